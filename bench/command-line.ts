@@ -9,7 +9,7 @@ export interface SuiteOption {
 }
 
 /** The values of a suite's options. */
-export interface SuiteValues {
+interface SuiteValues {
   /** NaN if it has neither a value nor a default. */
   number(name: string): number;
   text(name: string): string | undefined;
@@ -18,7 +18,7 @@ export interface SuiteValues {
   flag(name: string): boolean;
 }
 
-export interface Suite {
+interface Suite {
   /** One line: what is measured. */
   readonly describes: string;
   /** What the machine must have. */

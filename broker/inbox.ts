@@ -74,7 +74,7 @@ export class SequenceGuard {
 
 export type InboxCounts = Record<InboxRefusal | 'taken', number>;
 
-export const newInboxCounts = (): InboxCounts => ({
+const newInboxCounts = (): InboxCounts => ({
   taken: 0,
   malformed: 0,
   too_large: 0,

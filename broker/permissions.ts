@@ -12,7 +12,7 @@ export interface Permissions {
 }
 
 /** Endpoints of services that change nothing. */
-export const READ_ENDPOINTS = ['list', 'inspect', 'explain', 'advice', 'concurrency'] as const;
+const READ_ENDPOINTS = ['list', 'inspect', 'explain', 'advice', 'concurrency'] as const;
 
 /** Answers to one role's questions go where only that role may listen. */
 export const inboxPrefixOf = (role: Role): string => `_INBOX_gleaner_${role}`;

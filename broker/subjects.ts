@@ -10,7 +10,7 @@ export const SUBJECT_PREFIX = 'gleaner.v1';
 
 const HOST = /^[A-Za-z0-9_-]{1,64}$/;
 
-export class HostNameError extends errorClass('GLN_HOST_NAME') {
+class HostNameError extends errorClass('GLN_HOST_NAME') {
   constructor(host: string) {
     super(host.slice(0, 80));
   }

@@ -186,15 +186,6 @@ function wideColumns(rows: readonly FunctionRow[], colors: Colors): Column<Funct
   ];
 }
 
-/** Headings of both tables, for the test that holds the docs to them. */
-export function functionHeadings(): string[] {
-  const both = [{ cpuMode: 'quota' }, { cpuMode: 'weight', host: 'b' }] as FunctionRow[];
-  const none = { green: String, red: String } as unknown as Colors;
-  return [...narrowColumns(both, none), ...wideColumns(both, none)].map(({ title }) =>
-    title.toUpperCase(),
-  );
-}
-
 export interface TableShape {
   readonly wide: boolean;
   /** Columns of the screen; ignored by the wide table. */

@@ -19,7 +19,7 @@ export type FunctionLine = Omit<
   'paused' | 'slowerThanControl' | 'target' | 'ooms' | 'concurrent'
 >;
 
-export type HostLine = Pick<
+type HostLine = Pick<
   HostView,
   | 'host'
   | 'mode'

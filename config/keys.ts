@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** What the reference and the loader know of a key, beside its zod schema. */
-export interface KeyMeta {
+interface KeyMeta {
   readonly description: string;
   /** Unit of a number; absent for names, lists and switches. */
   readonly unit?: string;

@@ -28,7 +28,7 @@ export function diffConfig(before: Config, after: Config): ConfigChange[] {
 }
 
 /** The running configuration with the reloadable changes in it; the others wait for a restart. */
-export function withReloadable(current: Config, changes: readonly ConfigChange[]): Config {
+function withReloadable(current: Config, changes: readonly ConfigChange[]): Config {
   const next = structuredClone(current);
   for (const change of changes) {
     if (!change.reloadable) continue;

@@ -38,13 +38,7 @@ export const configSchema = z.strictObject({
 export type Config = z.output<typeof configSchema>;
 /** Every key at its default. */
 export const defaultConfig: Config = configSchema.parse({});
-export type DecisionConfig = Config['decision'];
 export type HookConfig = Config['hook'];
 export type NatsConfig = Config['nats'];
 export type AgentsConfig = Config['agents'];
-export type AggregatorConfig = Config['aggregator'];
-export type OpenWhiskConfig = Config['openwhisk'];
-export type MetricsConfig = Config['metrics'];
-export type DashboardConfig = Config['dashboard'];
 export type SimulatorConfig = Config['simulator'];
-export { type FunctionOverride, type Mode, modes, overrideSchema } from './schema/functions.js';

@@ -22,11 +22,8 @@ export const millis = (value: number): Millis => value as Millis;
 export const micros = (value: number): Micros => value as Micros;
 
 export const coresToMillicores = (cores: number): Millicores => (cores * 1000) as Millicores;
-export const millicoresToCores = (value: Millicores): number => value / 1000;
 export const MIB = 1024 * 1024;
 export const mebibytes = (count: number): Bytes => Math.round(count * MIB) as Bytes;
-export const toMebibytes = (value: Bytes): number => value / MIB;
-export const microsToMillis = (value: Micros): Millis => (value / 1000) as Millis;
 export const millisToMicros = (value: Millis): Micros => (value * 1000) as Micros;
 
 const SIGNIFICANT_DIGITS = 9;

@@ -12,7 +12,7 @@ import {
 import { messageOf } from './errors.js';
 
 /** What keeps a text from being read; `line` is 1-based. */
-export interface YamlProblem {
+interface YamlProblem {
   readonly message: string;
   readonly line?: number;
 }

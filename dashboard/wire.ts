@@ -363,7 +363,7 @@ export interface FunctionDetail {
   readonly problems: readonly string[];
 }
 
-export type ActionName = 'pause' | 'resume' | 'mode' | 'restore' | 'retrain';
+type ActionName = 'pause' | 'resume' | 'mode' | 'restore' | 'retrain';
 
 export interface ActionRequest {
   readonly action: ActionName;

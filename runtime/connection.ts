@@ -4,7 +4,7 @@ import { type Config, errorClass, type GleanerError, millis } from '../config/in
 import { connectBroker } from './broker.js';
 import { statePaths } from './settings.js';
 
-export class NoServersError extends errorClass('GLN_NATS_UNKNOWN') {}
+class NoServersError extends errorClass('GLN_NATS_UNKNOWN') {}
 
 /** Configured servers, else those of the `gleaner up` that uses the same state folder. */
 export function serversOf(config: Config): readonly string[] {
@@ -35,7 +35,7 @@ export async function withBroker<T>(
   }
 }
 
-export class NatsUnavailableError extends errorClass('GLN_NATS_AWAY') {
+class NatsUnavailableError extends errorClass('GLN_NATS_AWAY') {
   constructor(servers: readonly string[], reason: string, cause?: unknown) {
     super(serverList(servers), reason, cause);
   }

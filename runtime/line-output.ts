@@ -91,7 +91,7 @@ export class FileLines implements LineOutput {
  * Writes to a pipe, a socket or a terminal as far as its reader takes it; beyond a bound lines are
  * dropped and counted.
  */
-export class StreamLines implements LineOutput {
+class StreamLines implements LineOutput {
   readonly #stream: Writable;
   readonly #maxBytes: number;
   readonly #notice: DroppedNotice;

@@ -3,7 +3,7 @@ import { messageOf } from '../config/index.js';
 
 /** Faults that no part of the code has caught, by their event's name in the log. */
 export const PROCESS_FAULTS = ['unhandled_rejection', 'uncaught_exception'] as const;
-export type ProcessFault = (typeof PROCESS_FAULTS)[number];
+type ProcessFault = (typeof PROCESS_FAULTS)[number];
 
 /**
  * What a long-running process does about them: both are logged and counted. A rejection that no

@@ -100,7 +100,7 @@ export function statePaths(config: Config) {
   };
 }
 
-export class StateFolderError extends errorClass('GLN_STATE_FOLDER') {
+class StateFolderError extends errorClass('GLN_STATE_FOLDER') {
   constructor(folder: string, cause: unknown) {
     super(folder, messageOf(cause), cause);
   }

@@ -279,7 +279,7 @@ export class Supervisor {
   }
 }
 
-export class ChildNotReadyError extends errorClass('GLN_CHILD_NOT_READY') {}
+class ChildNotReadyError extends errorClass('GLN_CHILD_NOT_READY') {}
 
 /**
  * Of the child, what it has started, and with that of all they start from now on. As a session of

@@ -28,7 +28,6 @@ export { loadMeta, type MetaLearner, saveMeta, shippedMeta } from './meta-learne
 export { Encoder, type EncoderShape } from './meta-learner/encoder.js';
 export { contrastive, cosine } from './meta-learner/similarity.js';
 export {
-  type KnownRates,
   META_FEATURES,
   META_SCALE,
   metaFeatures,

@@ -11,7 +11,7 @@ export interface AwareChoice {
   readonly embedding: boolean;
 }
 
-export const AWARE_DEFAULT: AwareChoice = { base: 'simppo', embedding: false };
+const AWARE_DEFAULT: AwareChoice = { base: 'simppo', embedding: false };
 
 export interface AwareParts {
   readonly cap: Cap;

@@ -49,7 +49,7 @@ import {
 import type { Encoder } from './meta-learner/index.js';
 import { decisionFor, factorOf, nearestAction } from './steps.js';
 
-export const AWARE_BASES = ['simppo', 'firm'] as const;
+const AWARE_BASES = ['simppo', 'firm'] as const;
 /** What learns: PPO from SIMPPO's shipped policy, or FIRM's DDPG from untrained weights. */
 export type AwareBase = (typeof AWARE_BASES)[number];
 

@@ -82,7 +82,7 @@ export interface AgentHostRun {
   readonly heartbeat?: () => void;
 }
 
-export interface AgentHostCounts {
+interface AgentHostCounts {
   observations: number;
   targets: number;
   /** Observations of functions whose shard another host owns. */

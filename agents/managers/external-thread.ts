@@ -55,7 +55,7 @@ export interface ThreadTimes {
   readonly restart: Millis;
 }
 
-export const THREAD_TIMES: ThreadTimes = { answer: millis(500), restart: millis(5000) };
+const THREAD_TIMES: ThreadTimes = { answer: millis(500), restart: millis(5000) };
 const HEAP_MIB = 512;
 
 /**

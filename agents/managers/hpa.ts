@@ -34,7 +34,7 @@ export const HPA_PUBLISHED: HpaConstants = {
   most: CONTAINERS_MAX,
 };
 
-export interface Recommended {
+interface Recommended {
   readonly at: Millis;
   readonly containers: number;
 }

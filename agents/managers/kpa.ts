@@ -45,7 +45,7 @@ export interface KpaState {
   readonly containers: number | null;
 }
 
-export const KPA_INITIAL: KpaState = {
+const KPA_INITIAL: KpaState = {
   hostSnapshots: [],
   ticks: [],
   tick: 0,
@@ -82,7 +82,7 @@ function withConcurrency(
 }
 
 /** Mean concurrency over the last `count` ticks, up to now and not before the first step. */
-export function averageOver(state: KpaState, count: number, length: number, now: Millis): number {
+function averageOver(state: KpaState, count: number, length: number, now: Millis): number {
   const mass = state.ticks.slice(-count).reduce((total, one) => total + one, 0) * length;
   const window = Math.min(now - (state.tick - count + 1) * length, now - (state.firstAt ?? now));
   return window > 0 ? mass / window : 0;

@@ -17,7 +17,7 @@ import { RIGHT_SIZE_DEFAULT, rightSizeManager } from './right-size.js';
 import { validated } from './validation.js';
 import { VPA_DEFAULT, VPA_PUBLISHED, vpaManager } from './vpa.js';
 
-export type Preset = 'default' | 'freyr';
+type Preset = 'default' | 'freyr';
 
 export interface ManagerSettings {
   readonly cap: Cap;

@@ -77,7 +77,7 @@ export function nominalSize(
 }
 
 /** The decayed peak, but never below the peaks of the newest steps. */
-export function recentPeak(state: RightSizeState, halfLife: number, now: number): number {
+function recentPeak(state: RightSizeState, halfLife: number, now: number): number {
   return Math.max(state.peak * 2 ** (-Math.max(0, now - state.peakAt) / halfLife), ...state.recent);
 }
 

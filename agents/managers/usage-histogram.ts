@@ -30,7 +30,7 @@ export interface UsageHistogram {
 
 export const EMPTY_HISTOGRAM: UsageHistogram = { weights: [], reference: null };
 
-export function bucketOf(value: number, { first, ratio, buckets }: BucketScheme): number {
+function bucketOf(value: number, { first, ratio, buckets }: BucketScheme): number {
   if (!(value > first)) return 0;
   return Math.min(
     buckets - 1,
@@ -38,7 +38,7 @@ export function bucketOf(value: number, { first, ratio, buckets }: BucketScheme)
   );
 }
 
-export const bucketStart = (bucket: number, { first, ratio }: BucketScheme): number =>
+const bucketStart = (bucket: number, { first, ratio }: BucketScheme): number =>
   (first * (ratio ** bucket - 1)) / (ratio - 1);
 
 /** Adds a sample; a negative weight removes an earlier sample of the same time. */

@@ -53,7 +53,7 @@ export const isValidDecision = ({ cpu, memory, nominalMemory, weightFactor }: De
   );
 
 /** Clips amounts to the cap and drops those that are not positive. User limits may exceed it. */
-export function withinCaps(decision: Decision, observation: Observation, cap: Cap): Decision {
+function withinCaps(decision: Decision, observation: Observation, cap: Cap): Decision {
   const { user } = observation;
   // A container without a memory limit has nothing to lower or lend.
   const limited = user.memory > 0;

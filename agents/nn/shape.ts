@@ -1,7 +1,7 @@
 import { type Random, standardNormal } from '../../config/index.js';
 import { ShapeError } from './errors.js';
 
-export type Activation = 'tanh' | 'relu';
+type Activation = 'tanh' | 'relu';
 
 /**
  * A multilayer perceptron: widths from the input to the output; hidden layers are activated, the

@@ -11,9 +11,9 @@ import { type NetworkShape, orthogonal } from './shape.js';
 
 /** The networks that every figure of speed is about: the design's actor and critic. */
 export const speedActor: NetworkShape = { widths: [20, 64, 64, 10], activation: 'tanh' };
-export const speedCritic: NetworkShape = { widths: [20, 64, 64, 1], activation: 'tanh' };
+const speedCritic: NetworkShape = { widths: [20, 64, 64, 1], activation: 'tanh' };
 
-export const speedSettings: PpoStepSettings = {
+const speedSettings: PpoStepSettings = {
   ...adamDefaults,
   clip: 0.2,
   entropyCoefficient: 0.01,
@@ -24,7 +24,7 @@ export const speedSettings: PpoStepSettings = {
  * A batch of uniform features, actions and returns: how long a step takes does not depend on what
  * is in it.
  */
-export function speedBatch(rows: number): PpoBatch {
+function speedBatch(rows: number): PpoBatch {
   const random = new SeededRandom(1);
   const draw = (length: number): Float32Array =>
     Float32Array.from({ length }, () => 2 * random.next() - 1);

@@ -3,7 +3,7 @@ import { inputsOf, type Network, outputsOf } from '../nn/index.js';
 import { type CategoricalFault, MaskedCategorical } from './categorical.js';
 
 /** Why a decision is not used, so that user limits apply. `late`: it missed its deadline. */
-export type PolicyFault = CategoricalFault | 'late';
+type PolicyFault = CategoricalFault | 'late';
 
 export interface PolicyDecision {
   /** Null: act on nothing. */

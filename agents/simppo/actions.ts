@@ -32,7 +32,7 @@ export interface Held {
   readonly containers: number;
 }
 
-export interface Range {
+interface Range {
   readonly lower: number;
   readonly upper: number;
 }

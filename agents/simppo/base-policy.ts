@@ -16,7 +16,7 @@ import { SIMPPO_ACTIONS } from './actions.js';
 import { featuresOf } from './features.js';
 import type { SimppoSettings } from './settings.js';
 
-export const CPU_MODES = ['weight', 'quota'] as const satisfies readonly Observation['cpuMode'][];
+const CPU_MODES = ['weight', 'quota'] as const satisfies readonly Observation['cpuMode'][];
 export type CpuMode = (typeof CPU_MODES)[number];
 
 const SHIPPED = fileURLToPath(new URL('../../../agents/simppo/shipped/', import.meta.url));
@@ -25,7 +25,7 @@ const shipped = new Map<string, LearnerState | null>();
 /**
  * Where the base policy of a manager for one CPU mode comes with the product (docs/model-card.md).
  */
-export const shippedFolder = (name: string, mode: CpuMode): string => join(SHIPPED, name, mode);
+const shippedFolder = (name: string, mode: CpuMode): string => join(SHIPPED, name, mode);
 
 export const simppoShape = (settings: SimppoSettings) => ({
   features: featuresOf(settings),

@@ -7,7 +7,7 @@ import type { SimppoSettings, VirtualAgent } from './settings.js';
 /** The published six (agents/features.ts), which the mean field adds up. */
 const PUBLISHED = 6;
 /** What else an agent knows of its own function. */
-export const OWN_FEATURES = [
+const OWN_FEATURES = [
   'arrival_change',
   'held',
   'headroom_below',

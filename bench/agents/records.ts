@@ -3,7 +3,7 @@ import type { ActivationRecord } from '../../simulator/invoker-emulator/index.js
 import type { Round } from '../benefit/paired-runs.js';
 import { roundsFile } from '../rounds-file.js';
 
-export const ARMS = ['off', 'on', 'again'] as const satisfies readonly (keyof Round)[];
+const ARMS = ['off', 'on', 'again'] as const satisfies readonly (keyof Round)[];
 export type Arm = (typeof ARMS)[number];
 
 const amount = z.number().min(0);

@@ -12,7 +12,7 @@ import { actionOf, type Subject } from './load.js';
 import type { PairedTally } from './paired-tally.js';
 
 /** One run's records by function name. */
-export type Records = Map<string, ActivationRecord[]>;
+type Records = Map<string, ActivationRecord[]>;
 
 export interface Round {
   readonly off: Records;
@@ -21,7 +21,7 @@ export interface Round {
   readonly again: Records;
 }
 
-export function byFunction(records: readonly ActivationRecord[]): Records {
+function byFunction(records: readonly ActivationRecord[]): Records {
   const groups: Records = new Map();
   for (const record of records) {
     const name = record.action.slice('/guest/'.length);

@@ -6,7 +6,7 @@ import { FarmEngine } from './engine.js';
 import { FarmNetwork } from './network.js';
 
 /** Prefix of the containers' names; of no real invoker. */
-export const FARM_PREFIX = 'wskfarm0';
+const FARM_PREFIX = 'wskfarm0';
 
 export interface FarmOptions {
   readonly containers: number;

@@ -4,7 +4,7 @@ import { bootstrapInterval, mean, quantile, sum } from '../statistics.js';
 import { ARMS, type Arm, type CallRecord, type RoundRecord } from './records.js';
 
 /** p99 slowdown that may lie above the higher of the fallback's two (issue 6). */
-export const MARGIN = 0.05;
+const MARGIN = 0.05;
 
 /** Phases in which its agent decides, or the guard of it. */
 const ONLINE = ['online', 'guarded'];

@@ -45,7 +45,7 @@ class Outcomes {
 /**
  * The Azure sample, its functions' working sets stretched up to, or beyond, what their users allow.
  */
-export function memoryHeavyWorkload(seed: number): Workload {
+function memoryHeavyWorkload(seed: number): Workload {
   const { workload } = openWorkload('azure-sample', { seed });
   const functions = workload.functions.map((fn, i) => {
     const { memory } = fn.profile;

@@ -48,7 +48,7 @@ export type HttpHandler = (
 ) => HttpResponse | HttpStream | Promise<HttpResponse | HttpStream>;
 
 /** Thrown by a handler: the request is refused with this status. */
-export class HttpRefusal extends Error {
+class HttpRefusal extends Error {
   readonly status: number;
   constructor(status: number, text: string) {
     super(text);

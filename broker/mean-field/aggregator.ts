@@ -10,9 +10,9 @@ import { addSums, emptySums } from './sums.js';
  * A price is at most this: a host demand three times over is no worse a place to be modest than one
  * demand twice.
  */
-export const PRICE_MAX = 1;
+const PRICE_MAX = 1;
 /** Occupancy where nothing is available and something is demand. */
-export const OCCUPANCY_MAX = 1000;
+const OCCUPANCY_MAX = 1000;
 /** A host that has been silent for this many of its steps leaves the totals (design §5). */
 export const SILENT_STEPS = 1.5;
 

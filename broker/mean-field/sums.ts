@@ -30,7 +30,7 @@ export const emptySums = (): Sums => ({
 const at = (values: readonly number[], index: number): number => values[index] ?? 0;
 
 /** Adds one agent's record. */
-export function addContribution(sums: Sums, one: Contribution): void {
+function addContribution(sums: Sums, one: Contribution): void {
   sums.members++;
   for (let i = 0; i < one.state.length; i++) {
     const value = one.state[i]!;

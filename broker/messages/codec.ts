@@ -3,18 +3,18 @@ import type { z } from 'zod';
 /** Why a message was refused; each is a counter at the receiver. */
 export type RefusalKind = 'malformed' | 'too_large' | 'not_finite' | 'wrong_version';
 
-export interface Refusal {
+interface Refusal {
   readonly ok: false;
   readonly kind: RefusalKind;
   /** Where and what, bounded; never the message itself. */
   readonly detail: string;
 }
-export type Decoded<T> = { readonly ok: true; readonly message: T } | Refusal;
+type Decoded<T> = { readonly ok: true; readonly message: T } | Refusal;
 export type Decode<T> = (data: Uint8Array) => Decoded<T>;
 
-export const MESSAGE_VERSION = 1;
+const MESSAGE_VERSION = 1;
 /** Default bound of a message: far above any real one, far below the server's 1 MiB. */
-export const MESSAGE_BYTES_MAX = 64 * 1024;
+const MESSAGE_BYTES_MAX = 64 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const encoder = new TextEncoder();

@@ -16,7 +16,7 @@ const feature = finite.min(-1).max(1).meta({ typeLabel: 'feature, -1..1' });
 const amounts = z.array(feature).min(1).max(LEVELS);
 
 /** One drawn choice with what came of its own activation: all that a learner needs. */
-export const experienceSchema = z.object({
+const experienceSchema = z.object({
   function: functionField,
   weights: count.describe('Version of the weights that chose.'),
   state: z.array(feature).length(STATE_FEATURES),

@@ -60,7 +60,6 @@ export type Mode = z.infer<typeof modeField>;
 
 /** One amount of each resource. */
 export const amounts = z.object({ cpu, memory });
-export type Amounts = z.infer<typeof amounts>;
 
 /** Sums of amounts over many functions or hosts: what bounds one host does not bound them. */
 export const totalAmounts = z.object({
@@ -74,7 +73,6 @@ export const totalAmounts = z.object({
 
 const spread = <T>(of: z.ZodType<T>) => z.object({ min: of, mean: of, max: of });
 export const spreads = z.object({ cpu: spread(cpu), memory: spread(memory) });
-export type Spreads = z.infer<typeof spreads>;
 
 /** Who sent it, when in the sender's own order. */
 export const sender = { host: hostField, boot: bootField, sequence: sequenceField };

@@ -52,5 +52,4 @@ export const leaseSchema = z.object({
     ),
   duration: z.number().min(1).describe('Length of the lease, ms.'),
 });
-export type LeaseValue = z.infer<typeof leaseSchema>;
 export const decodeLease = decoder(leaseSchema, 4 * 1024);

@@ -17,7 +17,7 @@ import { sizeAdviceSchema, userMemorySchema } from './size-advice.js';
 import { tunedConcurrencySchema } from './tuned-concurrency.js';
 
 /** What a manager wished for; what is absent is no wish. */
-export const decisionSchema = z
+const decisionSchema = z
   .object({
     cpu: cpu.optional(),
     memory: memory.optional(),

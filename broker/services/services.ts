@@ -41,7 +41,7 @@ export interface ServiceEndpoint {
  * Gets the request's JSON (undefined where empty), gives the answer's. What it throws is answered
  * as an error.
  */
-export type ServiceHandler = (request: unknown) => unknown | Promise<unknown>;
+type ServiceHandler = (request: unknown) => unknown | Promise<unknown>;
 
 export interface RunningService {
   readonly id: string;
@@ -49,7 +49,7 @@ export interface RunningService {
   stop(): void;
 }
 
-export interface EndpointStats {
+interface EndpointStats {
   readonly name: string;
   readonly subject: string;
   readonly queue_group: string;
@@ -66,7 +66,7 @@ export interface EndpointStats {
   readonly data: { failures: number; last_failure: string };
 }
 
-export interface ServiceStats {
+interface ServiceStats {
   readonly type: 'io.nats.micro.v1.stats_response';
   readonly name: string;
   readonly id: string;

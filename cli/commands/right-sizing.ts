@@ -33,7 +33,7 @@ import {
 } from '../../runtime/wiring/index.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
-export class NoEvidenceError extends errorClass('GLN_ACTIONS_NO_EVIDENCE') {}
+class NoEvidenceError extends errorClass('GLN_ACTIONS_NO_EVIDENCE') {}
 
 export function addRecommend(actions: Command): void {
   const command = actions

@@ -29,7 +29,7 @@ export const listOf =
     text.split(',').map((part) => one(part.trim()));
 
 /** Hosts where neither the command line nor the workload says anything. */
-export const DEFAULT_HOSTS: HostShape = {
+const DEFAULT_HOSTS: HostShape = {
   hosts: DEFAULT_CLUSTER.hosts,
   cores: DEFAULT_CLUSTER.cores,
   memoryMiB: DEFAULT_CLUSTER.memoryMiB,

@@ -1,7 +1,7 @@
 import { MIN_DOCKER_API } from '../../config/index.js';
 import type { EngineSurvey, Survey } from './survey.js';
 
-export type FindingLevel = 'ok' | 'warn' | 'fail';
+type FindingLevel = 'ok' | 'warn' | 'fail';
 
 export interface Finding {
   readonly check: string;

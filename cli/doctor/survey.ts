@@ -9,14 +9,14 @@ import { managedByPrefix } from '../../openwhisk-plugin/host/docker/index.js';
 import { EngineLock, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import { statePaths, withBroker } from '../../runtime/index.js';
 
-export interface EngineNetwork {
+interface EngineNetwork {
   readonly Name: string;
   readonly Driver: string;
   readonly EnableIPv6?: boolean;
   readonly IPAM?: { readonly Config?: readonly { readonly Subnet?: string }[] | null };
 }
 
-export interface EngineContainer {
+interface EngineContainer {
   readonly Id: string;
   readonly Names: readonly string[];
   readonly HostConfig?: { readonly NetworkMode?: string };
@@ -25,7 +25,7 @@ export interface EngineContainer {
   };
 }
 
-export interface EngineInfo {
+interface EngineInfo {
   readonly CgroupVersion?: string;
   readonly CgroupDriver?: string;
   readonly SwapLimit?: boolean;
@@ -33,7 +33,7 @@ export interface EngineInfo {
   readonly OperatingSystem?: string;
 }
 
-export interface EngineVersion {
+interface EngineVersion {
   readonly Version: string;
   readonly ApiVersion: string;
   readonly MinAPIVersion?: string;
@@ -123,7 +123,7 @@ export function findProgram(name: string, extra: readonly string[] = []): string
 }
 
 /** `GET` on the engine's socket. */
-export function engineGet<T>(socketPath: string, path: string, timeout: number): Promise<T> {
+function engineGet<T>(socketPath: string, path: string, timeout: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const call = request(
       { socketPath, path, method: 'GET', timeout, headers: { Host: 'docker' } },

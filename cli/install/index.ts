@@ -1,4 +1,4 @@
-export { type CheckRow, checkInstallation } from './check.js';
+export { checkInstallation } from './check.js';
 export { install, rollback } from './install.js';
 export { layoutOf, SERVICE_PARTS, type ServicePart } from './layout.js';
 export { placeProgram, programFolder } from './program.js';

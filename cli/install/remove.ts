@@ -6,10 +6,10 @@ import { requireManifest } from './manifest.js';
 import type { ServiceManager } from './service-manager.js';
 
 /** Nothing is removed while a container does not have its user limits. */
-export class LimitsNotRestoredError extends errorClass('GLN_LIMITS_NOT_RESTORED') {}
+class LimitsNotRestoredError extends errorClass('GLN_LIMITS_NOT_RESTORED') {}
 
 /** OpenWhisk has limits written by Gleaner, and only the local journal has the original ones. */
-export class ActionsNotUndoneError extends errorClass('GLN_ACTIONS_NOT_UNDONE') {
+class ActionsNotUndoneError extends errorClass('GLN_ACTIONS_NOT_UNDONE') {
   constructor(actions: readonly string[]) {
     const more = actions.length > 3 ? ', …' : '';
     const names = `${actions.slice(0, 3).join(', ')}${more}`;

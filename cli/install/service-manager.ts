@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { errorClass } from '../../config/index.js';
 
 /** systemd did not do what it was asked for. */
-export class ServiceManagerError extends errorClass('GLN_SYSTEMD') {}
+class ServiceManagerError extends errorClass('GLN_SYSTEMD') {}
 
 export interface ServiceManager {
   reload(): void;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { errorClass } from '../../config/index.js';
 
 /** openssl did not make a certificate. */
-export class CertificateError extends errorClass('GLN_NATS_CERTIFICATE') {}
+class CertificateError extends errorClass('GLN_NATS_CERTIFICATE') {}
 
 export interface CertificateFiles {
   readonly ca: string;

@@ -22,7 +22,7 @@ export interface NatsConfigSettings {
   readonly certificates: CertificateFiles | null;
 }
 
-export interface WrittenIdentity extends Identity {
+interface WrittenIdentity extends Identity {
   readonly seed: string;
   readonly config: string;
 }

@@ -13,7 +13,7 @@ const HOOK_FLAGS = ['--max-semi-space-size=4'];
 const HOOK_NICE = -10;
 
 /** How a part is started: this program with the part's command. */
-export function partSpec(
+function partSpec(
   name: string,
   command: string,
   passed: readonly string[],

@@ -18,7 +18,7 @@ import { freePort, NatsServerMissingError, natsServerSpec } from './nats-server.
 const START_TIMEOUT = millis(30_000);
 const KEPT_NOTES = 4;
 
-export class AlreadyUpError extends errorClass('GLN_ALREADY_UP') {
+class AlreadyUpError extends errorClass('GLN_ALREADY_UP') {
   constructor(pid: number, folder: string) {
     super(folder, pid);
   }

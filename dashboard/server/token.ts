@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { errorClass, GleanerError, messageOf } from '../../config/index.js';
 
-export class DashboardTokenError extends errorClass('GLN_DASHBOARD_TOKEN') {}
+class DashboardTokenError extends errorClass('GLN_DASHBOARD_TOKEN') {}
 
 const MIN_LENGTH = 16;
 const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();

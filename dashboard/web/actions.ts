@@ -5,7 +5,7 @@ const KEY = 'gleaner-token';
 let toastTimer = 0;
 
 /** Shows a short message in the corner for four seconds. */
-export function toast(text: string): void {
+function toast(text: string): void {
   const element = document.querySelector<HTMLElement>('#toast')!;
   element.textContent = text;
   element.classList.add('shown');
@@ -83,7 +83,7 @@ function promptForToken(request: ActionRequest): Promise<string | null> {
 }
 
 /** Performs the request; asks for the token first if there is none yet. */
-export async function perform(request: ActionRequest): Promise<void> {
+async function perform(request: ActionRequest): Promise<void> {
   let token = sessionStorage.getItem(KEY) ?? (await promptForToken(request));
   if (token === null) return;
   try {

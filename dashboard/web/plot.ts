@@ -4,7 +4,7 @@ import { NONE } from './format.js';
 
 export type Tone = 'green' | 'blue' | 'amber' | 'red' | 'violet' | 'faint' | 'text';
 
-export interface Line {
+interface Line {
   readonly label: string;
   readonly tone: Tone;
   readonly width?: number;

@@ -20,7 +20,7 @@ export interface CurvePoint {
 }
 
 /** Tail latency against throughput of a function that is alone (simppo-aware.md §1.8). */
-export function tailCurve(
+function tailCurve(
   fn: ScaledFunction,
   loads: readonly number[] = LOADS,
   containers = CONTAINERS,

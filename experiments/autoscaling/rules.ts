@@ -43,7 +43,7 @@ const clamp = (value: number, least: number, most: number): number =>
  * A manager of the product, one state per function. What it does not wish stays; limits are kept to
  * the protocol's bounds.
  */
-export function managed(
+function managed(
   name: string,
   manager: ResourceManager,
   latency: 'run' | 'response' = 'run',

@@ -164,7 +164,7 @@ export class ScalingCluster {
 }
 
 /** A container's way from the order to its first call, ms: `/init` at the limit's rate. */
-export const startMs = (fn: ScaledFunction, cpu: number): number =>
+const startMs = (fn: ScaledFunction, cpu: number): number =>
   fn.coldStartMs + fn.initMs / Math.min(1, cpu / 1000);
 
 /**

@@ -6,7 +6,7 @@ import type { ScaledState, ScalingCluster } from './scaling-cluster.js';
 const WAITING_SHARE = 0.01;
 
 /** What an agent sees of one function after a step. */
-export function scalingStateOf(
+function scalingStateOf(
   { queue, held, responses, slo, fn, promised }: ScaledState,
   cluster: ScalingCluster,
 ): ScalingState {

@@ -5,7 +5,7 @@ import { preservation, type ScalingState } from './agent/state.js';
 import type { ScalingCluster } from './scaling-cluster.js';
 
 /** One function over the steps that count. */
-export interface FunctionScore {
+interface FunctionScore {
   readonly name: string;
   /** Mean per step, without penalties and price. */
   readonly reward: number;

@@ -31,7 +31,7 @@ import { TRANSFER_FEATURES, TransferFeatures } from './transfer.js';
 /** Steps of an episode, as in FLASH, AWARE's successor (AWARE gives no number). */
 export const EPISODE_STEPS = 50;
 /** Steps of one update: four episodes, as in FLASH. */
-export const BATCH = 4 * EPISODE_STEPS;
+const BATCH = 4 * EPISODE_STEPS;
 
 /**
  * For agents that start untrained. Tuned on five training applications: allocations persist across
@@ -54,7 +54,7 @@ export const conservativePpo: PpoSettings = {
   clip: 0.1,
 };
 
-export const awareLifeCycle: LifeCycleSettings = {
+const awareLifeCycle: LifeCycleSettings = {
   ...lifeCycleSettings,
   episodeSteps: EPISODE_STEPS,
 };
@@ -63,7 +63,7 @@ export const awareLifeCycle: LifeCycleSettings = {
  * `life-cycle`: guarded, as in the product; `online`: acts and learns from the first step on,
  * without a guard; `serving`: acts and never learns.
  */
-export type Course = 'life-cycle' | 'online' | 'serving';
+type Course = 'life-cycle' | 'online' | 'serving';
 
 export interface AgentRunOptions {
   readonly engine: Engine;

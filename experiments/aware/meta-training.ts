@@ -56,7 +56,7 @@ export interface MetaTraining {
 }
 
 /** Numbers of one step as the meta-learner reads it. */
-export const STEP_WIDTH = META_FEATURES.length + AWARE_ACTIONS.length + 1;
+const STEP_WIDTH = META_FEATURES.length + AWARE_ACTIONS.length + 1;
 
 export const metaTraining: MetaTraining = {
   seed: 1,

@@ -78,7 +78,7 @@ export const callsPerCore = ({ cpu, wait }: Demand): number =>
   Math.max(1, Math.round((cpu + wait) / cpu));
 
 /** A manager of agents/managers at the wheel of an `AwareSystem`. */
-export class ManagedController implements Controller {
+class ManagedController implements Controller {
   readonly #manager: ResourceManager;
   readonly #perContainer: number;
   #state: unknown;
@@ -122,8 +122,6 @@ export interface Tuning {
 export const TUNINGS: readonly Tuning[] = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9].flatMap((target) =>
   [0.256, 0.512, 1.024].map((least) => ({ target, least })),
 );
-/** What an operator has who tunes nothing. */
-export const UNTUNED: Tuning = { target: 0.6, least: 0.512 };
 /** Steps of one trial, and how much of it is the way there. */
 const TRIAL = 120;
 const SETTLING = 40;

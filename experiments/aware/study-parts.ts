@@ -78,7 +78,7 @@ export function tuningOf({ app, seed }: Paired, condition: Condition = {}): Tuni
   return tuning;
 }
 
-export function ruleEpisodes(
+function ruleEpisodes(
   demand: Demand,
   controller: Controller,
   episodes: number,

@@ -67,7 +67,7 @@ export function configuredContender(
 }
 
 /** What a new installation runs: the configuration's defaults. */
-export const DEFAULT: Contender = configuredContender('default', defaultConfig);
+const DEFAULT: Contender = configuredContender('default', defaultConfig);
 
 /** Choices without learning, which a learner must beat. */
 export const FLOORS: readonly string[] = [

@@ -21,7 +21,7 @@ export const SLOWDOWN_EDGES: readonly number[] = Array.from(
 );
 
 /** Counts by bucket, and the mean. */
-export class SlowdownCounts {
+class SlowdownCounts {
   readonly counts = new Float64Array(BUCKETS);
   #sum = 0;
   #count = 0;

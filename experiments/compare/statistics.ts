@@ -8,7 +8,7 @@ export interface Interval {
 }
 
 /** Resamples of a bootstrap: the ends of a 95 % interval then rest on 50 values each. */
-export const RESAMPLES = 2000;
+const RESAMPLES = 2000;
 
 export const meanOf = (values: readonly number[]): number =>
   values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;

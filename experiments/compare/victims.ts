@@ -2,7 +2,7 @@ import type { FunctionColumns } from './job.js';
 import { ENOUGH } from './slowdowns.js';
 
 /** A function against itself under `fixed`. */
-export interface Victim {
+interface Victim {
   readonly name: string;
   readonly calls: number;
   readonly fixed: number;

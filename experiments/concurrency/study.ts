@@ -39,7 +39,7 @@ const FOLLOWED = 40;
 
 export const STUDY_NOISE: Noise = { throughput: 0.03, share: 0.02 };
 
-export type ContenderName = 'constant 100' | 'hill-climbing' | 'q-published' | 'q-learning';
+type ContenderName = 'constant 100' | 'hill-climbing' | 'q-published' | 'q-learning';
 
 interface Contender {
   readonly name: ContenderName;

@@ -20,8 +20,7 @@ export const scalability = (n: number, contention: number, coherency: number): n
   n / (1 + contention * (n - 1) + coherency * n * (n - 1));
 
 /** Coherency that puts the law's top at `best`. */
-export const coherencyFor = (best: number, contention: number): number =>
-  (1 - contention) / best ** 2;
+const coherencyFor = (best: number, contention: number): number => (1 - contention) / best ** 2;
 
 const FULL = 310;
 

@@ -8,7 +8,7 @@ import {
 import { bootstrapMean, type Interval } from '../compare/index.js';
 
 /** In the order of tables; `random-unguarded` is the choice without a safeguard. */
-export const PUBLISHED_CONTENDERS = [
+const PUBLISHED_CONTENDERS = [
   'fixed',
   'greedy',
   'ensure',
@@ -27,7 +27,7 @@ export const PUBLISHED_STUDY_FIGURES = [
   'harvested.share',
   'accelerated.share',
 ] as const satisfies readonly (keyof PublishedSummary)[];
-export type PublishedStudyFigure = (typeof PUBLISHED_STUDY_FIGURES)[number];
+type PublishedStudyFigure = (typeof PUBLISHED_STUDY_FIGURES)[number];
 
 export interface PublishedRow {
   readonly functions: number;

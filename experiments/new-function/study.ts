@@ -17,8 +17,8 @@ import { type PhaseLog, TwoManagers } from './two-managers.js';
  * Who manages the new function: the fallback alone, AWARE's life cycle, SIMPPO as it is shipped,
  * and SIMPPO that learns from the first call on.
  */
-export const NEW_FUNCTION_CONTENDERS = ['fallback', 'aware', 'simppo', 'simppo-online'] as const;
-export type NewFunctionContender = (typeof NEW_FUNCTION_CONTENDERS)[number];
+const NEW_FUNCTION_CONTENDERS = ['fallback', 'aware', 'simppo', 'simppo-online'] as const;
+type NewFunctionContender = (typeof NEW_FUNCTION_CONTENDERS)[number];
 
 export interface NewFunctionRequest {
   readonly seeds: readonly number[];
@@ -33,7 +33,7 @@ export interface NewFunctionRequest {
 }
 
 /** How the new function fared in one run over the learning time of its seed. */
-export interface NewFunctionFigures {
+interface NewFunctionFigures {
   readonly p99: number;
   readonly mean: number;
   readonly failures: number;
@@ -184,7 +184,7 @@ function judged(
 /** Slowdown that may lie above the fallback's own spread (issue: .05). */
 export const ALLOWED = 0.05;
 
-export interface NewFunctionRow {
+interface NewFunctionRow {
   readonly contender: Exclude<NewFunctionContender, 'fallback'>;
   readonly p99: Interval;
   /** Against the fallback with the same calls and draws. */

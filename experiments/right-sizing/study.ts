@@ -12,8 +12,6 @@ import {
 import { type StagedCounts, StagedSizes } from './staged-sizes.js';
 
 const MINUTE = 60_000;
-/** The sample is an hour: the first half is the evidence, the second is held out. */
-export const HELD_OUT_FROM = 30 * MINUTE;
 const SEEN_LEAST = 10 * MINUTE;
 const HOUR = 60 * MINUTE;
 /** Whoever is changed at once is watched by nobody. */

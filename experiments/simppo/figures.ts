@@ -13,7 +13,7 @@ import type { ContenderScore } from './scores.js';
 export type ContenderName = FloorName | VariantName;
 
 /** What contenders are compared by; violations are shares of calls. */
-export const MEASURES = [
+const MEASURES = [
   'reward',
   'violations',
   'sloPreservation',
@@ -22,7 +22,7 @@ export const MEASURES = [
   'violatedSteps',
   'occupancy',
 ] as const satisfies readonly (keyof ContenderScore)[];
-export type Measure = (typeof MEASURES)[number];
+type Measure = (typeof MEASURES)[number];
 
 /** A contender over the seeds that it was run with. */
 export interface Line {
@@ -39,7 +39,7 @@ export interface Verdict {
 }
 
 /** Those that line 5(a) names; `static` and `ensure` stand beside them. */
-export const BASELINES = [
+const BASELINES = [
   'do-nothing',
   'random',
   'hpa-vpa',

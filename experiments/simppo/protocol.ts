@@ -16,7 +16,7 @@ import {
  * Seconds of one step (simppo-aware.md §1.8); cores per function; steps that are played before any
  * figure counts: the horizontal autoscaler's own five minutes.
  */
-export const STEP_MS = 10_000;
+const STEP_MS = 10_000;
 export const CORES_PER_FUNCTION = 2;
 export const WARM_UP = 30;
 

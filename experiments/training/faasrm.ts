@@ -22,7 +22,7 @@ import { type EpisodeResult, type Place, shapeOf, type TrainingHosts } from './t
  * What the weights of `faasrm` are learned on: hooks with quotas on the cluster model, or the
  * published simulator's rules.
  */
-export type FaasrmTraining =
+type FaasrmTraining =
   | {
       readonly on: 'cluster';
       readonly places: readonly Place[];

@@ -4,7 +4,7 @@ import type { EndReason } from './ended-activation.js';
 import type { Revision } from './function-record.js';
 
 /** Wall and monotonic clock may differ by this during one activation; beyond, the clock was set. */
-export const CLOCK_TOLERANCE_MICROS = 5_000;
+const CLOCK_TOLERANCE_MICROS = 5_000;
 /** After its deadline OpenWhisk removes the container; one second later the end was missed. */
 const DEADLINE_GRACE_MILLIS = 1_000;
 /** Longest run if the head has no usable deadline. OpenWhisk's default maximum is 5 min. */

@@ -1,17 +1,16 @@
-export { ActivationTracker, type RunIdentity } from './activation-tracker.js';
+export { ActivationTracker } from './activation-tracker.js';
 export { Activation, ManagedContainer } from './container.js';
-export type { EndedActivation, EndReason } from './ended-activation.js';
-export { type ExplainedGrant, type Explanation, Explanations } from './explanations.js';
+export type { EndedActivation } from './ended-activation.js';
+export type { ExplainedGrant, Explanation } from './explanations.js';
 export { FunctionRecord, type FunctionSettings, Revision } from './function-record.js';
 export { HostController } from './host-controller.js';
-export { allocatableOf, type HostState, hostReport } from './host-report.js';
+export { allocatableOf, hostReport } from './host-report.js';
 export { amounts, observationOf } from './observation.js';
 export type {
-  FunctionDirectory,
   LimitChange,
   LimitPort,
   ReportPort,
   UsagePort,
 } from './ports.js';
-export { Step } from './step.js';
+
 export { HeldTarget, type TargetRefusal, type TargetRules } from './target.js';

@@ -5,7 +5,7 @@ import type { EndedActivation } from './ended-activation.js';
 export type EndedStep = Pick<EndedActivation, 'run' | 'duration' | 'initMicros' | 'cold' | 'clean'>;
 
 /** Minimum, mean and maximum of something, without keeping it. */
-export class Spread {
+class Spread {
   min = Number.POSITIVE_INFINITY;
   max = 0;
   #sum = 0;

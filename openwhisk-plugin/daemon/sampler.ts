@@ -22,7 +22,7 @@ export interface SamplerSettings {
 }
 
 /** What a round of the loop does, in this order. */
-export const SAMPLER_STEPS = ['expire', 'headroom', 'sample', 'drift'] as const;
+const SAMPLER_STEPS = ['expire', 'headroom', 'sample', 'drift'] as const;
 export type SamplerStep = (typeof SAMPLER_STEPS)[number];
 
 /**

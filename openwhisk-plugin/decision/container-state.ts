@@ -77,7 +77,7 @@ export class ContainerState {
  * The user's CPU: `configured` (annotation or configuration, NaN = none), else the quota, else the
  * guarantee of the shares.
  */
-export function userCpu(user: UserLimits, configured: number, capacity: HostCapacity): Millicores {
+function userCpu(user: UserLimits, configured: number, capacity: HostCapacity): Millicores {
   if (configured > 0 && Number.isFinite(configured)) return configured as Millicores;
   if (user.quota > NO_LIMIT) return user.quota;
   return Math.min(capacity.cpu, (capacity.cpu * user.shares) / 1024) as Millicores;

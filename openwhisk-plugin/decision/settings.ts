@@ -25,7 +25,7 @@ export type MemoryPolicy = 'guarantee' | 'faasrm';
  * `freyr-code` is the published program (threshold .9 twice), `freyr-paper` the published text
  * (.8): faasrm.md §1.1, §1.2.
  */
-export type Preset = 'default' | 'freyr-code' | 'freyr-paper';
+type Preset = 'default' | 'freyr-code' | 'freyr-paper';
 
 /**
  * Every constant of the decision. Plain numbers, one hidden class; validated where the

@@ -22,7 +22,7 @@ import { summarized } from './journal-summary.js';
 const LINES_MAX = 5_000;
 const MIN_LINES = 0.8;
 
-export class JournalError extends errorClass('GLN_ACTIONS_JOURNAL') {}
+class JournalError extends errorClass('GLN_ACTIONS_JOURNAL') {}
 
 export class ActionsLockedError extends errorClass('GLN_ACTIONS_LOCKED') {}
 

@@ -9,7 +9,7 @@ import {
 } from './rest-schemas.js';
 
 /** What Gleaner changed of one limit. */
-export interface OpenLimit {
+interface OpenLimit {
   /** What stood before the first of our changes; null: nothing, `instances` alone. */
   readonly original: number | null;
   /** Every value of ours since, and the newest. */
@@ -183,7 +183,7 @@ export function planUndo(open: OpenChange, action: RestAction, ranges: Ranges): 
 }
 
 /** Negative where `a` is the older. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const [left, right] = [a.split('.').map(Number), b.split('.').map(Number)];
   for (let i = 0; i < 3; i++) {
     const difference = (left[i] ?? 0) - (right[i] ?? 0);

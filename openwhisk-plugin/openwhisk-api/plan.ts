@@ -33,7 +33,7 @@ export interface Allowance {
   readonly memoryMiB?: { min?: number | undefined; max?: number | undefined } | undefined;
 }
 
-export type NoChange =
+type NoChange =
   | 'has that value already'
   | 'at the edge of what is allowed'
   | 'mode'
@@ -77,7 +77,7 @@ export interface PlanInputs {
  * The more cautious of what operator and owner say: an annotation can hold back what is allowed,
  * and never allow more.
  */
-export function modeOf(action: RestAction, allowance: Allowance): Mode {
+function modeOf(action: RestAction, allowance: Allowance): Mode {
   const own = readAnnotations(action).mode ?? allowance.mode;
   return modes.indexOf(own) < modes.indexOf(allowance.mode) ? own : allowance.mode;
 }

@@ -18,7 +18,7 @@ export interface SizingRules {
   readonly holdTime: number;
 }
 
-export type SizeVerdict =
+type SizeVerdict =
   | 'ready'
   /** More than it has now, up to what its user asked for: written at once. */
   | 'raise'

@@ -9,7 +9,7 @@ export interface WarmPoolUse {
 }
 
 /** Containers that idle are kept for ten minutes (field-notes C2), s. */
-export const IDLE_SECONDS = 600;
+const IDLE_SECONDS = 600;
 /** Halvings: the time is then known to 600 s / 2^40. */
 const HALVINGS = 40;
 

@@ -18,7 +18,7 @@ import {
 const ATTEMPTS = 5;
 const BACK_OFF = 1000 as Millis;
 
-export class OpenWhiskUnknownError extends errorClass('GLN_OPENWHISK_UNKNOWN') {}
+class OpenWhiskUnknownError extends errorClass('GLN_OPENWHISK_UNKNOWN') {}
 
 export interface ConnectActionsOptions {
   /**

@@ -17,7 +17,7 @@ export interface RestoreSummary {
   readonly auditError: string | null;
 }
 
-export function summaryOf(
+function summaryOf(
   { restored, failed }: RestoreReport,
   auditError: string | null = null,
 ): RestoreSummary {

@@ -178,7 +178,7 @@ export class ControlPlane implements StepListener {
 const names: string[] = [];
 
 /** The same string for the same host, so that comparing two is cheap. */
-export const hostName = (host: number): string => {
+const hostName = (host: number): string => {
   names[host] ??= `host-${host}`;
   return names[host];
 };

@@ -39,7 +39,7 @@ export interface ClusterShape {
   readonly prewarm: readonly Prewarm[];
 }
 
-export interface Prewarm {
+interface Prewarm {
   readonly memoryMiB: number;
   readonly count: number;
   /** Time to make one, ms. */
@@ -98,7 +98,7 @@ export interface ControlOptions {
   readonly capMiB: number;
 }
 
-export interface Progress {
+interface Progress {
   readonly activations: number;
   readonly simulatedMs: number;
   /** Of the arrivals' span, 0..1. */

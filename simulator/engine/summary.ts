@@ -78,7 +78,7 @@ export interface Statistics {
   readonly max: number;
 }
 
-export interface OutcomeCounts {
+interface OutcomeCounts {
   readonly success: number;
   readonly timeout: number;
   readonly outOfMemory: number;
@@ -86,7 +86,7 @@ export interface OutcomeCounts {
   readonly rejected: number;
 }
 
-export interface StartCounts {
+interface StartCounts {
   readonly cold: number;
   readonly prewarmed: number;
   readonly warm: number;

@@ -20,11 +20,7 @@ const CLUSTER_CPU = RULES.servers * RULES.serverCpu;
 const CLUSTER_MEMORY = RULES.servers * RULES.serverMemory;
 
 /** What came of a choice, told when its own request has ended well. */
-export type PublishedExperienceListener = (
-  choice: Readonly<Choice>,
-  rfet: number,
-  fn: number,
-) => void;
+type PublishedExperienceListener = (choice: Readonly<Choice>, rfet: number, fn: number) => void;
 
 export interface PublishedLearner {
   /** 929 weights of the actor. */

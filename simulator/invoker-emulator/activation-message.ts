@@ -15,7 +15,7 @@ export interface ActivationMessage {
   readonly finish: (result: CompletedActivation) => void;
 }
 
-export interface CompletedActivation extends ActivationResponse {
+interface CompletedActivation extends ActivationResponse {
   readonly waitMs: number;
   readonly initMs: number;
   readonly runMs: number;

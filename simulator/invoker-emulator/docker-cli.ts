@@ -18,7 +18,7 @@ export interface DockerTimeouts {
   readonly logs: number;
 }
 
-export const defaultDockerTimeouts: DockerTimeouts = {
+const defaultDockerTimeouts: DockerTimeouts = {
   run: 60_000,
   rm: 60_000,
   ps: 60_000,
@@ -73,7 +73,7 @@ function findDocker(): string {
 }
 
 /** A double as Scala prints it: `1.0`, `0.25`. */
-export const scalaDouble = (value: number): string =>
+const scalaDouble = (value: number): string =>
   Number.isInteger(value) ? `${value}.0` : String(value);
 
 /**

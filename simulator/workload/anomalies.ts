@@ -3,7 +3,7 @@ import { TraceError } from './trace-error.js';
 /**
  * What an importer may meet in a trace and goes on from, with the rule it follows (field-notes A6).
  */
-export const ANOMALIES = {
+const ANOMALIES = {
   bom: 'files that begin with a byte order mark: skipped',
   crlf: 'lines that end in CR LF: accepted',
   blank: 'empty lines: skipped',

@@ -9,7 +9,7 @@ import { type Arrivals, arrivalSpanMs } from './workload.js';
  * is up to 2 x `calls` - 1 times the mean. **Assumption**: no trace shows what happens inside its
  * minutes.
  */
-export const BURST = { calls: 8, gapMs: 100 } as const;
+const BURST = { calls: 8, gapMs: 100 } as const;
 
 /** Times of calls of one round, ms of recorded time; not in order. */
 export function drawArrivals(arrivals: Arrivals, random: Random): number[] {

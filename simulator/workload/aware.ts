@@ -26,7 +26,7 @@ export interface AwareApp {
   readonly callsPerDay: number;
 }
 
-export const AWARE_APPS = 1000;
+const AWARE_APPS = 1000;
 /**
  * Sizes of the parts: 800 to train the meta-learner, a fifth of them held out for validation
  * (§3.5), and 200 to test.

@@ -28,7 +28,7 @@ const waits = { kind: 'io', busy: 0.6, initMs: 60, retained: 0 };
  * that; the others less: the same balance as published (accelerated: alu, gd, ip ...; harvested:
  * the rest).
  */
-export const TEN: Readonly<Record<string, DemandClass>> = {
+const TEN: Readonly<Record<string, DemandClass>> = {
   // dynamic html: fills templates, waits for its store
   dh: { ...waits, busy: 0.9, parallelism: 0.4, userCpuMillicores: 1000 },
   // e-mail generation: a few milliseconds

@@ -33,7 +33,7 @@ export interface ScaledWorkload {
 }
 
 /** Length of one round, us of played time. */
-export function spanMicros(workload: Workload): number {
+function spanMicros(workload: Workload): number {
   return Math.ceil((roundSpanMs(workload.functions) * 1000) / workload.compression.time);
 }
 
@@ -51,7 +51,7 @@ export function expectedLoad(workload: Workload, cores: number): number {
 }
 
 /** CPU work of a call of the function in the mean, core-ms. */
-export function meanCpuMs(fn: WorkloadFunction, compression: Compression): number {
+function meanCpuMs(fn: WorkloadFunction, compression: Compression): number {
   const { cpuMs, payload } = fn.profile;
   if (compression.duration === 1) {
     // s is lognormal: E[s^k] = median^k exp((k sigma)^2 / 2).

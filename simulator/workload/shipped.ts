@@ -3,7 +3,7 @@ import { messageOf } from '../../config/index.js';
 import { parseWorkload, type Workload, WorkloadError } from './workload.js';
 
 /** Workloads that come with the product; README.md says how each was made. */
-export const SHIPPED_WORKLOADS = ['azure-ten'] as const;
+const SHIPPED_WORKLOADS = ['azure-ten'] as const;
 
 export type ShippedWorkload = (typeof SHIPPED_WORKLOADS)[number];
 

@@ -17,7 +17,7 @@ export interface HostShape {
  *
  * @throws WorkloadError
  */
-export function declaredHosts(nameOrPath: string): HostShape | undefined {
+function declaredHosts(nameOrPath: string): HostShape | undefined {
   const workload = isBuiltin(nameOrPath)
     ? hostedBuiltin(nameOrPath)
     : existsSync(nameOrPath) &&

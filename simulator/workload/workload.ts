@@ -3,10 +3,10 @@ import { errorClass, readYaml } from '../../config/index.js';
 import { distributionSchema } from './distribution.js';
 
 /** The workload format's version: a file of another one is refused, never guessed at. */
-export const WORKLOAD_VERSION = 1;
+const WORKLOAD_VERSION = 1;
 
 /** What an activation of the function really does; no manager ever sees it (design §6b). */
-export const profileSchema = z.strictObject({
+const profileSchema = z.strictObject({
   /**
    * Cores it can keep busy. A fraction stands for a thread that waits often and shortly, so that
    * even short windows see it.
@@ -51,7 +51,7 @@ export const profileSchema = z.strictObject({
 
 const within = z.enum(['uniform', 'poisson', 'bursty', 'even']).default('uniform');
 
-export const arrivalsSchema = z.union([
+const arrivalsSchema = z.union([
   z.strictObject({
     /** Calls in each minute (or slice of `sliceMs`). */
     perMinute: z.array(z.number().int().min(0).max(1_000_000)).min(1),
@@ -74,7 +74,7 @@ export const arrivalsSchema = z.union([
   }),
 ]);
 
-export const functionSchema = z.strictObject({
+const functionSchema = z.strictObject({
   /** Fully qualified: `/namespace/action` or `/namespace/package/action`. */
   name: z
     .string()
@@ -101,7 +101,7 @@ export const functionSchema = z.strictObject({
  * Stated compression of recorded time, applied when the calls are drawn (design §7: numbers are
  * honest).
  */
-export const compressionSchema = z.strictObject({
+const compressionSchema = z.strictObject({
   /** Gaps between calls are divided by it; below 1 stretches them. */
   time: z.number().positive().default(1),
   /**
@@ -114,7 +114,7 @@ export const compressionSchema = z.strictObject({
   floorMs: z.number().nonnegative().default(300),
 });
 
-export const workloadSchema = z
+const workloadSchema = z
   .strictObject({
     version: z.literal(WORKLOAD_VERSION),
     name: z.string().min(1),
@@ -170,7 +170,6 @@ export const workloadSchema = z
     }
   });
 
-export type Profile = z.infer<typeof profileSchema>;
 export type Arrivals = z.infer<typeof arrivalsSchema>;
 export type WorkloadFunction = z.infer<typeof functionSchema>;
 export type Compression = z.infer<typeof compressionSchema>;

@@ -31,7 +31,7 @@ export const commandPages = (): string[] => [
 ];
 
 /** The comment before a block of commands, such as `<!-- test: skip REASON -->`. */
-export type Marking =
+type Marking =
   | { readonly kind: 'run' }
   | { readonly kind: 'skip'; readonly reason: string }
   /** Interrupted (Ctrl-C) once its output contains `at`; must then exit with 0. */

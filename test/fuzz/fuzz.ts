@@ -41,7 +41,7 @@ export interface FuzzResult {
 }
 
 /** An input that broke something: enough to make a test of it. */
-export class FuzzFailure extends Error {
+class FuzzFailure extends Error {
   constructor(target: string, seed: number, index: number, input: Uint8Array, cause: unknown) {
     const text = JSON.stringify(Buffer.from(input).toString('latin1').slice(0, 2000));
     super(

@@ -12,7 +12,7 @@ import { type FuzzTarget, must } from './fuzz.js';
 import type { Mutator } from './mutator.js';
 
 /** Every part that listens. */
-export const PORT_PARTS = ['hook', 'agents', 'aggregator', 'dashboard'] as const;
+const PORT_PARTS = ['hook', 'agents', 'aggregator', 'dashboard'] as const;
 type PortPart = (typeof PORT_PARTS)[number];
 
 /** A probe in between, that many inputs apart. */

@@ -27,7 +27,7 @@ const HEAD = 'POST /run HTTP/1.1\\r\\nContent-Length: 10\\r\\n\\r\\n{"action_nam
 const text = (length: number): string => 'aé"\\\\\\n'.repeat(length / 5).slice(0, length);
 
 /** Names, sizes, outcomes and arguments that a user may choose; each takes part once. */
-export const cases: readonly Case[] = [
+const cases: readonly Case[] = [
   { name: 'plain', code: echo, arguments: [{}, { x: 1 }, { deep: { a: { b: 'c' } } }] },
   { name: 'with space', code: echo, arguments: [{ x: 1 }] },
   { name: 'with.dot', code: echo, arguments: [{ x: 1 }] },

@@ -161,7 +161,7 @@ export function cloneActor(
 }
 
 /** Regression of the critic on the returns that followed. */
-export function regressCritic(
+function regressCritic(
   critic: Network,
   episodes: readonly DemonstratedEpisode[],
   gamma: number,

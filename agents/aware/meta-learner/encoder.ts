@@ -18,7 +18,7 @@ export interface EncoderShape {
 }
 
 /** Length of every embedding: only its direction counts, and components near .5 suit the actor. */
-export const EMBEDDING_LENGTH = 4;
+const EMBEDDING_LENGTH = 4;
 
 type Layers = readonly [GruLayer, GruLayer, GruLayer, GruLayer];
 

@@ -1,12 +1,10 @@
-export { loadMeta, type MetaLearner, saveMeta, shippedMeta } from './checkpoint.js';
-export { EMBEDDING_LENGTH, Encoder, type EncoderShape } from './encoder.js';
-export { GruLayer, type GruShape, gruParameters, initialGru } from './gru.js';
-export { contrastive, cosine, mostSimilar } from './similarity.js';
+export { shippedMeta } from './checkpoint.js';
+export { Encoder } from './encoder.js';
+
+export { cosine } from './similarity.js';
 export {
   type KnownRates,
   META_FEATURES,
-  META_SCALE,
-  type MetaStep,
   metaFeatures,
   metaReward,
   metaStepOf,
@@ -16,5 +14,4 @@ export {
   type Trajectory,
   TrajectoryBundle,
   TrajectoryRecorder,
-  trajectorySteps,
 } from './trajectory.js';

@@ -23,7 +23,7 @@ const shardSchema = z.object({
 });
 
 /** Data about functions that moves between hosts with their agents. */
-export interface Evidence {
+interface Evidence {
   names(): Iterable<string>;
   /** Plain JSON; null if there is nothing to save. */
   saveState(fn: string, now: Millis, wall: Micros): unknown;

@@ -2,13 +2,7 @@ import type { Moments } from '../engine.js';
 import { CheckpointForeignError } from '../errors.js';
 import { expectLength, type NetworkShape, parameterCount, sameShape } from '../shape.js';
 
-export type Json =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly Json[]
-  | { readonly [key: string]: Json };
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 export interface CheckpointNetwork {
   readonly shape: NetworkShape;

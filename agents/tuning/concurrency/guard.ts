@@ -4,7 +4,7 @@ import type { Sample } from './sample.js';
 import type { Hold, LimitRange } from './settings.js';
 
 /** What was seen at one limit. */
-export interface Tally {
+interface Tally {
   readonly activations: number;
   readonly failures: number;
   readonly oomKills: number;

@@ -1,8 +1,5 @@
 import type { LimitGrid, LimitRange } from './settings.js';
 
-/** What a step does to the limit's place in the grid. */
-export const STEPS = [-1, 0, 1] as const;
-
 export const gridSize = ({ least, most, step }: LimitGrid): number => (most - least) / step + 1;
 
 /** The limit at a place of the grid, 0 the lowest. */

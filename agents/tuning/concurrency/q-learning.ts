@@ -9,7 +9,7 @@ import { checkQLearningSettings, type LimitGrid, type QLearningSettings } from '
 export type Row = readonly [number, number, number];
 
 /** The measured state and what was done there; the reward comes with the next measurement. */
-export interface Pending {
+interface Pending {
   readonly key: string;
   readonly action: Action;
   /** Place that the action leads to: what is measured elsewhere was not its doing. */
@@ -29,7 +29,7 @@ export interface QLearningState {
 }
 
 /** What is remembered of one limit. */
-export interface Known {
+interface Known {
   /** Activations a second, newer measurements weighing more. */
   readonly throughput: number;
   /** The state last seen there. */
@@ -39,7 +39,7 @@ export interface Known {
 const UNKNOWN: Row = [0, 0, 0];
 
 /** Bin of a share: equal bins on [0, 1], what lies above is in the last one. */
-export const binOf = (share: number, bins: number): number =>
+const binOf = (share: number, bins: number): number =>
   Math.max(0, Math.min(bins - 1, Math.floor(share * bins)));
 
 /** Points keep the numbers apart: (1, 11, 1) and (11, 1, 1) are two states. */

@@ -22,7 +22,7 @@ export interface SafeTunerState<SearchState = unknown> {
   readonly guard: LimitGuardState;
 }
 
-export interface SafeTunerDecision {
+interface SafeTunerDecision {
   readonly limit: number;
   readonly reason: SafeTunerReason;
   /** A limit that was found to do harm by this sample; null: none. */

@@ -49,7 +49,7 @@ export const tableName = (owner: TableOwner): string => nameOf('concurrency', ow
 /**
  * Of what the guard knows: it holds whatever search is configured, so it is no part of the table.
  */
-export const guardName = (owner: TableOwner): string => nameOf('concurrency-guard', owner);
+const guardName = (owner: TableOwner): string => nameOf('concurrency-guard', owner);
 
 /** Whose table or guard an object is; null: it is neither. */
 export function ownerOfTable(name: string): TableOwner | null {

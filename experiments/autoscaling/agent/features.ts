@@ -3,7 +3,7 @@ import { SIMPPO_SIZES } from './settings.js';
 import { type ClusterTotals, preservation, type ScalingState, type ScalingView } from './state.js';
 
 /** The published six [SIMPPO], which the mean field adds up; then others of the agent's function. */
-export const SCALING_FEATURES = [
+const SCALING_FEATURES = [
   'cpu_util',
   'slo_preservation',
   'cpu',

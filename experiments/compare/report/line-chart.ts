@@ -26,7 +26,7 @@ export interface LineChart {
   readonly yText?: (value: number) => string;
 }
 
-export const CHART = { width: 520, height: 300, left: 66, right: 12, top: 12, bottom: 40 } as const;
+const CHART = { width: 520, height: 300, left: 66, right: 12, top: 12, bottom: 40 } as const;
 
 /** Pixel ranges inside the axes. */
 export const PLOT = {

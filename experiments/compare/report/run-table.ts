@@ -74,7 +74,7 @@ function statisticsTable(run: RunSummary): string {
 }
 
 /** What the importer did with the trace, where there was one, and what the load was made of. */
-export function workloadLines({ workload, summary, scaling }: LoadedWorkload): string[] {
+function workloadLines({ workload, summary, scaling }: LoadedWorkload): string[] {
   return [
     `workload ${plainText(workload.name)}${scaling === undefined ? '' : `: ${describeScaling(scaling)}`}`,
     ...(summary === undefined

@@ -16,10 +16,10 @@ import { SmallestInRangePolicy } from './smallest-in-range.js';
 import { TargetPolicy } from './target.js';
 
 /** No activation policy has this name. */
-export class UnknownPolicyError extends errorClass('GLN_POLICY_UNKNOWN') {}
+class UnknownPolicyError extends errorClass('GLN_POLICY_UNKNOWN') {}
 
 /** Parameters of an activation policy that it cannot use. */
-export class PolicyParametersError extends errorClass('GLN_POLICY_PARAMETERS') {}
+class PolicyParametersError extends errorClass('GLN_POLICY_PARAMETERS') {}
 
 /**
  * Makes a policy from parameters and weights that have not been checked: they come over NATS

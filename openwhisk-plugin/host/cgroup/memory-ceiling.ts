@@ -3,7 +3,7 @@ import { folders, readText } from './cgroup-mounts.js';
 import { ControlFile, UNLIMITED } from './control-file.js';
 
 /** Which files of a cgroup limit the memory of all that is in it. */
-export const MEMORY_LIMITS = {
+const MEMORY_LIMITS = {
   1: ['memory.limit_in_bytes'],
   2: ['memory.max', 'memory.high'],
 } as const;

@@ -26,7 +26,7 @@ export interface TextFiles {
   write(path: string, text: string): void;
 }
 
-export const systemFiles: TextFiles = {
+const systemFiles: TextFiles = {
   read: (path) => readFileSync(path, 'utf8'),
   write: (path, text) => writeFileSync(path, text, { flag: 'r+' }),
 };

@@ -8,7 +8,7 @@ export interface ContainerListing {
   snapshot(): Promise<readonly ContainerInfo[]>;
 }
 
-export interface RestoredContainer {
+interface RestoredContainer {
   readonly container: ContainerInfo;
   /** As found; equal to `after` where nothing had to be done. */
   readonly before: Readonly<Limits>;
@@ -73,7 +73,7 @@ export async function restoreAll(parts: {
 }
 
 /** One container, over a handle that stays its owner's. Null where the container ended. */
-export async function restoreUserLimits(
+async function restoreUserLimits(
   container: ContainerInfo,
   handle: LimitHandle,
 ): Promise<RestoredContainer | null> {

@@ -2,8 +2,8 @@
  * The kernel's range of v1 shares; outside of it an engine fails or half-applies (field-notes
  * A1-03).
  */
-export const MIN_SHARES = 2;
-export const MAX_SHARES = 262_144;
+const MIN_SHARES = 2;
+const MAX_SHARES = 262_144;
 const MIN_WEIGHT = 1;
 const MAX_WEIGHT = 10_000;
 

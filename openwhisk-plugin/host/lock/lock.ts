@@ -10,7 +10,7 @@ export class HookLockedError extends errorClass('GLN_HOOK_LOCKED') {
   }
 }
 
-export class HookLockError extends errorClass('GLN_HOOK_LOCK') {}
+class HookLockError extends errorClass('GLN_HOOK_LOCK') {}
 
 /**
  * Whether a process lives and is the one that wrote the lock: its start time tells it from a later

@@ -19,7 +19,7 @@ export interface CaptureOptions {
  * Room for headers, a request head and every key before `value` at full length
  * (openwhisk-observed.md §3).
  */
-export const SNAPSHOT = 2048;
+const SNAPSHOT = 2048;
 
 /**
  * How tcpdump is started on one bridge. Where setpriv (util-linux) is there, it runs from its first

@@ -18,7 +18,7 @@ const RECORD_HEADER = 16;
  */
 const LONGEST_PACKET = 65536;
 
-export const LINK_ETHERNET = 1;
+const LINK_ETHERNET = 1;
 
 /** What the stream turned out to be; `broken` is final: only a new stream helps. */
 export type PcapState = 'header' | 'packets' | 'broken';

@@ -18,7 +18,7 @@ import { ImageBuildError } from '../errors.js';
 const run = promisify(execFile);
 
 /** Repository of the images made here; the tag is a hash of the content. */
-export const IMAGE_REPOSITORY = 'gleaner-action-nodejs';
+const IMAGE_REPOSITORY = 'gleaner-action-nodejs';
 
 export interface ImageOptions {
   readonly repository?: string;
@@ -45,10 +45,6 @@ export async function ensureActionImage(options: ImageOptions = {}): Promise<str
   } catch (error) {
     throw new ImageBuildError('the action image could not be made', error);
   }
-}
-
-export async function removeActionImage(name: string, docker = 'docker'): Promise<void> {
-  await run(docker, ['image', 'rm', name]).catch(() => undefined);
 }
 
 /** Paths that ldd prints, the loader included. */

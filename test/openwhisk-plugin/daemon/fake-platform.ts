@@ -28,7 +28,7 @@ import type {
   UsageProbe,
 } from '../../../openwhisk-plugin/host/ports/index.js';
 
-export const BRIDGE: Bridge = {
+const BRIDGE: Bridge = {
   interfaceName: 'docker0',
   networkName: 'bridge',
   gateway: '172.17.0.1',

@@ -67,7 +67,7 @@ export function decider(
 }
 
 /** What policies see of a host on which nothing runs and from which nobody learns. */
-export const idle = {
+const idle = {
   host: { running: 0, cpu: 8000, freeCpu: 1, freeMemory: 1 },
   experiences: null,
 };

@@ -9,7 +9,7 @@ const WIDEST_LOG_RATIO: f32 = 20;
 
 /** The arguments of one PPO step (agents/nn/simd/actor-critic.ts): addresses of unpadded rows. */
 @unmanaged
-export class PpoJob {
+class PpoJob {
   actor: Network;
   critic: Network;
   actorInputs: usize;
@@ -110,7 +110,7 @@ function valueRow(job: PpoJob, row: i32, value: usize): void {
 }
 
 /** The gradient of the loss over all rows, left in both networks' `gradients`. */
-export function ppoGradients(job: PpoJob): void {
+function ppoGradients(job: PpoJob): void {
   const actor = job.actor;
   const critic = job.critic;
   memory.fill(actor.gradients, 0, (<usize>actor.size) << 2);

@@ -5,7 +5,7 @@ import { SCORER_BINARY } from './scorer-binary.js';
 import { ACTOR_WEIGHTS } from './weights.js';
 
 /** The kernel that scores options does not run here. */
-export class ScorerUnavailableError extends errorClass('GLN_POLICY_SCORER') {}
+class ScorerUnavailableError extends errorClass('GLN_POLICY_SCORER') {}
 
 /** Node has it, its types say nothing of it. */
 declare const WebAssembly: {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** Everything these tests make begins so, and nothing else is touched. */
-export const PREFIX = 'glcg_';
+const PREFIX = 'glcg_';
 const IMAGE = `${PREFIX}node`;
 
 /** An image of this host's own node and the libraries it needs; made once. */

@@ -1,1 +1,0 @@
-export { SizeAdviser } from './adviser.js';

@@ -1,1 +1,0 @@
-export { MemoryBus } from './memory-bus.js';
