@@ -11,16 +11,17 @@ import {
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
- * Books each activation exactly once, when it ends: into the tally, and to the recorder where there
- * is one.
+ * Records each activation once, when it ends: in the statistics and with the recorder if there is
+ * one.
  */
 export class Accounts {
   readonly outcomeStatistics: OutcomeStatistics;
-  /** Calls that arrived and that ended, those of the warm-up included. */
+  /** Activations that arrived and that ended, warm-up included. */
   arrived = 0;
   ended = 0;
   /**
-   * CPU work of the calls that arrived, and CPU time their runs used, core-us; inits not counted.
+   * CPU work of the activations that arrived, and CPU time that their runs used, core-us; inits not
+   * counted.
    */
   asked = 0;
   readonly #c: ActivationColumns;

@@ -1,21 +1,21 @@
 /**
- * Where an activation is on its way. On a core in `init`, `before` (its I/O wait) and `after`; else
- * it waits for an instant.
+ * State of an activation. It is on a core in `init`, `before` and `after` (the I/O wait lies
+ * between them) and otherwise waits for an instant.
  */
 export const Phase = {
   free: 0,
-  /** In a host's queue for room, or in its function's for a container. */
+  /** In its host's queue for memory, or in its function's queue for a container. */
   queued: 1,
-  /** Its container is being made. */
+  /** Its container is being created. */
   creating: 2,
   unpausing: 3,
-  /** Somebody else's `/init` makes the container that both will use. */
+  /** The `/init` of another activation creates the container that both will use. */
   waitingForInit: 4,
   init: 5,
   before: 6,
   waiting: 7,
   after: 8,
-  /** No activation: a prewarmed container is being made. */
+  /** No activation: a prewarmed container is being created. */
   prewarming: 9,
 } as const;
 
@@ -28,11 +28,11 @@ export const OnCore = {
   sharing: 2,
   /** Its quota's bucket is empty. */
   throttled: 3,
-  /** Has just come: the next plan decides. */
+  /** Has just joined: the next plan decides. */
   fresh: 4,
 } as const;
 
-/** What the work done will have reached at `stop`. */
+/** What is reached at `stop`. */
 export const Stop = { work: 0, memoryLimit: 1, memoryTrip: 2, revise: 3 } as const;
 
 /** Why an activation is due at `dueAt`. */
@@ -44,12 +44,11 @@ const integers = (): Int32Array => new Int32Array(FIRST);
 const bytes = (): Uint8Array => new Uint8Array(FIRST);
 
 /**
- * Activations in the cluster as columns; an activation is a place, taken again as soon as it is
- * free. Grows by doubling with the number in flight, never with the number of calls. Fields are
- * written out so that every access has one shape.
+ * Activations in the cluster as columns, one index each, reused when it is free. They grow by
+ * doubling with the number in flight. Fields are written out so that every access has one shape.
  */
 export class ActivationColumns {
-  /** Place of the call in the stream. */
+  /** Index in the stream. */
   call = doubles();
   arrivedAt = doubles();
   placedAt = doubles();
@@ -64,10 +63,11 @@ export class ActivationColumns {
   peak = doubles();
   /** Size of the payload, 1 = the function's median. */
   payload = doubles();
-  /** Nominal memory the balancer has counted for it, MiB. */
+  /** Nominal memory that the balancer counts for it, MiB. */
   memory = doubles();
   /**
-   * Of the present part (`init`, or the whole run): core-us asked and done, and the next milestone.
+   * Work of the present phase (`init`, or the whole run), core-us: total, done, and done at the
+   * next event.
    */
   work = doubles();
   done = doubles();
@@ -82,16 +82,10 @@ export class ActivationColumns {
   weight = doubles();
   ratio = doubles();
   settledAt = doubles();
-  /**
-   * While it waits for its share: the host's virtual time when it was settled, and at its next
-   * milestone.
-   */
+  /** While it shares: the host's virtual time when it was settled and at its next event. */
   settledVirtual = doubles();
   dueVirtual = doubles();
-  /**
-   * The quota's bucket: core-us a period (0 = it never binds), used of it, and when the present
-   * period ends.
-   */
+  /** The quota's bucket: core-us a period (0: it never binds), core-us used, end of the period. */
   quota = doubles();
   used = doubles();
   periodEnd = doubles();
@@ -99,22 +93,22 @@ export class ActivationColumns {
   throttled = doubles();
   /** Time it was ready to run but had no core, us; throttled time does not count. */
   waited = doubles();
-  /** The safeguard trips when its use reaches so many cores; Infinity = nothing to watch. */
+  /** Cores at which the safeguard trips; Infinity: not watched. */
   tripRate = doubles();
-  /** Where the window begins over which use is measured, and the CPU used by then. */
+  /** Start of the window over which use is measured, and CPU used by then. */
   windowAt = doubles();
   windowCpu = doubles();
-  /** Work done at which its policy wants to be asked again; Infinity = never. */
+  /** Work done at which the policy decides again; Infinity: never. */
   reviseAt = doubles();
 
   fn = integers();
   host = integers();
   container = integers();
-  /** Next in a queue, or in the list of free places. */
+  /** Next in a queue, or in the list of free indices. */
   next = integers();
   /** Next activation of the same container. */
   sibling = integers();
-  /** Its place in its host's list. */
+  /** Index in its host's list. */
   place = integers();
 
   phase = bytes();
@@ -124,9 +118,9 @@ export class ActivationColumns {
   dueKind = bytes();
   /** Of `dueVirtual`. */
   virtualKind = bytes();
-  /** How its container was had (`StartKind`). */
+  /** `StartKind` of its container. */
   start = bytes();
-  /** Counts in the figures: it did not arrive while the cluster was filling up. */
+  /** 1: counts in the figures (it arrived after the warm-up). */
   counted = bytes();
 }
 
@@ -135,10 +129,10 @@ export class Activations {
   #capacity = FIRST;
   #free = -1;
   #high = 0;
-  /** Places in use. */
+  /** Indices in use. */
   count = 0;
 
-  /** Places ever used. */
+  /** Indices ever used. */
   get high(): number {
     return this.#high;
   }
@@ -165,7 +159,7 @@ export class Activations {
   }
 }
 
-/** Makes every column of an object longer, its content kept. */
+/** Grows every column of an object and keeps its content. */
 export function growColumns(columns: object, capacity: number): void {
   const table = columns as Record<string, Float64Array | Int32Array | Uint8Array>;
   for (const [name, column] of Object.entries(table)) {

@@ -1,10 +1,10 @@
 import { Fn, type FunctionRows } from './function-rows.js';
 
 /**
- * Where OpenWhisk's sharding load balancer sends a call: a function has a home host and a step,
- * both by hash of namespace and action; from home on every step-th host is asked until one has user
- * memory for it (nominal memory of what is in flight). A step is coprime to the number of hosts, so
- * all are asked.
+ * Placement of OpenWhisk's sharding load balancer: a function has a home host and a step, by hash
+ * of namespace and action. From home on it takes the first host, step by step, with free user
+ * memory (nominal memory in flight). Steps are coprime to the number of hosts, so all are tried.
+ * [OpenWhisk ShardingContainerPoolBalancer.scala]
  */
 export class Balancer {
   readonly hosts: number;
@@ -50,9 +50,8 @@ export class Balancer {
   }
 
   /**
-   * All full: OpenWhisk forces the call on any healthy host, at random. Here by a hash of seed and
-   * call, so that the same call of another manager's run is forced on the same host. -1 where no
-   * host is left.
+   * If all are full, OpenWhisk forces the activation on a random healthy host. Here a hash of seed
+   * and activation chooses it, so that all managers get the same host. -1: no host is left.
    */
   force(call: number, memory: number): number {
     const { hosts, alive } = this;

@@ -2,15 +2,14 @@ import type { ActivationColumns } from './activations.js';
 import { PERIOD_MICROS, WORK_EPSILON } from './cfs.js';
 
 /**
- * The kernel's quota, `quota` core-us at each boundary of a period and nothing carried over, in
- * closed form: at a constant rate all full periods are alike, so neither a long run nor a long wait
- * takes more than a few operations (design §6b).
+ * The kernel's quota in closed form: `quota` core-us at each boundary of a period, nothing carried
+ * over. At a constant rate all full periods are alike, so a long run takes no more operations than
+ * a short one.
  */
 
 /**
- * CPU time an activation at a constant `rate` gets in `span` us from an instant on, its bucket
- * brought up to date. In a period it has the bucket's rest; who has used it up waits for the
- * boundary.
+ * CPU time that an activation at a constant `rate` gets in `span` us; updates its bucket. In each
+ * period it has the rest of the bucket and then waits for the boundary.
  */
 export function drawFromBucket(
   c: ActivationColumns,
@@ -47,12 +46,12 @@ export function timeInBucket(c: ActivationColumns, a: number, rate: number, cpu:
   if (cpu <= first) return cpu / rate;
   const more = cpu - first;
   const each = Math.min(rate * PERIOD_MICROS, quota);
-  // The last period is one where at most what a full one gives is left to do.
+  // In the last period at most a full bucket is left to do.
   const full = Math.max(0, Math.ceil((more - WORK_EPSILON) / each) - 1);
   return rest + full * PERIOD_MICROS + (more - full * each) / rate;
 }
 
-/** The bucket of its period is empty. Only where a quota binds. */
+/** Its bucket is empty. Only if a quota binds. */
 export function isThrottled(c: ActivationColumns, a: number): boolean {
   return c.quota[a]! > 0 && c.used[a]! >= c.quota[a]! - WORK_EPSILON;
 }

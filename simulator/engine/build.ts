@@ -18,15 +18,15 @@ import {
 } from './options.js';
 
 const SERIES_BUCKETS = 200;
-/** Policies beside a manager that wishes nothing, and beside one that does (design §3). */
+/** Policies without targets, for weights, and with a manager that sets targets. */
 const DEFAULT_RANGE = 'smallest-in-range';
 const DEFAULT_WEIGHT = 'short-first';
 const BY_TARGET = 'target';
 
-/** A cluster that has not begun, with the hooks of its hosts where it has them. */
+/** A cluster before its first event, with the hooks of its hosts if it has any. */
 export interface BuiltCluster {
   readonly cluster: Cluster;
-  /** Null: nothing but OpenWhisk. */
+  /** Null: OpenWhisk alone. */
   readonly limitController: HookLimitController | null;
   readonly control: ControlPlane | null;
   readonly names: {
@@ -70,7 +70,7 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
     quota: createPolicy(quotaPolicy, parameters, weights),
     weight: createPolicy(weightPolicy),
   });
-  // A name that nobody knows is refused before anything runs, also where there is no host.
+  // Refuse an unknown name before anything runs, even without hosts.
   policies();
   const settings = { ...defaultDecisionSettings, ...options.decision };
   const limitController = new HookLimitController(cluster, { settings, policies, random });
@@ -91,7 +91,7 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
   return { cluster, limitController, control, names: { manager: name, quotaPolicy, weightPolicy } };
 }
 
-/** A learned policy plays with what it has learned. */
+/** Learned policies use their shipped weights. */
 function materialOf(policy: string): PolicyMaterial {
   const state = policy === 'faasrm' ? shippedFaasrm('cluster') : null;
   return state === null
@@ -109,7 +109,7 @@ function managerOf(
   });
 }
 
-/** Tells how far a run is; `now` in us. */
+/** Reports progress; `now` in us. */
 export function reportProgress(options: ClusterOptions, activations: number, now: number): void {
   options.onProgress?.({
     activations,

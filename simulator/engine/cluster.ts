@@ -16,9 +16,9 @@ import type { LimitController } from './limit-controller.js';
 import type { ClusterMode, ClusterShape, Failure, LimitChange } from './options.js';
 import type { ActivationRecorder } from './recorder.js';
 
-/** What the timeline holds besides arrivals and what is due on hosts. */
+/** Kinds of timeline entries. */
 const Event = { fail: 0, restore: 1, change: 2, sample: 3, retry: 4, limitController: 5 } as const;
-/** Activations between two words of progress. */
+/** Activations between two progress reports. */
 const PROGRESS_MASK = 0xffff;
 
 export interface ClusterParts {
@@ -37,10 +37,9 @@ export interface ClusterParts {
 }
 
 /**
- * Invoker hosts of OpenWhisk with their containers, event by event in integer microseconds (design
- * §6b). Time goes to the first of three: the next call, the next thing due on a host, the next
- * entry of the timeline. All that has to be known of a host is one instant; nothing is allocated
- * per event.
+ * OpenWhisk's invoker hosts with their containers, event by event in integer microseconds. Time
+ * moves to the first of three: the next arrival, the next event of a host, the next entry of the
+ * timeline. The cluster knows one instant a host; nothing is allocated per event.
  */
 export class Cluster {
   readonly activations = new Activations();
@@ -105,12 +104,12 @@ export class Cluster {
     this.cores.watcher = limitController;
   }
 
-  /** Wakes the guard (`due`) at a time, integer us. */
+  /** Calls the limit controller's `due` at a time, integer us. */
   scheduleLimitEvent(at: number, target: number, stamp: number): void {
     this.#timeline.push(Math.max(this.now, at), Event.limitController, target, stamp);
   }
 
-  /** Something on a host was changed from outside its own events. */
+  /** Call it after a change of a host from outside of its own events. */
   refresh(host: number): void {
     this.#clock.set(host, this.cores.next(host, this.now));
   }
@@ -124,21 +123,24 @@ export class Cluster {
     return Math.min(this.#clock.firstAt, this.#timeline.nextAt, this.#arrivalAt);
   }
 
-  /** Calls are still to come, or something is due on a host. */
+  /** Arrivals are still to come, or a host has an event. */
   get isActive(): boolean {
     return (
       this.#arrivalAt < Number.POSITIVE_INFINITY || this.#clock.firstAt < Number.POSITIVE_INFINITY
     );
   }
 
-  /** All calls have arrived and ended. */
+  /** All activations have arrived and ended. */
   get finished(): boolean {
     return (
       this.#arrivalAt === Number.POSITIVE_INFINITY && this.accounts.ended === this.accounts.arrived
     );
   }
 
-  /** Handles everything up to and including `until`; stops when all calls are over, unless endless. */
+  /**
+   * Handles everything up to and including `until`; stops when all activations are over, unless
+   * endless.
+   */
   run(until: number): void {
     if (this.now === 0 && this.#blockSize === 0) this.#nextBlock();
     const clock = this.#clock;
@@ -155,7 +157,7 @@ export class Cluster {
       }
       if (at > until) break;
       this.now = at;
-      // At one instant: what was set beforehand, then what ends, then who comes.
+      // At one instant: first the timeline, then ends, then arrivals.
       if (eventAt === at) this.#event();
       else if (dueAt === at) this.#turn(clock.first, at);
       else this.#arrive(at);
@@ -244,7 +246,7 @@ export class Cluster {
     this.refresh(host);
   }
 
-  /** Containers alive take the new limits over at once, later ones have them from the start. */
+  /** Existing containers get the new limits at once, later ones from the start. */
   #change(change: LimitChange): void {
     const { functions, containers, now } = this;
     const { limits } = this.invokers;

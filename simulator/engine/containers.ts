@@ -7,19 +7,19 @@ const doubles = (): Float64Array => new Float64Array(FIRST);
 const integers = (): Int32Array => new Int32Array(FIRST);
 
 class ContainerColumns {
-  /** Nominal memory, MiB: what is admitted. */
+  /** Nominal memory, MiB: the basis of admission. */
   memory = doubles();
-  /** Hard limit and working set at rest, bytes. */
+  /** Hard limit, and working set while idle, bytes. */
   limit = doubles();
   resident = doubles();
   /** cgroup-v1 weight and quota, core-us a period (0 = none). */
   weight = doubles();
   quota = doubles();
-  /** Where its CFS periods began; bucket used in the period that ends at `periodEnd`. */
+  /** Start of its CFS periods; core-us used in the period that ends at `periodEnd`. */
   epoch = doubles();
   used = doubles();
   periodEnd = doubles();
-  /** CPU time of activations that are over, us. */
+  /** CPU time of ended activations, us. */
   cpu = doubles();
   idleAt = doubles();
   fn = integers();
@@ -27,10 +27,10 @@ class ContainerColumns {
   active = integers();
   /** Its activations, the newest first. */
   first = integers();
-  /** Least recently used idle ones of its host. */
+  /** Neighbors in its host's list of idle containers, by last use. */
   older = integers();
   newer = integers();
-  /** Others of its function and host that have room. */
+  /** Neighbors in the list of warm containers of its function and host. */
   warmPrevious = integers();
   warmNext = integers();
   status = new Uint8Array(FIRST);
@@ -38,8 +38,9 @@ class ContainerColumns {
 }
 
 /**
- * Containers of all hosts as columns: nominal memory admitted, the warm ones of a function on a
- * host (most recently used first), and the idle ones of a host by age. Every step is constant time.
+ * Containers of all hosts as columns: nominal memory admitted, the warm containers of a function on
+ * a host (most recently used first) and the idle ones of a host by age. Every operation takes
+ * constant time.
  */
 export class Containers {
   readonly columns = new ContainerColumns();
@@ -47,14 +48,14 @@ export class Containers {
   #free = -1;
   #high = 0;
   count = 0;
-  /** By host: nominal memory of all, and of the idle ones, MiB. */
+  /** By host: nominal memory of all and of the idle containers, MiB. */
   readonly admitted: Float64Array;
   readonly idleMemory: Float64Array;
   readonly #oldest: Int32Array;
   readonly #newest: Int32Array;
   /**
-   * By function and host, two places each: the first warm one, and how many there are; behind the
-   * hosts how many on all.
+   * By function and host two entries, the first warm container and the count; after the hosts the
+   * count on all of them.
    */
   readonly #places: Int32Array;
   readonly #width: number;
@@ -73,7 +74,7 @@ export class Containers {
     return this.#high;
   }
 
-  /** A container with room for one more activation; -1 where there is none. */
+  /** A container that can run one more activation; -1 if there is none. */
   warm(fn: number, host: number): number {
     return this.#places[fn * this.#width + 2 * host]!;
   }
@@ -115,7 +116,7 @@ export class Containers {
     return container;
   }
 
-  /** Neither warm nor idle any more. */
+  /** It must be neither warm nor idle. */
   release(container: number): void {
     const c = this.columns;
     const host = c.host[container]!;
@@ -150,7 +151,7 @@ export class Containers {
     if (next >= 0) c.warmPrevious[next] = previous;
   }
 
-  /** Nothing runs in it from now on. */
+  /** It runs nothing from now on. */
   addIdle(container: number, now: number): void {
     const c = this.columns;
     const host = c.host[container]!;
@@ -176,7 +177,7 @@ export class Containers {
     this.idleMemory[host] = this.idleMemory[host]! - c.memory[container]!;
   }
 
-  /** The one that has been idle longest; -1 where there is none. */
+  /** The container that has been idle longest; -1 if there is none. */
   oldestIdle(host: number): number {
     return this.#oldest[host]!;
   }

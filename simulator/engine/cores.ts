@@ -9,23 +9,23 @@ import { CORE_EPSILON, Runners } from './runners.js';
 import { TimerList } from './timer-list.js';
 import { VirtualTime } from './virtual-time.js';
 
-/** Told before the rate of an activation changes; its columns are settled. */
+/** Called before the rate of an activation changes; its columns are settled. */
 export interface RateWatcher {
   rateChanges(activation: number, now: number): void;
 }
 
-/** More than one has come since the last plan. */
+/** More than one joined since the last plan. */
 const SEVERAL = -2;
 
 /**
- * The cores of all hosts and who is on them: weighted max-min within caps and quotas (design §6b),
- * at a few operations an event.
+ * The cores of all hosts and the activations on them: weighted max-min sharing within caps and
+ * quotas, at a few operations an event.
  *
- * On a host where all together ask for no more than there is, each one's end is known when it
- * joins, quotas included (closed form), and nobody's coming or going changes it. Where they ask for
- * more the host is *tight*: who is satisfied runs at its cap, so its end is known too; all others
- * run at weight x level, so in the host's *virtual time* (which passes at the level) their ends are
- * known, whatever the level does. A plan finds the level and touches only those whom it passes.
+ * While the activations of a host ask for no more cores than it has, the end of each is known when
+ * it joins, quotas included (closed form), and others do not change it. Otherwise the host is
+ * *tight*: satisfied activations run at their cap, so their ends are known too; all others run at
+ * weight x level, so their ends are known in the host's *virtual time*, which passes at the level.
+ * A plan finds the level and updates only the activations that it passes.
  */
 export class Cores {
   readonly timerList: TimerList;
@@ -34,27 +34,22 @@ export class Cores {
   readonly #c: ActivationColumns;
   readonly #cores: number;
   readonly #levels: Levels;
-  /**
-   * By host: cores asked for by all on the CPU, those throttled included, and how many they are.
-   */
+  /** By host: cores that its activations can use, throttled ones included, and their count. */
   readonly #asked: Float64Array;
   readonly #runnableCounts: Int32Array;
   readonly #contended: Uint8Array;
   readonly #dirty: Uint8Array;
-  /** Who has come since the last plan; -1 nobody, SEVERAL = look at all. */
+  /** By host: the activation that joined since the last plan; -1: none; SEVERAL: check all. */
   readonly #fresh: Int32Array;
-  /** Of the runners by `dueAt`, and of those that share by `dueVirtual`. */
+  /** By `dueAt`, and for those that share by `dueVirtual`. */
   readonly #due: DueTimeCache;
   readonly #dueVirtual: DueTimeCache;
-  /** Whose turn `next` found. */
+  /** The activation that `next` found. */
   readonly #turn: Int32Array;
   readonly #time: VirtualTime;
-  /**
-   * Below this level no bucket that is not watched can be used up, and nobody who is not watched
-   * can come to a crossing.
-   */
+  /** Below this level no unwatched activation can empty its bucket or reach its crossing. */
   readonly #free: Float64Array;
-  /** Cores in use since the last plan, on a tight host. */
+  /** Cores in use since the last plan, if the host is tight. */
   readonly #busy: Float64Array;
 
   constructor(activations: Activations, hosts: number, cores: number, levels: Levels) {
@@ -79,8 +74,8 @@ export class Cores {
   }
 
   /**
-   * Starts to want a core: `done`, `stop`, `cap`, `weight`, bucket, deadline and what is watched
-   * are set.
+   * Starts to use a core. Set before: `done`, `stop`, `cap`, `weight`, bucket, deadline and what is
+   * watched.
    */
   join(a: number, now: number): void {
     const c = this.#c;
@@ -109,14 +104,13 @@ export class Cores {
     c.onCore[a] = OnCore.not;
     const count = this.#runnableCounts[host]! - 1;
     this.#runnableCounts[host] = count;
-    // An idle host begins at zero again: sums of fractions drift.
+    // Reset an idle host: sums of fractions drift.
     this.#asked[host] = count === 0 ? 0 : this.#asked[host]! - c.cap[a]!;
   }
 
   /**
-   * One that runs is due for another reason than its end: `emptied`, its bucket is, or there is
-   * something to be seen. Virtual time has a last digit, so what was used by then may lie a little
-   * below the bucket.
+   * Handles an event that is not the end: the bucket is empty (`emptied`) or a crossing is reached.
+   * `emptied` sets `used`, since rounding of virtual time may leave it below the quota.
    */
   interrupted(a: number, now: number, emptied = false): void {
     const c = this.#c;
@@ -129,7 +123,7 @@ export class Cores {
     else this.#enter(a, host, now);
   }
 
-  /** A new period begins for one that was throttled. */
+  /** A new period starts for a throttled activation. */
   refilled(a: number, now: number): void {
     const c = this.#c;
     this.timerList.remove(a);
@@ -159,18 +153,14 @@ export class Cores {
       const cap = c.cap[a]!;
       cpu = c.quota[a]! > 0 ? drawFromBucket(c, a, cap, from, span) : cap * span;
     } else return;
-    // Instants are rounded up to whole microseconds; what was planned ends exactly, never a
-    // microsecond's work later.
+    // Instants are rounded up to whole microseconds, but work ends exactly as planned.
     cpu = Math.min(cpu, c.stop[a]! - c.done[a]!);
     c.done[a] = c.done[a]! + cpu;
     c.cpuUsed[a] = c.cpuUsed[a]! + cpu;
     if (this.#contended[host] === 0) this.#levels.used(from, now, cpu);
   }
 
-  /**
-   * Next instant at which something is due on a host; shares the cores anew first where that is
-   * needed.
-   */
+  /** Next event of a host, us; plans first if needed. */
   next(host: number, now: number): number {
     if (this.#dirty[host] === 1) this.#plan(host, now);
     const { runners } = this;
@@ -202,13 +192,13 @@ export class Cores {
     return next;
   }
 
-  /** Whose instant `next` was, with `dueKind` saying what is due. Who sleeps goes first. */
+  /** The activation of the event that `next` found; `dueKind` says which event. Timers go first. */
   first(host: number): number {
     const turn = this.#turn[host]!;
     return turn >= 0 ? turn : this.timerList.first(host);
   }
 
-  /** Cores an activation has now, where its bucket is not empty. */
+  /** Cores that an activation has now, if its bucket is not empty. */
   rate(a: number): number {
     const c = this.#c;
     if (c.onCore[a] === OnCore.satisfied) return c.cap[a]!;
@@ -259,7 +249,7 @@ export class Cores {
     this.#fresh[host] = -1;
   }
 
-  /** All together ask for too much from now on: no closed form any more. */
+  /** The host becomes tight: closed forms no longer hold. */
   #tighten(host: number, now: number): void {
     const c = this.#c;
     const list = this.runners.on(host);
@@ -284,7 +274,7 @@ export class Cores {
     this.#dueVirtual.forget(host);
   }
 
-  /** Everybody gets all they can use from now on. */
+  /** The host is no longer tight: each activation gets its cap. */
   #relax(host: number, now: number): void {
     const c = this.#c;
     const list = this.runners.on(host);
@@ -313,14 +303,13 @@ export class Cores {
     const line = runners.satisfied[host]!;
     const list = runners.on(host);
     this.#busy[host] = all ? runners.caps(host) : this.#cores;
-    // Settling is by the virtual time of this instant, so the level may be set before.
+    // Settling uses the virtual time of this instant, so the level can be set before it.
     this.#time.level[host] = level;
     for (let i = runners.movedFrom; i < runners.movedTo; i++)
       this.#assign(list[i]!, host, i < line, now);
     const fresh = this.#fresh[host]!;
     if (fresh >= 0) {
-      // By its place and not by its ratio: where that equals the level, rounding could put it on
-      // the other side.
+      // By position and not by ratio: rounding could put an equal ratio on the other side.
       if (this.#c.onCore[fresh] === OnCore.fresh)
         this.#assign(fresh, host, runners.isSatisfied(fresh), now);
     } else if (fresh === SEVERAL) {
@@ -362,8 +351,7 @@ export class Cores {
   }
 
   /**
-   * The level is high enough for some bucket to be used up, or some crossing to be reached, that
-   * was not watched.
+   * The level is so high that an unwatched bucket can be emptied or an unwatched crossing reached.
    */
   #rewatch(host: number, now: number): void {
     const c = this.#c;
@@ -373,7 +361,7 @@ export class Cores {
       const a = list[i]!;
       if (c.quota[a] === 0 && c.tripRate[a] === Number.POSITIVE_INFINITY) continue;
       this.settle(a, now);
-      // Its rate has just risen: what it used before says nothing of what it uses now.
+      // Its rate has just risen: earlier use does not predict later use.
       this.watcher?.rateChanges(a, now);
       this.#share(a, host, now);
       this.#due.changed(host, a, c.dueAt[a]!);

@@ -3,12 +3,12 @@ import { isThrottled } from './bucket.js';
 import { PERIOD_MICROS, timeToThrottle } from './cfs.js';
 
 /**
- * No use is measured over less than this, us (design §3.2): one more than 50 ms, so that no
- * rounding of milliseconds makes it less.
+ * The safeguard measures no use over less than 50 ms, us; one more, so that rounding to
+ * milliseconds cannot go below.
  */
 export const WINDOW_MICROS = 50_001;
 
-/** The safeguard watches it, and it can use enough for the safeguard to act. */
+/** The safeguard watches it and it can use enough to trip it. */
 export function canCross(c: ActivationColumns, a: number): boolean {
   const trip = c.tripRate[a]!;
   return (
@@ -18,10 +18,7 @@ export function canCross(c: ActivationColumns, a: number): boolean {
   );
 }
 
-/**
- * The level from which on one that shares can come to a crossing: its use so far in this window is
- * not above `tripRate`, and stays so while its share is. Infinity where there is nothing to watch.
- */
+/** The level above which a sharing activation can reach a crossing. Infinity: not watched. */
 export function crossingLevel(c: ActivationColumns, a: number, now: number): number {
   if (!canCross(c, a)) return Number.POSITIVE_INFINITY;
   const trip = c.tripRate[a]!;
@@ -30,10 +27,10 @@ export function crossingLevel(c: ActivationColumns, a: number, now: number): num
 }
 
 /**
- * When the mid-run safeguard can first see a reduced limit used up (design §3.6): as an instant,
- * not by looking every 100 ms. Use over a window of at least 50 ms reaches `tripRate` if from now
- * on it has all it can use. `alone` (nobody else slows it down): or the period ends in which its
- * quota was first used up, which is when the kernel counts it.
+ * The first instant at which the mid-run safeguard can see a reduced limit used up, which replaces
+ * sampling every 100 ms: use over a window of at least 50 ms reaches `tripRate` if it gets all it
+ * can use from now on; or, if it is `alone` (nothing slows it down), the end of the period in which
+ * its quota is first used up, when the kernel counts the throttling.
  */
 export function crossingAt(c: ActivationColumns, a: number, now: number, alone: boolean): number {
   const cap = c.cap[a]!;

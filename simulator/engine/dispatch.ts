@@ -10,9 +10,9 @@ import { Waiting } from './waiting.js';
 const NO_CAP = 0x7fffffff;
 
 /**
- * From a call to a host: the balancer's choice, first come first served where a host has no room
- * (who cannot be placed makes all later ones wait, as OpenWhisk's run buffer does), and functions
- * that may have no more containers.
+ * From an arrival to a host: the balancer's choice, then first in, first out if the host has no
+ * memory (an activation that cannot be placed blocks all later ones, as in OpenWhisk's run buffer),
+ * and caps on containers.
  */
 export class Dispatch implements InvokerListener {
   invokers!: Invokers;
@@ -24,12 +24,12 @@ export class Dispatch implements InvokerListener {
   readonly #accounts: Accounts;
   /** By host. */
   readonly #buffer: Waiting;
-  /** By function: all containers that it may have are busy. */
+  /** By function: waiting because all containers that it may have are busy. */
   readonly #held: Waiting;
   readonly #most: Int32Array;
-  /** Most containers by function and host; null = no host has a cap of its own. */
+  /** Max containers by function and host; null: no such cap. */
   #mostOnHost: Int32Array | null = null;
-  /** A call of a capped function may be placed now that could not be before: `retry` it soon. */
+  /** A held activation may fit now: `retry` it at this instant. */
   readonly #wake: (fn: number, now: number) => void;
 
   constructor(
@@ -56,7 +56,7 @@ export class Dispatch implements InvokerListener {
     return this.#buffer.count + this.#held.count;
   }
 
-  /** Sends a new call on its way; the host that has it now, -1 = none. */
+  /** Sends a new activation to a host and returns it; -1: none. */
   arrive(a: number, now: number): number {
     const c = this.#c;
     const fn = c.fn[a]!;
@@ -87,7 +87,7 @@ export class Dispatch implements InvokerListener {
     return host;
   }
 
-  /** Tries the first held call of a function again. */
+  /** Tries the first held activation of a function again. */
   retry(fn: number, now: number): number {
     const a = this.#held.shift(fn);
     if (a < 0) return -1;
@@ -96,7 +96,7 @@ export class Dispatch implements InvokerListener {
     return host;
   }
 
-  /** Most containers of a function on one host, as a manager wishes. */
+  /** Max containers of a function on one host, set by a manager. */
   cap(fn: number, host: number, most: number, now: number): void {
     const hosts = this.#balancer.hosts;
     this.#mostOnHost ??= new Int32Array(this.#functions.count * hosts).fill(NO_CAP);
@@ -107,8 +107,7 @@ export class Dispatch implements InvokerListener {
   }
 
   /**
-   * Most containers of a function on all hosts together, as a manager wishes; its user's own cap
-   * stands.
+   * Max containers of a function on all hosts, set by a manager; the user's own cap still holds.
    */
   capAll(fn: number, most: number, now: number): void {
     const own = this.#functions.specs[fn]!.maxContainers ?? NO_CAP;
@@ -139,7 +138,7 @@ export class Dispatch implements InvokerListener {
     if (this.#held.first(fn) >= 0) this.#wake(fn, now);
   }
 
-  /** Places those that wait on a host, in their order, as far as there is room. */
+  /** Places the activations that wait on a host, in order, while there is memory. */
   serve(host: number, now: number): void {
     const buffer = this.#buffer;
     for (let a = buffer.first(host); a >= 0; a = buffer.first(host)) {
@@ -148,7 +147,7 @@ export class Dispatch implements InvokerListener {
       if (this.invokers.place(a, host, now, mayCreate)) buffer.shift(host);
       else if (mayCreate) return;
       else {
-        // Not for want of room: the others need not wait for it.
+        // It waits for a cap and not for memory, so it must not block the others.
         buffer.shift(host);
         this.#balancer.release(host, this.#c.memory[a]!);
         this.#held.push(fn, a);
@@ -156,7 +155,7 @@ export class Dispatch implements InvokerListener {
     }
   }
 
-  /** Nothing will ever happen that could place those who still wait: they are turned away. */
+  /** No event is left that could place the waiting activations: reject them. */
   giveUp(now: number): void {
     for (let host = 0; host < this.#balancer.hosts; host++)
       for (let a = this.#buffer.shift(host); a >= 0; a = this.#buffer.shift(host)) {
@@ -170,7 +169,7 @@ export class Dispatch implements InvokerListener {
       }
   }
 
-  /** What waits on a host that never comes back. */
+  /** Activations that wait on a host that never returns are lost. */
   lose(host: number, now: number): void {
     for (let a = this.#buffer.shift(host); a >= 0; a = this.#buffer.shift(host)) {
       this.ended(a, ClusterOutcome.lost, now);
@@ -196,8 +195,8 @@ export class Dispatch implements InvokerListener {
   }
 
   /**
-   * The balancer's way round, a host with a warm container first, else one where another may be
-   * made; -1 where all must wait.
+   * In the balancer's order, a host with a warm container, otherwise one where another may be
+   * created; -1: wait.
    */
   #hostForCapped(fn: number, memory: number): number {
     const balancer = this.#balancer;

@@ -12,7 +12,7 @@ export class DueTimeCache {
     this.#first = new Int32Array(hosts).fill(-1);
   }
 
-  /** An activation is due at another instant than before, or has come. */
+  /** An activation joined, or its instant changed. */
   changed(host: number, a: number, due: number): void {
     if (due < this.#next[host]!) {
       this.#next[host] = due;
@@ -24,12 +24,12 @@ export class DueTimeCache {
     if (this.#first[host] === a) this.#next[host] = Number.NaN;
   }
 
-  /** Nothing of what was known of a host holds. */
+  /** The host must be searched again. */
   forget(host: number): void {
     this.#next[host] = Number.NaN;
   }
 
-  /** Nobody is due. */
+  /** No activation is due. */
   clear(host: number): void {
     this.#next[host] = Number.POSITIVE_INFINITY;
     this.#first[host] = -1;
@@ -44,7 +44,7 @@ export class DueTimeCache {
     return Number.isNaN(known) ? this.#findNext(host, due, list, from, to) : known;
   }
 
-  /** Whose it is; after `next`. */
+  /** The activation of the instant; call `next` first. */
   first(host: number): number {
     return this.#first[host]!;
   }

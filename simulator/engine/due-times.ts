@@ -4,12 +4,11 @@ import { PERIOD_MICROS, timeToThrottle, WORK_EPSILON } from './cfs.js';
 import { canCross, crossingAt } from './crossing.js';
 
 /**
- * When something about a running activation is due by itself, and what: written into `dueAt` and
- * `dueKind`, and for one that shares into `dueVirtual` and `virtualKind`, in its host's virtual
- * time. Its columns are settled at `now`.
+ * The next event of a running activation, written into `dueAt` and `dueKind`, and for a sharing one
+ * in its host's virtual time into `dueVirtual` and `virtualKind`. The columns are settled at `now`.
  */
 
-/** On a host that is not tight: all that is to come of it is known, its quota included. */
+/** If the host is not tight: its whole future is known, quota included. */
 export function armUncontended(c: ActivationColumns, a: number, now: number): void {
   const left = c.stop[a]! - c.done[a]!;
   const cap = c.cap[a]!;
@@ -18,7 +17,7 @@ export function armUncontended(c: ActivationColumns, a: number, now: number): vo
   if (canCross(c, a)) watch(c, a, now, true);
 }
 
-/** On a tight host, at its cap. */
+/** If the host is tight and it runs at its cap. */
 export function armAtCap(c: ActivationColumns, a: number, now: number): void {
   const cap = c.cap[a]!;
   stopIn(c, a, now, Math.max(0, c.stop[a]! - c.done[a]!) / cap);
@@ -35,8 +34,8 @@ export function armAtCap(c: ActivationColumns, a: number, now: number): void {
 }
 
 /**
- * On a tight host, at weight x level; `virtual`: the host's virtual time now. Its bucket only where
- * the level can empty it, the safeguard's crossing only where the level can bring it there.
+ * If the host is tight and it runs at weight x level; `virtual`: the host's virtual time now.
+ * `bucket` and `crossing`: whether the level can empty the bucket and reach the crossing.
  */
 export function armSharing(
   c: ActivationColumns,
@@ -63,8 +62,8 @@ export function armSharing(
 }
 
 /**
- * The level from which on one that shares can use its bucket up, in this period (of which something
- * may be used already) or in a full one; Infinity where no quota binds.
+ * The level above which a sharing activation can empty its bucket, in this partly used period or in
+ * a full one. Infinity: no quota binds.
  */
 export function bindingLevel(c: ActivationColumns, a: number, now: number): number {
   const quota = c.quota[a]!;
@@ -74,7 +73,7 @@ export function bindingLevel(c: ActivationColumns, a: number, now: number): numb
   return Math.min(here, quota / PERIOD_MICROS) / c.weight[a]!;
 }
 
-/** At the same instant the work that is done counts, not the time limit. */
+/** At the same instant the end of the work wins over the time limit. */
 function stopIn(c: ActivationColumns, a: number, now: number, wait: number): void {
   const at = now + Math.ceil(wait - WORK_EPSILON);
   const deadline = c.deadline[a]!;

@@ -9,14 +9,14 @@ import { type ClusterOptions, DEFAULT_CONTROL } from './options.js';
 
 export interface ClusterEnvironmentOptions
   extends Omit<ClusterOptions, 'calls' | 'seed' | 'manager' | 'safeguard' | 'onObservation'> {
-  /** The calls of an episode. The functions are the same in all. */
+  /** The activations of an episode. The functions are the same in all. */
   readonly calls: (seed: number) => ActivationStream;
 }
 
 /**
- * A cluster as agents learn in it: one step is one mean-field interval (`control.fieldMs`),
- * observations are those that its hooks make of the control steps that closed within it. A decision
- * stands for its function, on all hosts, until the next one for it.
+ * The environment in which agents learn: one step is one mean-field interval (`control.fieldMs`),
+ * and the observations are those of the control steps that closed in it. A decision holds for its
+ * function on all hosts until the next one.
  */
 export class ClusterEnvironment implements Environment {
   readonly functions: readonly string[];
@@ -35,7 +35,7 @@ export class ClusterEnvironment implements Environment {
     this.#index = new Map(this.functions.map((name, fn) => [name, fn]));
   }
 
-  /** Begins an episode and plays its first interval, in which nobody has decided anything yet. */
+  /** Starts an episode and plays its first interval, in which no decision is in force. */
   reset(seed: number): readonly Observation[] {
     this.#decisions.clear();
     this.#observations = [];
@@ -76,7 +76,7 @@ export class ClusterEnvironment implements Environment {
     return observations;
   }
 
-  /** What was decided from outside, whenever the simulated agents are asked. */
+  /** Answers the simulated agents with the decisions given to `step`. */
   readonly #outside: ResourceManager<null> = {
     name: 'environment',
     initialState: () => null,

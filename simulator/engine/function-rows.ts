@@ -3,7 +3,7 @@ import type { StreamedFunction } from '../workload/index.js';
 import { PERIOD_MICROS, quotaOf, sharesOf, timeUnderQuota } from './cfs.js';
 import type { ClusterMode } from './options.js';
 
-/** Places in a function's row. */
+/** Fields of a function's row. */
 export const Fn = {
   /** Nominal, MiB. */
   memory: 0,
@@ -12,33 +12,32 @@ export const Fn = {
   /** cgroup-v1 weight, and quota in core-us a period (0 = none), of a new container. */
   weight: 2,
   quota: 3,
-  /** The user's own quota, whatever was changed since. */
+  /** The user's own quota, regardless of later changes. */
   userQuota: 4,
   /** us. */
   timeout: 5,
   concurrency: 6,
   /** Cores. */
   parallelism: 7,
-  /** Core-us of `/init`, and us to make a container. */
+  /** Core-us of `/init`, and us to create a container. */
   init: 8,
   cold: 9,
   /** Bytes; shares. */
   base: 10,
   growth: 11,
   retained: 12,
-  /** Where the balancer begins, and its step. */
+  /** The balancer's home host and step. */
   home: 13,
   step: 14,
-  /** 1: may not have as many containers as it likes. */
+  /** 1: the number of its containers is capped. */
   capped: 15,
 } as const;
 
 const WIDTH = 16;
 
 /**
- * What the engine needs of each function: its user's limits, OpenWhisk's settings and its profile.
- * A row is two lines of the processor's cache: with thousands of functions every call finds its
- * function's figures far away, so they lie together.
+ * What the engine needs of each function: user limits, OpenWhisk's settings, profile. A row fits
+ * into two cache lines: with thousands of functions every activation misses the cache.
  */
 export class FunctionRows {
   readonly specs: readonly StreamedFunction[];

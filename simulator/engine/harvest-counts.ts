@@ -3,7 +3,7 @@ import type { ManagedHost } from './managed-host.js';
 import { type OutcomeStatistics, Row } from './outcome-statistics.js';
 import type { HarvestTotals } from './summary.js';
 
-/** What was harvested, lent and put back, added up as activations end. CPU-ms and counts. */
+/** Totals of harvesting and lending, added up as activations end. CPU-ms and counts. */
 export class HarvestCounts {
   trips = 0;
   revoked = 0;

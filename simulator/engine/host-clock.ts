@@ -1,7 +1,6 @@
 /**
- * The next event of each host, and which is first: a tournament tree in a typed array. A change
- * costs log2(hosts) comparisons and moves nothing; equal times go to the lower host, so runs
- * repeat.
+ * The next event of each host and which is first: a tournament tree in a typed array. A change
+ * takes log2(hosts) comparisons; at equal times the lower host goes first, so runs repeat.
  */
 export class HostClock {
   readonly #leaves: number;
@@ -42,7 +41,7 @@ export class HostClock {
       const left = winner[2 * node]!;
       const right = winner[2 * node + 1]!;
       const won = times[right]! < times[left]! ? right : left;
-      // Another host was first here and is: nothing above can have changed.
+      // Another host was first here and still is: nothing above can change.
       if (won === winner[node] && won !== host) return;
       winner[node] = won;
       node >>= 1;

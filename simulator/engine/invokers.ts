@@ -11,22 +11,22 @@ import type { ClusterShape } from './options.js';
 import { Phases } from './phases.js';
 import { ClusterOutcome, StartKind } from './recorder.js';
 
-/** Told of what the invokers have done with the calls they were sent. */
+/** Called with what the invokers did with the activations they were sent. */
 export interface InvokerListener {
-  /** The call is over for its caller; its place is free after this. */
+  /** The activation is over for its caller; its index is free after this. */
   ended(activation: number, outcome: number, now: number): void;
-  /** A container of `fn` on `host` has room again (-1: memory has become free there). */
+  /** A container of `fn` on `host` can take an activation (-1: memory became free there). */
   freed(host: number, fn: number, container: number, now: number): void;
   removed(fn: number, now: number): void;
 }
 
-/** Not a call: it makes a container that somebody wants to have ready. */
+/** No activation: it creates a container ahead of demand. */
 const NO_ACTIVATION = -1;
 
 /**
- * The invokers: life of containers and of the activations in them, as OpenWhisk has it. Warm ones
- * first (the most recently used), then a prewarmed one, then a new one if nominal memory allows,
- * the longest idle making room. Constant time each.
+ * The invokers: life cycle of containers and of the activations in them, as in OpenWhisk. A warm
+ * container first (the most recently used), then a prewarmed one, then a new one if nominal memory
+ * allows, for which the longest idle is evicted. Constant time each.
  */
 export class Invokers {
   readonly limits: Limits;
@@ -75,7 +75,9 @@ export class Invokers {
     this.#phases.limitController = limitController;
   }
 
-  /** Finds a container on `host`; false where there is no room. `mayCreate`: a warm one only. */
+  /**
+   * Finds a container on `host`; false if memory is short. Without `mayCreate`: a warm one only.
+   */
   place(a: number, host: number, now: number, mayCreate = true): boolean {
     const fn = this.#c.fn[a]!;
     this.memoryAdmission.expire(host, now);
@@ -92,7 +94,7 @@ export class Invokers {
     return true;
   }
 
-  /** Puts an activation into a container that has room. */
+  /** Puts an activation into a container that can take it. */
   use(container: number, a: number, now: number): void {
     const c = this.#c;
     const k = this.#containers.columns;
@@ -110,7 +112,7 @@ export class Invokers {
     this.#phases.startRun(a, now);
   }
 
-  /** Makes a container that nobody has asked for yet; false where there is no room. */
+  /** Creates a container ahead of demand; false if memory is short. */
   provision(fn: number, host: number, now: number): boolean {
     const memory = this.#functions.get(fn, Fn.memory);
     this.memoryAdmission.expire(host, now);
@@ -124,7 +126,7 @@ export class Invokers {
     return true;
   }
 
-  /** Something is due of an activation (or of a container being made) on its host. */
+  /** Handles the event of an activation, or of a container that is being created. */
   handle(a: number, now: number): void {
     const c = this.#c;
     const phase = c.phase[a]!;
@@ -154,9 +156,9 @@ export class Invokers {
   }
 
   /**
-   * Another nominal memory, MiB, is another revision of the action (design §3): containers that are
-   * made from now on have it. Those of the old one serve no new call, so what is idle of them is
-   * removed: it would count among the containers that the function may have.
+   * Another nominal memory, MiB, is a new revision of the action: later containers have it, those
+   * of the old revision serve no new activation. Idle ones are removed at once, since they would
+   * count against the function's cap.
    */
   revise(fn: number, memory: number, now: number): void {
     const functions = this.#functions;
@@ -174,7 +176,7 @@ export class Invokers {
         else this.#containers.removeWarm(warm);
   }
 
-  /** The host is gone with all that is on it. */
+  /** The host fails with everything on it. */
   fail(host: number, now: number): void {
     const { timerList, runners } = this.#cores;
     while (runners.counts[host]! + timerList.counts[host]! > 0) {
@@ -266,7 +268,7 @@ export class Invokers {
     this.#detach(a, now);
   }
 
-  /** OpenWhisk gives a container up that has let a time limit pass; what else is in it may end. */
+  /** OpenWhisk removes a container after a time limit; its other activations may finish. */
   #timeOut(a: number, now: number): void {
     const container = this.#c.container[a]!;
     if (this.#c.phase[a] === Phase.init) {
@@ -322,7 +324,7 @@ export class Invokers {
     c.sibling[other] = c.sibling[a]!;
   }
 
-  /** The container dies with all that runs in it: memory limit, host. */
+  /** The container is killed with everything in it: memory limit, or host failure. */
   #kill(container: number, outcome: number, now: number): void {
     const c = this.#c;
     const k = this.#containers.columns;

@@ -1,9 +1,6 @@
 import type { Series } from './summary.js';
 
-/**
- * What the cluster looked like over time: use of the cores as a mean over each bucket, all else as
- * it was at its end.
- */
+/** State of the cluster over time: core use as a mean over each bucket, the rest at its end. */
 export class Levels {
   readonly bucketMicros: number;
   readonly #span: number;
@@ -31,7 +28,7 @@ export class Levels {
     return this.#used.length;
   }
 
-  /** Spread evenly between the two instants; what lies behind the arrivals' end counts nowhere. */
+  /** Spread evenly between the two instants; use after the last arrival does not count. */
   used(from: number, to: number, cpu: number): void {
     const width = this.bucketMicros;
     let bucket = Math.floor(from / width);

@@ -5,8 +5,8 @@ import type { Cluster } from './cluster.js';
 import type { ClusterRun, ManagedContainer } from './managed-container.js';
 
 /**
- * What the limit writer of a real host would write into cgroups, into the engine and at once; and
- * what the engine must watch under such limits.
+ * Writes limits into the engine at once, as a limit writer writes cgroups, and arms what the engine
+ * must watch under them.
  */
 export class EngineLimitWriter {
   readonly #cluster: Cluster;
@@ -17,7 +17,7 @@ export class EngineLimitWriter {
     this.#settings = settings;
   }
 
-  /** A container begins: `quota` in millicores. */
+  /** A container started: `quota` in millicores. */
   boost({ index, state }: ManagedContainer, quota: number, now: number): void {
     const { limits } = this.#cluster.invokers;
     limits.setWeight(index, state.shares, now);
@@ -32,7 +32,7 @@ export class EngineLimitWriter {
     if (state.runs.length === 0) limits.setQuota(index, quotaOf(state.userQuota), now);
   }
 
-  /** Brings what a container's runs were granted into force. */
+  /** Puts the grants of a container's runs into force. */
   write(managed: ManagedContainer, now: number): void {
     const { limits } = this.#cluster.invokers;
     const { state, index } = managed;
@@ -45,14 +45,18 @@ export class EngineLimitWriter {
     if (run.memory.user > 0) limits.setMemory(index, run.memoryLimit, now);
   }
 
-  /** Quotas return to the user's at the end; weights stay, a container serves one function. */
+  /**
+   * Quotas return to the user's at the end; weights stay, since a container serves one function.
+   */
   restore({ index, state }: ManagedContainer, now: number): void {
     const { limits } = this.#cluster.invokers;
     if (state.mode === 'quota') limits.setQuota(index, quotaOf(state.userQuota), now);
     if (state.memory.active) limits.setMemory(index, state.user.memory, now);
   }
 
-  /** What of a run the engine must watch for the safeguard; armed when its limits are written. */
+  /**
+   * Tells the engine what to watch of a run for the safeguard; called when its limits are written.
+   */
   #watch(run: ClusterRun, together: number, now: number): void {
     const { columns: c } = this.#cluster.activations;
     const { cores, invokers } = this.#cluster;
@@ -65,7 +69,7 @@ export class EngineLimitWriter {
         : Number.POSITIVE_INFINITY;
     const later = trip > c.tripRate[activation]!;
     c.tripRate[activation] = trip;
-    // Limits that stay as they are arm nothing anew.
+    // Unchanged limits arm nothing.
     if (!later && c.onCore[activation] !== OnCore.not) cores.interrupted(activation, now);
     if (midRun && memory.reduced)
       invokers.limits.watchMemory(activation, thetaSpike * memory.granted);

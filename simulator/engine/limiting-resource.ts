@@ -1,21 +1,21 @@
 import type { RunSummary } from './summary.js';
 
 /**
- * What a run was short of: `memory`, activations waited for room while cores idled; `cpu`, cores
- * were nearly always busy.
+ * The resource that a run was short of: `memory`, activations waited for memory while cores idled;
+ * `cpu`, cores were nearly always busy.
  */
 export type LimitingResource = 'cpu' | 'memory' | 'none';
 
-/** Below this a wait for room is a rare event, as when a burst begins. */
+/** Below this waits are rare events, as at the start of a burst. */
 const NOTABLE_WAITED_SHARE = 0.05;
-/** Mean wait over mean response from which waiting is what callers notice. */
+/** Mean wait over mean response above which callers notice it. */
 const NOTABLE_WAIT_SHARE = 0.1;
 const BUSY = 0.85;
 
 /**
- * Which resource bounds a run. Cores that are busy are short whoever waits: what waits for room
- * then waits for CPU, too. A wait for room with idle cores is memory: OpenWhisk starts no container
- * that user memory does not hold.
+ * The resource that bounds a run. With busy cores it is CPU, even if activations wait for memory,
+ * because memory is then held by activations that wait for CPU. Waiting with idle cores is memory:
+ * OpenWhisk starts no container beyond its user memory.
  */
 export function limitingResource(
   run: Pick<RunSummary, 'activations' | 'waited' | 'waitMeanMs' | 'responseMs' | 'utilization'>,

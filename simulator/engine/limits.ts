@@ -6,18 +6,16 @@ import { Fn, type FunctionRows } from './function-rows.js';
 import { progressAtLimit, residentAfter, workingSetAt } from './working-set.js';
 
 /**
- * Limits of containers, and what they mean to the activations inside. Several in one container
- * share its weight and its bucket evenly; its hard memory limit is held against each on its own.
+ * Limits of containers and their effect on the activations inside. Several activations in a
+ * container share its weight and its bucket evenly; each is checked against the memory limit by
+ * itself.
  */
 export class Limits {
   readonly #c: ActivationColumns;
   readonly #containers: Containers;
   readonly #functions: FunctionRows;
   readonly #cores: Cores;
-  /**
-   * Bytes of working set at which the safeguard wants to know, of the few activations where it
-   * does.
-   */
+  /** Bytes of working set at which the safeguard trips, for the few activations that have it. */
   readonly #trips = new Map<number, number>();
 
   constructor(
@@ -59,7 +57,7 @@ export class Limits {
     }
   }
 
-  /** Bytes. Below what is in use: the next step of work, however small, is killed. */
+  /** Bytes. Below the working set: the next step of work, however small, ends in an OOM kill. */
   setMemory(container: number, limit: number, now: number): void {
     const k = this.#containers.columns;
     if (k.limit[container] === limit) return;
@@ -89,7 +87,7 @@ export class Limits {
     if (binding === 0) return;
     const end = periodEndAt(k.epoch[container]!, now);
     c.periodEnd[a] = end;
-    // Who ran before in this period has left that much less.
+    // An earlier run of this period has used a part of the bucket.
     c.used[a] = k.periodEnd[container] === end ? k.used[container]! / active : 0;
   }
 
@@ -105,7 +103,7 @@ export class Limits {
     k.periodEnd[container] = c.periodEnd[a]!;
   }
 
-  /** Somebody else has come into the container or left it. */
+  /** Another activation joined the container or left it. */
   spread(container: number, now: number): void {
     const k = this.#containers.columns;
     const c = this.#c;
@@ -122,10 +120,7 @@ export class Limits {
     }
   }
 
-  /**
-   * Sets the next milestone of an activation's work: its end, its wait, or where its memory meets a
-   * limit.
-   */
+  /** Sets the next event of an activation's work: its end, its I/O wait, or a memory limit. */
   aim(a: number): void {
     const c = this.#c;
     const work = c.work[a]!;
@@ -160,8 +155,8 @@ export class Limits {
   }
 
   /**
-   * The safeguard wants to know when an activation's working set reaches so many bytes; Infinity =
-   * no longer. `aim` follows.
+   * Trips the safeguard when an activation's working set reaches `bytes`; Infinity: never. Call
+   * `aim` after it.
    */
   watchMemory(a: number, bytes: number): void {
     if (bytes < Number.POSITIVE_INFINITY) this.#trips.set(a, bytes);

@@ -6,7 +6,7 @@ import {
 } from '../../openwhisk-plugin/decision/index.js';
 import type { FunctionOnHost } from './function-on-host.js';
 
-/** A container as its host's hook has it. */
+/** A container as its host's hook knows it. */
 export interface ManagedContainer {
   readonly index: number;
   readonly serial: number;
@@ -14,7 +14,7 @@ export interface ManagedContainer {
   readonly history: FunctionState;
   readonly record: FunctionOnHost;
   readonly revision: Revision;
-  /** Throttled periods of the runs that are over. */
+  /** Throttled periods of ended runs. */
   throttled: number;
   boosted: boolean;
 }

@@ -16,9 +16,9 @@ import type { ClusterShape } from './options.js';
 export class ManagedHost {
   readonly decider: Decider;
   readonly functions: FunctionOnHost[] = [];
-  /** Wanted by all that runs now. */
+  /** Demand of all that runs now. */
   demand = 0;
-  /** Millicore-ms since the start: borrowed, and wanted. */
+  /** Millicore-ms since the start: borrowed, and demand. */
   borrowedIntegral = 0;
   demandIntegral = 0;
   #countedTo = 0;
@@ -32,11 +32,11 @@ export class ManagedHost {
   ) {
     this.decider = new Decider(settings, capacityOf(shape), policies, random);
     this.decider.oracle = oracle;
-    // What lies beyond the containers is known here and never changes.
+    // Memory outside of containers is known and constant here.
     this.decider.headroom.update((shape.systemMemoryMiB * MIB) as Bytes, 0 as Bytes);
   }
 
-  /** To be called before anything changes. */
+  /** Call it before anything changes. */
   count(now: number): void {
     const span = now - this.#countedTo;
     if (span <= 0) return;

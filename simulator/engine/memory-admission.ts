@@ -4,20 +4,19 @@ import type { ClusterShape } from './options.js';
 import { Prewarmed } from './prewarmed.js';
 import type { TimerList } from './timer-list.js';
 
-/** Told of what gives way, and of what has become free. */
+/** Called when memory is taken from a container or becomes free. */
 export interface MemoryAdmissionListener {
-  /** No longer idle; it is to be taken away. */
+  /** Remove it; it no longer counts as idle. */
   remove(container: number, now: number): void;
   freed(host: number, now: number): void;
 }
 
-/** What `take` has found, besides a kind of prewarmed containers: room for a new one, or none. */
+/** What `take` returns besides a kind of prewarmed container: create a new one, or no memory. */
 export const NEW_CONTAINER = -1;
 export const NO_MEMORY = -2;
 
 /**
- * Nominal memory of the hosts: who may come in, who gives way, which prewarmed containers stand
- * ready. Constant time each.
+ * Nominal memory of the hosts: admission, eviction, and prewarmed containers. Constant time each.
  */
 export class MemoryAdmission {
   readonly #c: ActivationColumns;
@@ -46,14 +45,14 @@ export class MemoryAdmission {
     this.#prewarmed = new Prewarmed(shape);
   }
 
-  /** Without anybody giving way. MiB. */
+  /** Without any eviction. MiB. */
   hasMemory(host: number, memory: number): boolean {
     return this.#containers.admitted[host]! + memory <= this.#shape.userMemoryMiB;
   }
 
   /**
-   * Memory for a container that is made right after this: of a prewarmed one, whose kind it
-   * returns; else {@link NEW}, or {@link NO_ROOM}.
+   * Takes memory for a container that is created next. Returns the kind of a prewarmed container,
+   * {@link NEW_CONTAINER} or {@link NO_MEMORY}.
    */
   take(host: number, memory: number, now: number): number {
     const kind = this.#prewarmed.of(host, memory);
@@ -64,8 +63,8 @@ export class MemoryAdmission {
   }
 
   /**
-   * Removes what has been idle for too long. Nothing else happens at that time, so it is done when
-   * somebody looks.
+   * Removes containers that were idle for too long. Nothing else happens at that time, so it is
+   * done lazily.
    */
   expire(host: number, now: number): void {
     const containers = this.#containers;
@@ -81,7 +80,7 @@ export class MemoryAdmission {
     this.#listener.remove(container, now);
   }
 
-  /** The host is gone: nothing idle or ready is left. */
+  /** The host failed: remove idle and prewarmed containers. */
   clear(host: number, now: number): void {
     const containers = this.#containers;
     for (
@@ -93,14 +92,14 @@ export class MemoryAdmission {
     containers.admitted[host] = containers.admitted[host]! - this.#prewarmed.clear(host);
   }
 
-  /** A host begins, or comes back: its prewarmed containers are made. */
+  /** A host starts or returns: create its prewarmed containers. */
   prewarmHost(host: number, now: number): void {
     this.#shape.prewarm.forEach(({ count }, kind) => {
       for (let i = 0; i < count; i++) this.startPrewarming(host, kind, now);
     });
   }
 
-  /** Makes one more of a kind. No idle container gives way for one that nobody has asked for. */
+  /** Creates one more of a kind, without evicting an idle container for it. */
   startPrewarming(host: number, kind: number, now: number): void {
     const { memoryMiB, coldStartMs } = this.#shape.prewarm[kind]!;
     if (!this.hasMemory(host, memoryMiB)) return;
@@ -112,7 +111,7 @@ export class MemoryAdmission {
     this.#timerList.startTimer(a, Phase.prewarming, now + Math.round(coldStartMs * 1000));
   }
 
-  /** It is ready. Somebody may have waited for it, or for its memory. */
+  /** It is ready. An activation may have waited for it or for its memory. */
   prewarmReady(a: number, now: number): void {
     const host = this.#c.host[a]!;
     this.#prewarmed.add(host, this.#c.container[a]!);
@@ -120,7 +119,7 @@ export class MemoryAdmission {
     this.#listener.freed(host, now);
   }
 
-  /** It will never be ready. */
+  /** Its host failed before it was ready. */
   cancelPrewarming(a: number): void {
     const host = this.#c.host[a]!;
     this.#timerList.remove(a);
@@ -128,7 +127,7 @@ export class MemoryAdmission {
     this.#activations.release(a);
   }
 
-  /** Orders idle containers away, least recently used first, if that makes room. */
+  /** Evicts idle containers, least recently used first, if that frees enough. */
   #evictForMemory(host: number, need: number, now: number): boolean {
     const containers = this.#containers;
     const limit = this.#shape.userMemoryMiB - need;
@@ -138,8 +137,8 @@ export class MemoryAdmission {
     while (containers.admitted[host]! > limit) {
       const oldest = containers.oldestIdle(host);
       if (oldest >= 0) this.evict(oldest, now);
-      // A prewarmed one gives way where nothing else can, and is not made again: a call must not
-      // wait for ever.
+      // Evict a prewarmed container as the last resort; otherwise the activation would never run.
+      // It is not created again.
       else containers.admitted[host] = containers.admitted[host]! - this.#prewarmed.takeAny(host);
     }
     return true;

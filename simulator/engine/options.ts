@@ -7,34 +7,31 @@ import type {
 import type { ActivationStream } from '../workload/index.js';
 import type { ActivationRecorder } from './recorder.js';
 
-/** What the cluster is made of and how OpenWhisk runs it; all hosts are alike. */
+/** Hardware of the cluster and OpenWhisk's settings; all hosts are alike. */
 export interface ClusterShape {
   readonly hosts: number;
   readonly cores: number;
   readonly memoryMiB: number;
   /**
-   * OpenWhisk's `container-pool.user-memory` of each host: what is admitted against, and what CPU
-   * shares are a part of.
+   * OpenWhisk's `container-pool.user-memory` of each host: the limit of admission and the base of
+   * CPU shares.
    */
   readonly userMemoryMiB: number;
   /** In use by the system, the engine and the invoker. */
   readonly systemMemoryMiB: number;
   /**
-   * Cores that the same keep busy, on average. Containers share the rest; hooks reckon with all
-   * cores, as real ones do.
+   * Cores that they use on average. Containers share the rest; hooks see all cores, as on a real
+   * host.
    */
   readonly systemCores: number;
-  /**
-   * Idle time until a container is paused: 50 ms in OpenWhisk 1.0.0, 10 s from 2.0.0 on
-   * (field-notes C2).
-   */
+  /** Idle time until a container is paused: 50 ms in OpenWhisk 1.0.0, 10 s since 2.0.0. */
   readonly pauseGraceMs: number;
   readonly unpauseMs: number;
   /** Idle time until a container is removed. */
   readonly idleMs: number;
   /**
-   * Containers of a runtime kept ready on each host; a cold start that finds one of its memory
-   * takes `initMs` alone.
+   * Prewarmed containers of each host; a cold start that finds one of its memory size takes only
+   * `initMs`.
    */
   readonly prewarm: readonly Prewarm[];
 }
@@ -42,24 +39,21 @@ export interface ClusterShape {
 interface Prewarm {
   readonly memoryMiB: number;
   readonly count: number;
-  /** Time to make one, ms. */
+  /** Time to create one, ms. */
   readonly coldStartMs: number;
 }
 
-/**
- * A host that is gone for a while: what ran there is lost, what waited there waits on, its
- * containers are gone.
- */
+/** A host that fails for a while: its activations and containers are lost, its queue waits. */
 export interface Failure {
   readonly host: number;
   readonly atMs: number;
-  /** Absent: it never returns, and what waited there is lost too. */
+  /** Absent: it never returns and its queue is lost too. */
   readonly forMs?: number;
 }
 
 /**
- * Limits of a function changed by its user or an operator while the cluster runs; containers alive
- * take them over at once.
+ * Limits of a function that its user or an operator changes during the run; existing containers get
+ * them at once.
  */
 export interface LimitChange {
   readonly atMs: number;
@@ -69,31 +63,31 @@ export interface LimitChange {
   readonly cpuMillicores?: number | null;
   /** cgroup-v1 weight of each of its containers. */
   readonly shares?: number;
-  /** Hard memory limit of each of its containers; what is admitted stays the nominal memory. */
+  /** Hard memory limit of each of its containers; admission still uses the nominal memory. */
   readonly memoryMiB?: number;
 }
 
 /**
- * `weight`: shares by memory and no quota, as stock OpenWhisk; `quota`: each function's
- * `userCpuMillicores` besides.
+ * `weight`: shares by memory and no quota, as stock OpenWhisk; `quota`: also each function's
+ * `userCpuMillicores`.
  */
 export type ClusterMode = 'weight' | 'quota';
 
-/** Agents' side of a managed run. */
+/** The agents' settings in a managed run. */
 export interface ControlOptions {
-  /** A function's step on a host closes after so many activations ... */
+  /** Activations after which a function's step on a host closes. */
   readonly stepActivations: number;
-  /** ... or after this time with at least one (design §4). */
+  /** Time after which it closes if it has at least one activation. */
   readonly stepMs: number;
   /** From an observation to its target in force. */
   readonly delayMs: number;
-  /** A target older than this is no target. */
+  /** A target older than this is ignored. */
   readonly staleMs: number;
   /** Length of a mean-field step. */
   readonly fieldMs: number;
-  /** Off: managers see no others and no price. */
+  /** Off: managers see neither the other functions nor a price. */
   readonly meanField: boolean;
-  /** Most that one container may be given by a manager. */
+  /** Upper bounds of what a manager gives to one container. */
   readonly capMillicores: number;
   readonly capMiB: number;
 }
@@ -105,13 +99,13 @@ interface Progress {
   readonly share: number;
 }
 
-/** What a policy is made of besides its name. */
+/** Parameters and weights of a policy. */
 export interface PolicyMaterial {
   readonly parameters?: unknown;
   readonly weights?: readonly number[];
 }
 
-/** The part of a configuration that the model runs; plain data. */
+/** The part of a configuration that the simulator uses; plain data. */
 export interface SimulatedSettings {
   readonly decision: DecisionSettings;
   readonly targetStaleMs?: number;
@@ -141,21 +135,18 @@ export interface ClusterOptions {
    */
   readonly safeguard?: boolean;
   /**
-   * Activation policies by name; defaults `target` with a manager that wishes something, else
+   * Activation policies by name. Defaults: `target` with a manager that sets targets, otherwise
    * `smallest-in-range`; `short-first`.
    */
   readonly quotaPolicy?: string;
   readonly weightPolicy?: string;
-  /**
-   * As key-value would bring them to the range policy; default for `faasrm`: the weights that come
-   * with the product.
-   */
+  /** Parameters for the range policy; default for `faasrm`: the shipped weights. */
   readonly quotaParameters?: PolicyMaterial;
-  /** Told of choices and what came of them. */
+  /** Called with each choice and its result. */
   readonly experiences?: ExperienceListener;
   readonly decision?: Partial<DecisionSettings>;
   readonly control?: Partial<ControlOptions>;
-  /** Of placement and policy; arrivals and demand are the stream's. */
+  /** For placement and policies; arrivals and demand have the stream's seed. */
   readonly seed?: number;
   readonly failures?: readonly Failure[];
   readonly limitChanges?: readonly LimitChange[];
@@ -165,7 +156,7 @@ export interface ClusterOptions {
    * Activations that arrive before this time count in no figure: the cluster is still filling up.
    */
   readonly warmUpMs?: number;
-  /** Keeps every call; for small runs. */
+  /** Called for every activation; for small runs. */
   readonly recorder?: ActivationRecorder;
   /** Every 65,536 activations and at the end. */
   readonly onProgress?: (progress: Progress) => void;
@@ -173,7 +164,7 @@ export interface ClusterOptions {
   readonly onObservation?: (observation: Observation) => void;
 }
 
-/** 30 hosts of eight cores; OpenWhisk 2.0.0's times (field-notes C2). */
+/** 30 hosts of eight cores; OpenWhisk 2.0.0's default times. */
 export const DEFAULT_CLUSTER: ClusterShape = {
   hosts: 30,
   cores: 8,

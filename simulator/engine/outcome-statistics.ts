@@ -5,11 +5,11 @@ import type { FunctionSummary, Statistics } from './summary.js';
 /** An activation slower than this x its contention-free duration counts as slow. */
 const SLOW = 1.2;
 /**
- * Objective where none is stated: this x the p99 alone at user limits (design §6 uses the same
- * factor on the control arm).
+ * Default objective: this x the p99 alone at user limits, the factor that the product uses on the
+ * control arm.
  */
 const SLO_FACTOR = 1.2;
-/** Fewer activations say nothing about a function's mean or p99. */
+/** Fewer activations are not enough for a function's mean or p99. */
 const ENOUGH = 20;
 /** Octaves: slowdowns to 65,536; durations from 1 us to 2^36 us = 19 h. */
 const RATIO_OCTAVES = 16;
@@ -17,7 +17,7 @@ const DURATION_OCTAVES = 36;
 /** RFET goes below one, where functions are accelerated: kept x 2^10. */
 const RFET_SCALE = 1024;
 
-/** Places in a function's row; harvested and accelerated in core-ms. */
+/** Fields of a function's row; harvested and accelerated in core-ms. */
 export const Row = {
   calls: 0,
   successes: 1,
@@ -66,8 +66,8 @@ class Quantity {
 }
 
 /**
- * What became of all activations, added up as they end: its size grows with the functions, never
- * with the calls.
+ * Results of all activations, added up as they end; its size grows with the functions and not with
+ * the activations.
  */
 export class OutcomeStatistics {
   readonly outcomes = new Float64Array(5);

@@ -7,8 +7,7 @@ import type { Limits } from './limits.js';
 import { StartKind } from './recorder.js';
 
 /**
- * The phases of an activation that has a container: its `/init`, its run before and after the I/O
- * wait. What goes on and off the CPU, and who is told.
+ * The phases of an activation that has a container: `/init`, the run before and after the I/O wait.
  */
 export class Phases {
   limitController: LimitController | null = null;

@@ -1,9 +1,6 @@
 import type { ClusterShape } from './options.js';
 
-/**
- * Prewarmed containers that are ready, by host and kind: which there are, and the nominal memory
- * that they hold.
- */
+/** Prewarmed containers that are ready, by host and kind, and their nominal memory. */
 export class Prewarmed {
   readonly #kinds: ClusterShape['prewarm'];
   readonly #counts: Int32Array;
@@ -41,7 +38,7 @@ export class Prewarmed {
     return memory;
   }
 
-  /** Takes one of whatever kind; returns its MiB. */
+  /** Takes one of any kind; returns its MiB. */
   takeAny(host: number): number {
     const kind = this.#kinds.findIndex(
       (_, each) => this.#counts[host * this.#kinds.length + each]! > 0,

@@ -13,9 +13,7 @@ export const ClusterOutcome = {
 /** How the container was had. */
 export const StartKind = { warm: 0, prewarmed: 1, cold: 2, none: 3 } as const;
 
-/**
- * What became of one activation. Times in us of simulated time; NaN where it never came to that.
- */
+/** The result of one activation. Times in us of simulated time; NaN if it did not get that far. */
 export interface SimulatedActivation {
   /** Place in the stream, from 0. */
   readonly call: number;
@@ -36,10 +34,7 @@ export interface SimulatedActivation {
   readonly userMicros: number;
 }
 
-/**
- * Told of each activation as it ends, in order of ending; the record is reused, so copy what is to
- * be kept.
- */
+/** Called when an activation ends, in order of ending. The record is reused: copy what you keep. */
 export interface ActivationRecorder {
   record(call: SimulatedActivation): void;
 }

@@ -2,10 +2,9 @@ import type { Cluster } from './cluster.js';
 import { Fn } from './function-rows.js';
 
 /**
- * Brings a function to a number of containers, as a manager of containers would (design §3: an
- * unmodified OpenWhisk can only cap them, the simulator can do all): no more are made than
- * `wanted`, missing ones are made where the balancer would go, and after a fall idle ones beyond it
- * are removed; what is busy ends first.
+ * Scales a function to a number of containers. An unmodified OpenWhisk can only cap them; the
+ * simulator also creates missing ones, where the balancer would place them, and removes idle ones
+ * after a fall. Busy ones finish first.
  */
 export function scale(
   cluster: Cluster,

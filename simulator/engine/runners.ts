@@ -7,10 +7,10 @@ const WEIGHT_EPSILON = 1e-9;
 export const CORE_EPSILON = 1e-6;
 
 /**
- * Who runs on each host, ordered by cap / weight. In weighted max-min sharing whoever is satisfied
- * stands before all that are not, so there is one line between them, and the *level* is what the
- * satisfied leave over the weights behind the line. One who comes or leaves moves the line by a few
- * places; everything else stays as it is.
+ * The runnable activations of each host, ordered by cap / weight. In weighted max-min sharing the
+ * satisfied ones come before all others, so one line separates them, and the *level* is the cores
+ * that the satisfied leave over the weights behind the line. A change moves the line by a few
+ * places and leaves everything else.
  */
 export class Runners {
   readonly #c: ActivationColumns;
@@ -18,9 +18,9 @@ export class Runners {
   readonly #caps: Float64Array;
   readonly #weights: Float64Array;
   readonly counts: Int32Array;
-  /** How many stand before the line. */
+  /** Activations before the line. */
   readonly satisfied: Int32Array;
-  /** The places that the last `divide` moved the line over. */
+  /** Range that the last `divide` moved the line over. */
   movedFrom = 0;
   movedTo = 0;
 
@@ -43,7 +43,7 @@ export class Runners {
     return this.#caps[host]!;
   }
 
-  /** Equal ones stay in the order they came. */
+  /** Equal ratios keep the order of arrival. */
   add(a: number): void {
     const { host: hosts, ratio, cap, weight } = this.#c;
     const host = hosts[a]!;
@@ -81,7 +81,7 @@ export class Runners {
     } else this.#weights[host] = this.#weights[host]! - weight[a]!;
     for (; i < last; i++) list[i] = list[i + 1]!;
     this.counts[host] = last;
-    // Sums of fractions drift; an idle host begins at zero again.
+    // Reset an idle host: sums of fractions drift.
     if (last === 0) this.restart(host);
   }
 
@@ -93,7 +93,7 @@ export class Runners {
     return false;
   }
 
-  /** Nobody is satisfied yet. */
+  /** Moves the line to the start: none is satisfied. */
   restart(host: number): void {
     const list = this.#lists[host]!;
     let weights = 0;
@@ -103,7 +103,7 @@ export class Runners {
     this.satisfied[host] = 0;
   }
 
-  /** Moves the line to where it belongs and returns the level; Infinity where all are satisfied. */
+  /** Moves the line to its position and returns the level; Infinity if all are satisfied. */
   divide(host: number, cores: number): number {
     const { ratio, cap, weight } = this.#c;
     const list = this.#lists[host]!;

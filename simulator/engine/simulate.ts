@@ -4,9 +4,9 @@ import { summarize } from './summarize.js';
 import type { RunSummary } from './summary.js';
 
 /**
- * Runs a workload through a cluster and says what came of it. The same options give the same bytes;
- * arrivals and demand are the stream's, placement, policies and managers have random streams of
- * their own, so managers are compared on the same calls.
+ * Runs a workload through a cluster and returns its summary. The same options give the same bytes.
+ * Placement, policies and managers have random streams of their own, so managers are compared on
+ * the same activations.
  *
  * @throws UnknownManagerError, UnknownPolicyError
  */

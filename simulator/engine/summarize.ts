@@ -16,7 +16,7 @@ const NOTHING_HARVESTED: HarvestTotals = {
   revoked: 0,
 };
 
-/** What a run that is over has come to. */
+/** Summary of a finished run. */
 export function summarize({ cluster, limitController, names }: BuiltCluster): RunSummary {
   const { accounts, levels, functions, parts } = cluster;
   const { outcomeStatistics } = accounts;

@@ -1,11 +1,10 @@
 /**
- * What a run was and what came of it: plain JSON, the same bytes for the same options (no
- * wall-clock times in it).
+ * A run and its results as plain JSON: the same bytes for the same options, no wall-clock times.
  */
 export interface RunSummary {
   readonly manager: string;
   readonly mode: 'weight' | 'quota';
-  /** Decisions of the hook were made; false: nothing but OpenWhisk. */
+  /** The hook made decisions; false: OpenWhisk alone. */
   readonly safeguard: boolean;
   readonly quotaPolicy: string;
   readonly weightPolicy: string;
@@ -38,7 +37,7 @@ export interface RunSummary {
   readonly slowShare: number;
   readonly starts: StartCounts;
   readonly coldShare: number;
-  /** Activations that waited for room on a host, and their mean wait, ms. */
+  /** Activations that waited for memory on a host, and their mean wait, ms. */
   readonly waited: number;
   readonly waitMeanMs: number;
   readonly oomKills: number;
@@ -101,7 +100,7 @@ export interface HarvestTotals {
   readonly harvestedCoreSeconds: number;
   readonly acceleratedCoreSeconds: number;
   readonly borrowedCoreSeconds: number;
-  /** Wanted by policies, in core-seconds of the runs. */
+  /** Demand of the policies, in core-seconds of the runs. */
   readonly demandCoreSeconds: number;
   /** Estimate of the product: run time saved by what was accelerated, s. */
   readonly savedSeconds: number;

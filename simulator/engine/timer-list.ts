@@ -1,15 +1,14 @@
 import { type ActivationColumns, Due } from './activations.js';
 
 /**
- * Who waits on each host for an instant: a container being made, a pause that ends, I/O, the next
- * period of a quota. Dense lists with the earliest `dueAt`, looked for again only when the one that
- * had it is gone.
+ * Activations of each host that wait for an instant: creation of a container, unpausing, I/O, the
+ * next period of a quota. The earliest `dueAt` is searched again only after it was removed.
  */
 export class TimerList {
   readonly #c: ActivationColumns;
   readonly #lists: Int32Array[];
   readonly counts: Int32Array;
-  /** NaN: to be looked for. */
+  /** NaN: to be searched. */
   readonly #next: Float64Array;
 
   constructor(columns: ActivationColumns, hosts: number) {
@@ -40,7 +39,7 @@ export class TimerList {
     if (due < this.#next[host]!) this.#next[host] = due;
   }
 
-  /** Begins a phase in which nothing is done but waited. */
+  /** Starts a phase that only waits. */
   startTimer(a: number, phase: number, until: number): void {
     const c = this.#c;
     c.phase[a] = phase;
@@ -77,7 +76,7 @@ export class TimerList {
     return due;
   }
 
-  /** Whose instant `next` is. */
+  /** The activation of `next`. */
   first(host: number): number {
     const next = this.next(host);
     const list = this.#lists[host]!;

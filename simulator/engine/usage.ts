@@ -4,7 +4,7 @@ import { OnCore } from './activations.js';
 import type { Cluster } from './cluster.js';
 
 /**
- * What the usage monitor of a real host would read of a container, from the engine and exactly.
+ * Reads of a container what the usage monitor of a real host would, exactly and without delay.
  * `now`: microseconds.
  */
 export class EngineUsage {
@@ -33,7 +33,7 @@ export class EngineUsage {
     const sample = this.#sample;
     sample.at = (now / 1000) as Millis;
     sample.cpu = this.cpu(container, a, now) as Micros;
-    // Where a limit is met to the byte, rounding must not lie below it.
+    // Rounding must not put a working set that equals its limit below it.
     const workingSet = Math.ceil(this.#cluster.invokers.limits.workingSet(a) * (1 + 1e-9));
     sample.workingSet = workingSet as Bytes;
     sample.peak = workingSet;
@@ -41,7 +41,7 @@ export class EngineUsage {
     return sample;
   }
 
-  /** CPU time that an activation still needs, ms: no hook could know. */
+  /** CPU time that an activation still needs, ms: unknown to a real hook. */
   remainingCpu(a: number, now: number): number {
     const { columns: c } = this.#cluster.activations;
     if (c.onCore[a] !== OnCore.not) this.#cluster.cores.settle(a, now);

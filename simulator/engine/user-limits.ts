@@ -4,8 +4,8 @@ import { PERIOD_MICROS } from './cfs.js';
 import { Fn, type FunctionRows } from './function-rows.js';
 
 /**
- * What inspect would say of the limits of a function's containers: one object for all that are
- * alike.
+ * User limits of a function's containers, as inspect output would show them: one object for equal
+ * limits.
  */
 export class UserLimitTable {
   readonly #functions: FunctionRows;
@@ -15,7 +15,7 @@ export class UserLimitTable {
     this.#functions = functions;
   }
 
-  /** Of a container that is made now. */
+  /** Of a container that is created now. */
   of(fn: number): UserLimits {
     const functions = this.#functions;
     const shares = functions.get(fn, Fn.weight);

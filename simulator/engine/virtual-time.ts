@@ -1,11 +1,11 @@
 /**
- * Each tight host's own time, in which its sharing activations' ends are known: it passes at the
- * level, so that work done is weight x virtual time whatever the level does. 0: nobody shares, and
- * it stands still.
+ * The virtual time of each tight host. It passes at the level, so the work done by a sharing
+ * activation is weight x virtual time whatever the level is. Level 0: none shares and it stands
+ * still.
  */
 export class VirtualTime {
   readonly level: Float64Array;
-  /** As it was at `since`, when it was marked last. */
+  /** Its value at `since`, when it was last marked. */
   readonly marked: Float64Array;
   readonly since: Float64Array;
 

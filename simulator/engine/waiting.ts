@@ -17,7 +17,7 @@ export class Waiting {
     this.#last = new Int32Array(queues).fill(-1);
   }
 
-  /** -1 where nobody waits. */
+  /** -1 if the queue is empty. */
   first(queue: number): number {
     return this.#first[queue]!;
   }

@@ -1,7 +1,7 @@
 /**
- * Memory of one container (design §6b): the working set rises with the work done, from what was
- * resident to the activation's peak; nothing but page cache could be reclaimed, and a working set
- * does not count that. So at the limit there is only the kill.
+ * Memory of one container: the working set grows with the work done, from the resident size to the
+ * activation's peak. It excludes page cache, the only memory that the kernel could reclaim, so
+ * reaching the limit means an OOM kill.
  */
 
 /**
@@ -34,7 +34,7 @@ export function progressAtLimit(
   return (growth * (limit - resident)) / (peak - resident);
 }
 
-/** What stays in the warm container when the activation has ended, bytes. */
+/** Working set of the warm container after the activation, bytes. */
 export function residentAfter(base: number, workingSet: number, retained: number): number {
   return base + Math.max(0, workingSet - base) * retained;
 }
