@@ -3,13 +3,10 @@ import type { Request } from './request.js';
 import { RULES } from './rules.js';
 import { Server } from './server.js';
 
-/**
- * Thirty servers on a clock that ticks with every second and with every event (faasrm.md §3.3,
- * §7.16).
- */
+/** Thirty servers on a clock that ticks with every second and with every event. [Freyr-sim] */
 export class Cluster {
   readonly #servers = Array.from({ length: RULES.servers }, () => new Server());
-  /** For the server that is chosen when none has room: unseeded as published, seeded here. */
+  /** Chooses a server if all are full: unseeded in the published simulator, seeded here. */
   readonly #overload: Random;
   readonly #ended: (request: Request) => void;
   second = 0;

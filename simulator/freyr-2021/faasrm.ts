@@ -19,18 +19,18 @@ const SECOND = 1000;
 const CLUSTER_CPU = RULES.servers * RULES.serverCpu;
 const CLUSTER_MEMORY = RULES.servers * RULES.serverMemory;
 
-/** What came of a choice, told when its own request has ended well. */
+/** Called with the result of a choice when its own request has succeeded. */
 type PublishedExperienceListener = (choice: Readonly<Choice>, rfet: number, fn: number) => void;
 
 export interface PublishedLearner {
   /** 929 weights of the actor. */
   readonly actor: Float32Array;
   readonly version: number;
-  /** Draws by the softmax and tells what came of it; null: takes the highest score. */
+  /** Samples from the softmax and reports each result; null: takes the highest score. */
   readonly experiences: PublishedExperienceListener | null;
 }
 
-/** Means that the published manager keeps of a function: over its whole history (faasrm.md §2). */
+/** Means that the published manager keeps of a function, over its whole history. [Freyr-sim] */
 class Means {
   #first = -1;
   #last = -1;
@@ -71,7 +71,7 @@ class Means {
   }
 }
 
-/** What the cluster shows: sums over all servers. */
+/** State of the cluster: sums over all servers. */
 export interface PublishedSnapshot {
   readonly second: number;
   readonly inFlight: number;
@@ -80,9 +80,9 @@ export interface PublishedSnapshot {
 }
 
 /**
- * FaaSRM by these rules, learner's mistakes repaired (faasrm.md §7): inputs normalized, one choice
- * and its own outcome, no draw at evaluation. What is odd in the rules stays: a choice takes effect
- * at the function's next request.
+ * FaaSRM by these rules, with the published learner's faults repaired: inputs normalized, each
+ * choice paired with its own result, no sampling at evaluation. The rules are unchanged: a choice
+ * takes effect at the function's next request.
  */
 export class PublishedFaasrm {
   readonly #scorer: OptionScorer;
@@ -90,7 +90,7 @@ export class PublishedFaasrm {
   readonly #random: Random;
   readonly #snapshot: () => PublishedSnapshot;
   readonly #means = new Map<number, Means>();
-  /** By the allocation that was chosen: each is given to one request. */
+  /** By the chosen allocation object: each belongs to one request. */
   readonly #choices = new WeakMap<Allocation, Choice>();
 
   constructor(learner: PublishedLearner, snapshot: () => PublishedSnapshot, random: Random) {

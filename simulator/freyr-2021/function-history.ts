@@ -1,7 +1,7 @@
 import type { Request } from './request.js';
 import { type Allocation, type PublishedFunction, peakOf } from './rules.js';
 
-/** An ended invocation, as managers look back at it. */
+/** An ended invocation in a manager's history. */
 export interface PastInvocation {
   readonly order: number;
   readonly allocation: Allocation;
@@ -10,12 +10,12 @@ export interface PastInvocation {
   readonly completion: number;
 }
 
-/** How many of the newest invocations ensure looks at (faasrm.md §4.3). */
+/** Newest invocations that `ensure` averages over. [Freyr-sim] */
 const NEWEST = 3;
 
 /**
- * What is known of one function: all that ever ended, never forgotten (faasrm.md §1.2: the
- * simulator's peaks never reset).
+ * History of one function since the start: the published simulator never resets its peaks.
+ * [Freyr-sim]
  */
 export class FunctionHistory {
   readonly fn: PublishedFunction;

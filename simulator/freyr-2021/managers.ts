@@ -3,16 +3,15 @@ import type { FunctionHistory, PastInvocation } from './function-history.js';
 import { type Allocation, RULES } from './rules.js';
 import { safeguardRange, type UnitRange } from './safeguard-range.js';
 
-/** Answers what the function shall have from its next request on; null: what it has. */
+/** Returns the function's allocation from its next request on; null: unchanged. */
 export type PublishedManager = (
   history: FunctionHistory,
   freeClusterCpu: number,
 ) => Allocation | null;
 
-/** faasrm.md §4.1. */
 const fixed: PublishedManager = ({ fn }) => fn.user;
 
-/** faasrm.md §4.2; the simulator's step is two units. */
+/** The greedy manager of [FaaSRM]; the simulator's step is two units. */
 const GREEDY_STEP = 2;
 
 const greedy: PublishedManager = ({ fn, newest: [last] }) => {
@@ -26,10 +25,12 @@ const greedy: PublishedManager = ({ fn, newest: [last] }) => {
   return { cpu: next('cpu'), memory: next('memory') };
 };
 
-/** faasrm.md §4.3: two classes of functions, by their mean completion time in ticks. */
+/**
+ * [ENSURE] as [Freyr-sim] has it: two classes of functions, by their mean completion time in ticks.
+ */
 const ENSURE = {
   latencyThreshold: 1.1,
-  /** The sum of the newest completion times is divided by this, however few they are. */
+  /** Divisor of the sum of completion times, even if there are fewer. */
   window: 3,
   longAbove: 5,
   long: { updates: 5, step: 1 },
@@ -37,8 +38,8 @@ const ENSURE = {
 } as const;
 
 /**
- * As coded, mistakes included (faasrm.md §4.3, §7.19): one counter for all functions, and while it
- * counts, the last action is reused for whatever function comes next. CPU only.
+ * As published, faults included: one counter for all functions, and while it counts, the last
+ * action is reused for the next function, whichever that is. CPU only. [Freyr-sim]
  */
 function ensure(): PublishedManager {
   let counter = 0;
@@ -66,7 +67,7 @@ function ensure(): PublishedManager {
   };
 }
 
-/** The floors: any choice inside the mask, without learning (faasrm.md §8). */
+/** Baselines: any choice inside the mask, without learning. */
 function inRange(choose: (range: UnitRange) => number): PublishedManager {
   return (history) => ({
     cpu: choose(safeguardRange(history, 'cpu')),
@@ -82,7 +83,7 @@ const makers = {
   'largest-in-range': () => inRange(({ upper }) => upper),
   'random-in-range': (random) =>
     inRange(({ lower, upper }) => lower + random.below(upper - lower + 1)),
-  /** Anywhere among the 64 options, without the safeguard (faasrm.md §8: "no mask"). */
+  /** Any of the 64 options, without the safeguard. */
   'random-unguarded': (random) => () => ({
     cpu: 1 + random.below(RULES.cap),
     memory: 1 + random.below(RULES.cap),

@@ -7,12 +7,12 @@ import { Request } from './request.js';
 import { type Allocation, durationOf, peakOf, RULES } from './rules.js';
 import type { PublishedSample } from './sample.js';
 
-/** One ended invocation against what the user asked for. */
+/** One ended invocation compared with the user's allocation. */
 export interface PublishedOutcome {
   readonly order: number;
   readonly fn: number;
   readonly success: boolean;
-  /** Ticks, a cold start left out and a queue included. */
+  /** Ticks, without a cold start and with time in a queue. */
   readonly ticks: number;
   /** Relative function execution time: `ticks` against those at the user's allocation. */
   readonly rfet: number;
@@ -20,15 +20,15 @@ export interface PublishedOutcome {
   readonly user: Allocation;
 }
 
-/** Who decides: one of the rules by name, or the learned policy. */
+/** The manager: one of the rules by name, or the learned policy. */
 export interface PublishedRun {
   readonly manager: PublishedManagerName | PublishedLearner;
   readonly seed: number;
 }
 
 /**
- * Plays a sample by the published rules (faasrm.md §3.3), oddities included: the clock ticks with
- * every event, a decision takes effect one invocation late, the last event is never submitted.
+ * Plays a sample by the published rules, oddities included: the clock ticks with every event, a
+ * decision takes effect one invocation late, the last event is never submitted. [Freyr-sim]
  */
 export function playPublished(
   sample: PublishedSample,
@@ -49,8 +49,8 @@ export function playPublished(
   const last = sample.calls.length - 1;
   for (let event = 0; event < last; event++) {
     const history = histories[sample.calls[event]!]!;
-    // Decided on what the event before has left behind; the seconds between pass afterwards. Nobody
-    // is asked before the first.
+    // The decision sees the state after the previous event; the seconds between pass afterwards.
+    // There is no decision before the first event.
     const next = event === 0 ? null : decide(history, cluster.freeCpu);
     while (cluster.second < sample.seconds[event]!) cluster.advance();
     cluster.place(new Request(event, history.fn, history.allocation));

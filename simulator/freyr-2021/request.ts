@@ -2,18 +2,18 @@ import { type Allocation, durationOf, type PublishedFunction } from './rules.js'
 
 export type Outcome = 'running' | 'success' | 'timeout';
 
-/** One invocation; its allocation is copied at arrival and never changes (faasrm.md §3.2). */
+/** One invocation; its allocation is copied at arrival and never changes. [Freyr-sim] */
 export class Request {
   /** Order of arrival. */
   readonly order: number;
   readonly fn: PublishedFunction;
   readonly allocation: Allocation;
-  /** Ticks that it has to make. */
+  /** Ticks of work. */
   readonly duration: number;
-  /** Ticks of cold start still to come. */
+  /** Remaining ticks of cold start. */
   init = 0;
   coldTicks = 0;
-  /** Ticks made, those in a queue included. */
+  /** Ticks done, including those in a queue. */
   progress = 0;
   /** Second of its end. */
   finished = -1;
@@ -37,8 +37,8 @@ export class Request {
   }
 
   /**
-   * A tick in a queue is a tick of work, only without a cold start (§3.3). There it may time out,
-   * but not leave with success: that waits for a place, and one more tick.
+   * A tick in a queue counts as a tick of work without a cold start. A request may time out in the
+   * queue but not succeed there: that takes a server and one more tick.
    */
   tickQueued(): boolean {
     this.progress++;

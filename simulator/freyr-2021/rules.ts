@@ -1,19 +1,18 @@
 /**
- * Constants and laws of the published FaaSRM simulator as of 2021 (reference: faasrm.md §3.1, §3.2;
- * §1.2 for the threshold). Amounts are whole units: one core, 64 MB. They hold in this folder only:
- * nothing here is how Gleaner itself models a host.
+ * Constants and laws of the published FaaSRM simulator of 2021 [Freyr-sim]. Amounts are whole
+ * units: one core, 64 MB. They hold in this folder only; Gleaner models hosts in simulator/engine.
  */
 export const RULES = {
   servers: 30,
   serverCpu: 8,
   serverMemory: 32,
-  /** Most a function may have of either resource. */
+  /** Upper bound of an allocation, for either resource. */
   cap: 8,
   memoryUnitMb: 64,
   memoryCapMb: 512,
-  /** Seconds after which a cached container goes. */
+  /** Seconds after which a cached container is removed. */
   keepAlive: 10,
-  /** Distance between the servers probed for a place. */
+  /** Step between the servers that are probed. */
   probeStep: 7,
   /** The safeguard's threshold as coded; the paper says 0.8. */
   threshold: 0.9,
@@ -24,10 +23,7 @@ export const RULES = {
   otherTimeout: 600,
 } as const;
 
-/**
- * Speed of the published simulator, quoted and not measured here: 7 to 9 ms per event, in Python on
- * one thread of a machine like ours (faasrm.md §8).
- */
+/** Events a second of the published simulator: 7 to 9 ms per event, in Python on one thread. */
 export const PUBLISHED_EVENTS_PER_SECOND = 120;
 
 /** An amount of both resources, in units. */
@@ -56,10 +52,10 @@ export interface PublishedFunction {
 }
 
 /**
- * Ticks of work under an allocation (faasrm.md §3.2): the shortest duration with the ideal amounts,
- * the longest with one unit of each, linear between, CPU counting twice. Added up in the published
- * order: where the exact sum is whole, rounding in another order gives another tick (1 + 4 x 2/3 x
- * 1/2 + 4 x 1/3 x 1/2 is 2.9999999999999996), and that moves the mean of ten functions by 0.004.
+ * Ticks of work under an allocation: the shortest duration with the ideal amounts, the longest with
+ * one unit of each, linear between, CPU counting twice. Added up in the published order: if the
+ * exact sum is whole, another order gives another tick by rounding (1 + 4 x 2/3 x 1/2 + 4 x 1/3 x
+ * 1/2 is 2.9999999999999996), and that moves the mean of ten functions by 0.004.
  */
 export function durationOf(fn: PublishedFunction, { cpu, memory }: Allocation): number {
   const megabytes = memory * RULES.memoryUnitMb;
@@ -72,7 +68,7 @@ export function durationOf(fn: PublishedFunction, { cpu, memory }: Allocation): 
   return Math.floor(fn.minDuration + forCpu + forMemory) + 1;
 }
 
-/** Use never exceeds what was given, nor what the function can use. */
+/** Use is at most the allocation and at most what the function can use. */
 export function peakOf(fn: PublishedFunction, allocation: Allocation): Allocation {
   return {
     cpu: Math.min(allocation.cpu, fn.idealCpu),

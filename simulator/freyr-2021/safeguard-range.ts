@@ -7,7 +7,7 @@ export interface UnitRange {
 }
 
 /**
- * What the published safeguard's mask leaves of the 8 x 8 options, per resource (faasrm.md §1.2).
+ * The options of the 8 x 8 that the published safeguard's mask allows, per resource. [Freyr-sim]
  */
 export function safeguardRange(history: FunctionHistory, resource: 'cpu' | 'memory'): UnitRange {
   const user = history.fn.user[resource];

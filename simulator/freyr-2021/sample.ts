@@ -6,14 +6,14 @@ import { Table, TraceError } from '../workload/index.js';
 import { type PublishedFunction, RULES } from './rules.js';
 
 /**
- * The sample as the published simulator plays it: functions, and whose call each event is, second
+ * The sample as the published simulator plays it: functions, and the function of each event, second
  * by second.
  */
 export interface PublishedSample {
   readonly functions: readonly PublishedFunction[];
   /** Index of the function called, per event, in order. */
   readonly calls: Uint16Array;
-  /** Second of each event: minute columns are played as seconds (faasrm.md §3.3). */
+  /** Second of each event: minute columns are played as seconds. [Freyr-sim] */
   readonly seconds: Uint8Array;
 }
 
@@ -24,7 +24,8 @@ const SHIPPED_FOLDER = fileURLToPath(
 );
 const KIND = 'invocation_traces';
 const HINT =
-  'name a folder with *invocation_traces*.csv, *memory_traces*.csv (with its column Ideal) and *duration_traces*.csv, or the first of these files';
+  'name a folder with *invocation_traces*.csv, *memory_traces*.csv (with its column Ideal) and ' +
+  '*duration_traces*.csv, or the first of these files';
 
 /**
  * The three tables of the sample at `path`: a folder, or the file of invocations. @throws
@@ -88,9 +89,8 @@ const clip = (value: number, high: number): number => Math.min(high, Math.max(1,
 
 /**
  * Reads `count` rows of a sample from row `from` on (its folder, its file of invocations, or
- * `azure-sample`) by the rules of faasrm.md §3.2: user CPU and user memory both come from the
- * average memory, what the function can really use from the column Ideal. Row `from` + i of each
- * table is function i.
+ * `azure-sample`) by the rules of [Freyr-sim]: user CPU and user memory both come from the average
+ * memory, the real demand from the column Ideal. Row `from` + i of each table is function i.
  *
  * @throws TraceError with file and line
  */

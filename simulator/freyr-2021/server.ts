@@ -2,8 +2,8 @@ import type { Request } from './request.js';
 import { RULES } from './rules.js';
 
 /**
- * One server: running requests, a queue, and finished requests standing for their warm containers
- * (faasrm.md §3.3).
+ * One server: running requests, a queue, and finished requests that represent their warm
+ * containers. [Freyr-sim]
  */
 export class Server {
   freeCpu: number = RULES.serverCpu;
@@ -27,7 +27,7 @@ export class Server {
     return allocation.cpu <= this.freeCpu && allocation.memory <= this.freeMemory;
   }
 
-  /** A place was found here: who comes to a queue joins it all the same. */
+  /** The server has room; a request that finds a queue joins it nevertheless. */
   accept(request: Request): void {
     if (this.#queue.length > 0) this.#queue.push(request);
     else this.#start(request);
@@ -37,7 +37,7 @@ export class Server {
     this.#queue.push(request);
   }
 
-  /** One tick of all that is here; those that ended are handed to `ended`. */
+  /** One tick of all requests; the ended ones are passed to `ended`. */
   step(second: number, ended: (request: Request) => void): void {
     const finished: Request[] = [];
     let kept = 0;
@@ -63,7 +63,7 @@ export class Server {
       ended(request);
       return false;
     });
-    // "Longest waiting first", but nobody ever counts the waiting: the order of the queue.
+    // Published as "longest waiting first", but waiting is never counted: the order of the queue.
     this.#queue = waiting.filter((request) => {
       if (!this.fits(request)) return true;
       this.#start(request);
@@ -73,8 +73,7 @@ export class Server {
 
   #start(request: Request): void {
     const { allocation, fn } = request;
-    // Strictly more of both: as good as never where every call of a function asks for the same
-    // (§7.17).
+    // Strictly more of both: almost never true if all invocations of a function ask for the same.
     const warm = this.#cached.findIndex(
       (cached) =>
         cached.fn === fn &&

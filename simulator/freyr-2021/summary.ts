@@ -1,6 +1,6 @@
 import type { PublishedOutcome } from './play.js';
 
-/** The figures of issue and reference (faasrm.md §2, §8), by the names that programs read. */
+/** The figures of the published evaluation, by the names that programs read. */
 export interface PublishedSummary {
   readonly activations: number;
   readonly timeouts: number;
@@ -16,17 +16,19 @@ export interface PublishedSummary {
   readonly 'duration.p98': number;
   readonly 'duration.p99': number;
   readonly 'duration.max': number;
-  /** Share of activations given less than the user asked for, of either resource; then of each. */
+  /**
+   * Share of activations with less than the user's allocation, of either resource; then of each.
+   */
   readonly 'harvested.share': number;
   readonly 'harvested.cpu.share': number;
   readonly 'harvested.memory.share': number;
-  /** The same of more. */
+  /** The same with more. */
   readonly 'accelerated.share': number;
   readonly 'accelerated.cpu.share': number;
   readonly 'accelerated.memory.share': number;
 }
 
-/** RFET and durations are of successes, shares of all. */
+/** RFET and durations count successes only, shares all activations. */
 export function summarizePublished(outcomes: readonly PublishedOutcome[]): PublishedSummary {
   const successes = outcomes.filter(({ success }) => success);
   const rfet = sorted(successes.map((outcome) => outcome.rfet));

@@ -54,11 +54,12 @@ export interface EndpointResult {
   readonly durationMs: number;
 }
 
-/** What the pool and its proxies need of a container. */
+/** The container operations that the pool and its proxies use. */
 export interface Container {
   readonly name: string;
   /**
-   * `/init` or `/run`; @throws ContainerHealthError where `reschedule` is set and nobody listens
+   * `/init` or `/run`; @throws ContainerHealthError if `reschedule` is set and the connection is
+   * refused
    */
   call(path: '/init' | '/run', json: string, options: PostOptions): Promise<EndpointResult>;
   /** Pauses it. */
@@ -138,7 +139,7 @@ export class ActionContainer implements Container {
       const path = join(containersFolder, this.id, `${this.id}-json.log`);
       const read = await readLogFile(path, this.#logOffset, wait);
       this.#logOffset = read.offset;
-      // Without them the invoker gives the container up (LogCollectingException).
+      // Without them the invoker removes the container (LogCollectingException).
       if (wait && !read.complete) throw new LogsIncompleteError(this.name);
       return read.lines;
     }

@@ -4,7 +4,7 @@ import { ContainerHealthError } from './errors.js';
 import { ExchangeError, exchange, type HttpAnswer, open } from './http-exchange.js';
 
 /**
- * `apache`: one connection a call, the invoker's default; `akka`: connections kept alive
+ * `apache`: one connection a request, the invoker's default; `akka`: connections kept alive
  * (`akka-client`, `pekko-client` = true).
  */
 export type ClientStyle = 'apache' | 'akka';
@@ -79,8 +79,9 @@ export class ContainerClient {
   }
 
   /**
-   * Posts a JSON text. Every retry takes its time off the limit.
-   * @throws ContainerHealthError where `reschedule` is set and nobody listens
+   * Posts a JSON text. Each retry reduces the remaining time limit.
+   *
+   * @throws ContainerHealthError if `reschedule` is set and the connection is refused
    */
   async post(path: '/init' | '/run', json: string, options: PostOptions): Promise<ContainerAnswer> {
     let left = options.timeoutMs;
@@ -129,8 +130,8 @@ export class ContainerClient {
   ): Promise<ContainerAnswer> {
     const maxResponse = options.maxResponse ?? MIB;
     const keep = Math.max(maxResponse, options.truncation ?? MIB);
-    // A limit of 0 ms means "none" to Apache's client; retries end there, so one more millisecond
-    // is the honest reading.
+    // A limit of 0 ms means "none" to Apache's client, but retries end at 0: use one more
+    // millisecond.
     const limit = Math.max(1, leftMs);
     const body = Buffer.from(json, 'utf8');
     const socket = this.#take() ?? (await open(this.#host, this.#port, limit));
@@ -184,7 +185,8 @@ const apacheHead = (host: string, path: string, length: number): string =>
 /** akka-http renders the given headers first, then Host, User-Agent and the entity's own. */
 const akkaHead = (host: string, path: string, length: number): string =>
   `POST ${path} HTTP/1.1\r\nAccept: application/json\r\nHost: ${host}\r\n` +
-  `User-Agent: akka-http/10.2.4\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+  `User-Agent: akka-http/10.2.4\r\nContent-Type: application/json\r\n` +
+  `Content-Length: ${length}\r\n\r\n`;
 
 /** No Content-Length, or 204, count as no answer in both clients. */
 function interpret(answer: HttpAnswer, maxResponse: number, truncation: number): ContainerAnswer {

@@ -64,7 +64,7 @@ export class ContainerProxy {
   #buffer: ActivationMessage[] = [];
   #timer: NodeJS.Timeout | undefined;
   #markedForRemoval = false;
-  /** Jobs that came while it was being paused, and what else waits for that. */
+  /** Activations that arrived while it was being paused, and others that wait for the pause. */
   readonly #stash: ActivationMessage[] = [];
   readonly #afterPause: (() => void)[] = [];
   #left = false;
@@ -87,7 +87,7 @@ export class ContainerProxy {
     this.#times = times;
   }
 
-  /** Jobs it has, running or waiting inside. */
+  /** Its activations, running or waiting inside. */
   get load(): number {
     return this.#active + this.#buffer.length + this.#stash.length;
   }
@@ -105,7 +105,7 @@ export class ContainerProxy {
     }
   }
 
-  /** Takes a job in any state; one that cannot be served here goes back to the pool. */
+  /** Takes an activation in any state; one that cannot be served here goes back to the pool. */
   run(activationMessage: ActivationMessage): void {
     switch (this.state) {
       case 'starting':
@@ -145,7 +145,7 @@ export class ContainerProxy {
     }
   }
 
-  /** Asked for by the pool (room is needed) or at the end. Waits for a pause that is under way. */
+  /** Called by the pool (memory is needed) or at the end. Waits for a pause that is under way. */
   remove(): Promise<void> {
     if (this.state === 'pausing')
       return new Promise((resolve) => this.#afterPause.push(() => resolve(this.remove())));
@@ -220,7 +220,7 @@ export class ContainerProxy {
       { initMs: init.durationMs, startedMs: init.startedMs, cold, sinceMs },
       false,
     );
-    // What was buffered while the container warmed up may run beside the first job from here on.
+    // Activations buffered during the warm-up may run beside the first one from here on.
     this.#drain();
     await run;
   }
@@ -289,7 +289,8 @@ export class ContainerProxy {
     const good = result.kind === 'success' || result.kind === 'application error';
     const collected = await this.#logs(activationMessage, begin.sinceMs, good);
     this.#active--;
-    // One that is being removed is never ready again, however the call under it has ended.
+    // A container that is being removed never becomes ready, whatever the result of its activation
+    // is.
     if (good && collected && !this.#markedForRemoval && this.#removal === null) this.#completed();
     else await this.#failed();
   }
@@ -350,7 +351,7 @@ export class ContainerProxy {
     await this.#destroy();
   }
 
-  /** The job was not taken: it goes back, and the container goes. */
+  /** The activation was not taken: it goes back, and the container is removed. */
   async #unhealthy(activationMessage: ActivationMessage): Promise<void> {
     this.#active--;
     this.state = 'removing';
@@ -383,8 +384,8 @@ export class ContainerProxy {
       if (paused) await this.container?.resume();
       await this.container?.destroy();
     } catch {
-      // Nobody checks whether a removal succeeded (DockerContainerFactory): the next start-up's
-      // clean-up finds it.
+      // As in DockerContainerFactory, a failed removal is ignored: the next start-up's clean-up
+      // removes the container.
     }
     this.state = 'removed';
   }

@@ -35,7 +35,7 @@ export function namePrefix(instance: number, uniqueName = ''): string {
   return `wsk${uniqueName}${instance}`.replace(/[^\p{L}\p{Nd}_.-]/gu, '');
 }
 
-/** `wsk0_5_guest_hello`. Lossy: `a_b-c` becomes `a_bc` (openwhisk-observed.md §5.1). */
+/** `wsk0_5_guest_hello`. Lossy: `a_b-c` becomes `a_bc`. [OpenWhisk ContainerProxy.scala] */
 export function containerName(
   prefix: string,
   count: number,

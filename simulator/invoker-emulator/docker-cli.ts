@@ -46,8 +46,8 @@ export interface RunSpec {
 export interface DockerCliOptions {
   readonly timeouts?: Partial<DockerTimeouts>;
   /**
-   * At most so many `docker run` at once; 0: no bound (application.conf,
-   * whisk.docker.client.parallel-runs = 10).
+   * Max concurrent `docker run`; 0: unbounded (application.conf, whisk.docker.client.parallel-runs
+   * = 10).
    */
   readonly parallelRuns?: number;
   readonly env?: Readonly<Record<string, string>>;
@@ -77,7 +77,7 @@ const scalaDouble = (value: number): string =>
   Number.isInteger(value) ? `${value}.0` : String(value);
 
 /**
- * Arguments of `docker run`, in the order seen in openwhisk-observed.md §2.
+ * Arguments of `docker run` in the order that a recorded invoker used.
  *
  * - `--cpu-shares` … `--network`, `-e`, `--name`, `--cpus`: DockerContainer.create
  * (DockerContainer.scala @ 1.0.0; `--cpus` from 2.0.0)

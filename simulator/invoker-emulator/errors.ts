@@ -38,7 +38,7 @@ export class DockerMissingError extends errorClass('GLN_EMULATOR_NO_DOCKER') {
  */
 export class ContainerHealthError extends errorClass('GLN_EMULATOR_CONTAINER_HEALTH') {}
 
-/** What was given to the double cannot be run. */
+/** The action or parameters cannot be run. */
 export class InvalidActionError extends errorClass('GLN_EMULATOR_INVALID_ACTION') {}
 
 /** The action image could not be made. */

@@ -14,7 +14,7 @@ export interface InvokerOptions {
   readonly image: string;
   /**
    * Start of every container's name, and what the start-up clean-up removes by (`wsk0` of invoker
-   * 0). Several doubles: several prefixes.
+   * 0). Each emulator needs its own prefix.
    */
   readonly prefix?: string;
   readonly userMemoryMb?: number;
@@ -83,7 +83,7 @@ export class InvokerEmulator {
   constructor(options: InvokerOptions) {
     this.docker = new DockerCli(options.docker);
     this.#prefix = options.prefix ?? 'wskgl0';
-    // Two doubles must not give out the same activation ids.
+    // Two emulators must not produce the same activation ids.
     this.#random = options.random ?? new SeededRandom(1).fork(this.#prefix);
     if (!/^wsk[\p{L}\p{Nd}_.-]*$/u.test(this.#prefix)) {
       throw new InvalidActionError(`prefix ${this.#prefix} does not begin with wsk`);
@@ -152,7 +152,8 @@ export class InvokerEmulator {
     const resolved = resolveAction(action);
     if (resolved.memoryMb > this.#userMemoryMb) {
       throw new InvalidActionError(
-        `/${action.namespace}/${action.name} needs more than the invoker's ${this.#userMemoryMb} MB`,
+        `/${action.namespace}/${action.name} needs more than the invoker's ` +
+          `${this.#userMemoryMb} MB`,
       );
     }
     const activationId = this.#hex(32);

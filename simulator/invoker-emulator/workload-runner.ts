@@ -19,7 +19,7 @@ export interface ActivationRecord extends ActivationResult {
 }
 
 export interface WorkloadBounds {
-  /** At most so many activations are played; the rest of the list is left out. */
+  /** Max activations to play; the rest of the list is skipped. */
   readonly maxCount?: number;
   /** Nothing arrives later than this, ms. */
   readonly maxMs?: number;
@@ -29,7 +29,7 @@ export interface WorkloadBounds {
   readonly onRecord?: (record: ActivationRecord) => void;
 }
 
-/** What plays a workload: the double, or anything with its `invoke`. */
+/** Plays a workload: the emulator, or anything with its `invoke`. */
 export interface Invoker {
   invoke(action: Action, payload?: unknown): Promise<ActivationResult>;
 }

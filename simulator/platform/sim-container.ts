@@ -24,7 +24,7 @@ export class SimContainer {
   #periods = 0;
   #periodsFrom = 0;
   #peak = 0;
-  /** Between two phases: working set, bytes. The engine lets go of the activation a little later. */
+  /** Working set between two phases, bytes: the engine frees the activation a little later. */
   #resting: number | null = null;
 
   constructor(

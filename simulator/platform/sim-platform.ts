@@ -403,7 +403,7 @@ export class SimPlatform implements Platform {
     return (this.#epoch + this.now) as Micros;
   }
 
-  /** 32 hexadecimal digits: OpenWhisk's activation ids, and the halves of Docker's container ids. */
+  /** 32 hexadecimal digits, as activation ids and the halves of container ids have. */
   #hex(): string {
     let text = '';
     for (let i = 0; i < 4; i++)

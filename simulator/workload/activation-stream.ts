@@ -1,15 +1,15 @@
 import type { Plan } from './plan.js';
 import type { WorkloadFunction } from './workload.js';
 
-/** A function as the cluster runs it: how it is called is the stream's business. */
+/** A function as the cluster runs it, without its arrivals. */
 export interface StreamedFunction extends Omit<WorkloadFunction, 'arrivals'> {
   /** Activations one container may run at once (the action's `concurrency`); 1 where absent. */
   readonly concurrency?: number;
 }
 
 /**
- * Room for calls as columns, filled by a {@link CallStream} and read by the engine; one object for
- * a whole run.
+ * A block of activations as columns, filled by an {@link ActivationStream} and read by the engine;
+ * one object for a whole run.
  */
 export class ActivationBlock {
   readonly capacity: number;
@@ -38,20 +38,17 @@ export class ActivationBlock {
 }
 
 /**
- * Calls in order of arrival with what each needs, made while they are asked for, so that ten
- * million take no more memory than a thousand. A call's demand is drawn here, before anything runs:
- * no manager changes it (design §6b).
+ * Activations in order of arrival with their demand, made on request, so that ten million take no
+ * more memory than a thousand. Their demand is drawn before they run: no manager changes it.
  */
 export interface ActivationStream {
   /** At most 2^32 - 1; names differ. */
   readonly functions: readonly StreamedFunction[];
   /** Length of the arrivals, us: what rates and loads are taken over. */
   readonly spanMicros: number;
-  /**
-   * Calls in all, as far as that is known before they are made (for a progress bar); NaN = unknown.
-   */
+  /** Total number of activations if known in advance (for a progress bar); NaN: unknown. */
   readonly expectedActivations: number;
-  /** Writes the next calls from index 0 on; returns how many, 0 only at the end. */
+  /** Writes the next activations from index 0 on; returns how many, 0 only at the end. */
   fill(block: ActivationBlock): number;
 }
 

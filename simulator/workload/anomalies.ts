@@ -1,8 +1,6 @@
 import { TraceError } from './trace-error.js';
 
-/**
- * What an importer may meet in a trace and goes on from, with the rule it follows (field-notes A6).
- */
+/** Anomalies of a trace that an importer tolerates, with the rule for each. */
 const ANOMALIES = {
   bom: 'files that begin with a byte order mark: skipped',
   crlf: 'lines that end in CR LF: accepted',
@@ -94,7 +92,8 @@ export function emptySummary(format: ImportSummary['format'], log: AnomalyLog): 
 export function summaryLines(summary: ImportSummary): string[] {
   const { kept, activations, silent, beyond, recordedSeconds } = summary;
   const lines = [
-    `${summary.format}: ${kept} functions kept, ${activations} activations, ${Math.round(recordedSeconds)} s of work as recorded`,
+    `${summary.format}: ${kept} functions kept, ${activations} activations, ` +
+      `${Math.round(recordedSeconds)} s of work as recorded`,
   ];
   if (silent > 0) lines.push(`${silent} functions without a call in the part taken: left out`);
   if (beyond > 0) lines.push(`${beyond} functions beyond the number asked for: left out`);

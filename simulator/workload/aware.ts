@@ -11,10 +11,7 @@ import {
 } from './segments.js';
 import { checkWorkload, type Workload, WorkloadError, type WorkloadInput } from './workload.js';
 
-/**
- * A synthetic application: one to three segments run one after the other (simppo-aware.md §1.11,
- * §3.8).
- */
+/** A synthetic application: one to three segments that run in sequence. [AWARE artifact] */
 export interface AwareApp {
   readonly id: number;
   readonly segments: readonly SegmentName[];
@@ -202,7 +199,9 @@ export function awareWorkload(apps: readonly AwareApp[], name: string): Workload
   return checkWorkload({
     version: 1,
     name,
-    description: `${apps.length} synthetic applications of 1 to 3 segments after AWARE; their demand is assumed (simulator/workload/README.md)`,
+    description:
+      `${apps.length} synthetic applications of 1 to 3 segments after AWARE; ` +
+      'their demand is assumed (simulator/workload/README.md)',
     functions: apps.map((app) => awareFunction(app)),
   });
 }

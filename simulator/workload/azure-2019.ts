@@ -36,11 +36,11 @@ const MEMORY_COLUMNS = MEMORY_PERCENTILES.map((p) => `AverageAllocatedMb_pct${p}
 const MOST_COUNTS = 20_000_000;
 
 /**
- * Makes a workload from days of Azure's trace of 2019, or from a sample of it, by the rules of
- * field-notes A6. Functions are keyed by owner, application and function where the columns are
- * there (A6-03), memory by application where it has no function column. Minutes of several days
- * follow each other; of memory and durations the first day that has them stands. Invocations, the
- * large table, pass row by row: what is held is the part taken of the functions kept.
+ * Makes a workload from days of Azure's trace of 2019 [Azure 2019], or from a sample of it, by the
+ * rules of README.md. The key of a function is owner, application and function if the columns
+ * exist, that of memory the application if it has no function column. Minutes of several days
+ * follow each other; for memory and durations the first day that has them counts. The large table
+ * of invocations is read row by row: only the selected part of the functions kept is in memory.
  *
  * @throws TraceError with file and line
  */
@@ -168,8 +168,7 @@ class RecordedRows {
 }
 
 /**
- * Columns that name a row: down to the function where there is such a column, else the application
- * (A6-03).
+ * Key columns of a row: down to the function if there is such a column, otherwise the application.
  */
 function keyColumns(reader: TraceReader): string[] {
   if (!reader.has('HashFunction')) reader.column('HashApp');
@@ -384,8 +383,8 @@ function durationsOf({ file, line, values }: Row, timeoutMs: number, log: Anomal
     );
     averageMs = averageMs < minimum ? minimum : maximum;
   }
-  // Percentiles are of half-minute averages, so the ends are the recorded extremes, not percentiles
-  // 0 and 100 (A6-06).
+  // Percentiles are of half-minute averages, so the ends are the recorded extremes and not
+  // percentiles 0 and 100.
   if (!Number.isNaN(minimum)) recorded[0] = minimum;
   if (!Number.isNaN(maximum)) recorded[recorded.length - 1] = maximum;
   if (rise(recorded))

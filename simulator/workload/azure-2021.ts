@@ -45,11 +45,11 @@ const MEMORY_SHAPE: Points = [
 ];
 
 /**
- * Makes a workload from Azure's trace of 2021: a row per call, with its end and duration. Calls
- * begin at end - duration; where some began before the recording everything is shifted so that the
- * first begins at 0 (A6-09). Functions are keyed by application and function: ids are unique only
- * within one. Calls keep their times to the microsecond; durations are kept as percentiles and
- * drawn anew.
+ * Makes a workload from Azure's trace of 2021 [Azure 2021]: a row per activation, with its end and
+ * duration. Activations start at end - duration; if some started before the recording, all are
+ * shifted so that the first starts at 0. The key of a function is application and function: ids are
+ * unique only within an application. Arrivals keep their times to the microsecond; durations are
+ * kept as percentiles and drawn from them.
  *
  * @throws TraceError with file and line
  */

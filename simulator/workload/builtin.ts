@@ -18,7 +18,7 @@ export interface NamedWorkload {
 
 interface BuiltinOptions {
   readonly seed?: number;
-  /** The first so many are enough. */
+  /** Only the first functions are needed; the argument is how many. */
   readonly functions?: number;
   /** All are needed, whatever the name asks for: a part is taken of them. */
   readonly whole?: boolean;
@@ -135,7 +135,8 @@ export function isBuiltin(nameAndArgument: string): boolean {
 export function meant(word: string): string {
   const names = builtinWorkloads.map(({ name }) => name);
   const likely = suggest(word, names);
-  return `${likely === undefined ? '' : `; did you mean ${likely}?`} (there are ${names.join(', ')})`;
+  const hint = likely === undefined ? '' : `; did you mean ${likely}?`;
+  return `${hint} (there are ${names.join(', ')})`;
 }
 
 function sample({ seed, functions }: BuiltinOptions): NamedWorkload {

@@ -22,11 +22,10 @@ const compute = { kind: 'compute', busy: 1, initMs: 60, retained: 0 };
 const waits = { kind: 'io', busy: 0.6, initMs: 60, retained: 0 };
 
 /**
- * The ten functions of the published FaaSRM evaluation (faasrm.md §3.4). Their user CPU is half a
- * core for each core of the published configuration (dh 2, eg 1, ip 2, vp 2, ir 2, knn 2, alu 1, ms
- * 1, gd 1, dv 2), so that the set means something on two cores too. alu, gd and ip want more than
- * that; the others less: the same balance as published (accelerated: alu, gd, ip ...; harvested:
- * the rest).
+ * The ten functions of the evaluation in [FaaSRM]. Their user CPU is half a core for each core of
+ * the published configuration (dh 2, eg 1, ip 2, vp 2, ir 2, knn 2, alu 1, ms 1, gd 1, dv 2), so
+ * that the set is useful on two cores too. As published, alu, gd and ip can use more than that
+ * (accelerated) and the others less (harvested).
  */
 const TEN: Readonly<Record<string, DemandClass>> = {
   // dynamic html: fills templates, waits for its store
@@ -59,8 +58,7 @@ const TEN: Readonly<Record<string, DemandClass>> = {
 };
 
 /**
- * Shares of classes among functions nobody described, by what triggers them: queues and timers
- * compute, requests wait.
+ * Shares of classes among other functions, by trigger: queues and timers compute, requests wait.
  */
 const CLASSES: readonly {
   readonly share: number;

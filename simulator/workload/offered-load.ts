@@ -11,7 +11,7 @@ import {
   type WorkloadFunction,
 } from './workload.js';
 
-/** How a workload is brought to a stated offered load; durations stay as they are in every case. */
+/** How a workload is scaled to an offered load; durations are never changed. */
 export type LoadScaling = 'time' | 'thin' | 'cores';
 
 /**
@@ -89,12 +89,12 @@ function compressedMeanMs(fn: WorkloadFunction, compression: Compression): numbe
 }
 
 /**
- * Brings a workload to an offered load on so many cores. `time` (default) stretches or compresses
- * the gaps between calls, so bursts keep their shape; `thin` keeps a random share of the calls
- * (only downwards), so clock time keeps its meaning; `cores` leaves the calls alone and says how
- * many whole cores it takes, in `workload.host.cores` too. Durations are never touched.
+ * Scales a workload to an offered load on a number of cores. `time` (default) stretches or
+ * compresses the gaps between activations, so bursts keep their shape; `thin` keeps a random share
+ * of the activations (only downwards), so clock time keeps its meaning; `cores` changes only the
+ * number of cores, also in `workload.host.cores`. Durations are never changed.
  *
- * @throws WorkloadError where it cannot be done
+ * @throws WorkloadError if it is impossible
  */
 export function scaleToLoad(
   workload: Workload,
@@ -133,7 +133,8 @@ export function scaleToLoad(
   }
   if (factor < 1) {
     throw new WorkloadError(workload.name, [
-      `thinning cannot raise its load of ${before.toFixed(3)} on ${cores} cores to ${load}: scale by time or cores`,
+      `thinning cannot raise its load of ${before.toFixed(3)} on ${cores} cores to ${load}: ` +
+        'scale by time or cores',
     ]);
   }
   const root = new SeededRandom(options.seed ?? workload.seed);
@@ -154,14 +155,15 @@ export function scaleToLoad(
   };
 }
 
-/** One line for people: what the load is and how it came about. */
+/** One line for people: the load and how it was reached. */
 export function describeScaling({ by, factor, cores, before, after }: ScaledWorkload): string {
   const how = {
     time: `gaps between calls x ${factor.toPrecision(4)}`,
     thin: `${(factor * 100).toPrecision(4)} % of the calls kept`,
     cores: `cores x ${factor.toPrecision(4)}`,
   }[by];
-  return `offered load ${after.toFixed(3)} on ${cores} cores (${how}; ${before.toFixed(3)} before; durations as recorded)`;
+  const changes = `${how}; ${before.toFixed(3)} before; durations as recorded`;
+  return `offered load ${after.toFixed(3)} on ${cores} cores (${changes})`;
 }
 
 function thinned(arrivals: Arrivals, share: number, random: Random): Arrivals | undefined {

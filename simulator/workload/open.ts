@@ -11,9 +11,9 @@ import { recognizeFile, recognizeFolder } from './trace-files.js';
 import { checkWorkload, takeMinutes, type Workload, WorkloadError } from './workload.js';
 import { PhasedStream, WorkloadStream } from './workload-stream.js';
 
-/** What a command line says about a workload beside its name or path. */
+/** Options of a workload besides its name or path. */
 export interface WorkloadOptions {
-  /** The first so many functions, in the order of the file. */
+  /** The first functions in the order of the file; how many. */
   readonly functions?: number;
   /** Of the assumptions an importer draws, and of thinning; default: the workload's own. */
   readonly seed?: number;
@@ -26,26 +26,23 @@ export interface WorkloadOptions {
    */
   readonly part?: Part;
   readonly partBy?: 'function' | 'time';
-  /** Offered load on so many cores to bring it to. */
+  /** Offered load and the cores to scale it to. */
   readonly load?: { readonly load: number; readonly cores: number; readonly by?: LoadScaling };
   /** Every anomaly of a trace is an error. */
   readonly strict?: boolean;
 }
 
-/** A workload ready to run, with what is to be printed about it. */
+/** A workload ready to run, with what to print about it. */
 export interface LoadedWorkload {
   readonly workload: Workload;
-  /**
-   * What is played one after the other: the workload alone, or, for a change scenario, before and
-   * after.
-   */
+  /** What is played in sequence: the workload alone, or for a change scenario before and after. */
   readonly phases: readonly Workload[];
   /**
-   * What an importer kept, merged, clamped and dropped (`summaryLines`); undefined where nothing
-   * was imported.
+   * What an importer kept, merged, clamped and dropped (`summaryLines`); undefined if nothing was
+   * imported.
    */
   readonly summary?: ImportSummary;
-  /** How it was brought to the load asked for; print `describeScaling` of it. */
+  /** How it was scaled; print `describeScaling` of it. */
   readonly scaling?: ScaledWorkload;
 }
 
@@ -95,8 +92,8 @@ export function loadWorkloadPath(path: string, options: WorkloadOptions = {}): L
 }
 
 /**
- * The calls of a loaded workload, in order; with `calls`, repeated until there are so many (shared
- * by its phases).
+ * The activations of a loaded workload, in order; with `calls`, that many, the workload repeated
+ * (its phases share them).
  */
 export function activationStream(
   { phases }: LoadedWorkload,

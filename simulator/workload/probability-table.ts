@@ -9,16 +9,16 @@ const PLACE = KEYS + STREAMS;
 const ROW = 32;
 
 /**
- * Probabilities for the demand of many functions: four streams a function (CPU, waits, memory,
- * payload), apart from each other, in one typed array; sfc32 as in `SeededRandom`, seeded from it.
+ * Probabilities for the demand of many functions in one typed array: four separate streams a
+ * function (CPU, waits, memory, payload), sfc32 as in `SeededRandom` and seeded from it.
  *
- * With strata, each run of so many calls of a function has exactly one draw in each of as many
- * equal slices, in random order (as `probabilities` with `stratified` has it), by a permutation
- * that is computed call by call and not stored.
+ * With strata, each run of activations of a function has exactly one draw in each of as many equal
+ * slices, in random order (like `probabilities` with `stratified`), by a permutation that is
+ * computed and not stored.
  */
 export class ProbabilityTable {
   readonly #state: Int32Array;
-  /** Calls in a run; 0 = independent draws. */
+  /** Activations in a run; 0 = independent draws. */
   readonly #strata: Int32Array;
 
   constructor(functions: number) {

@@ -16,20 +16,22 @@ interface BenchmarkProfile {
     readonly memory: number;
   };
   readonly initMs: number;
-  /** What its user asked for. */
+  /** User limits. */
   readonly userMillicores: number;
   readonly memoryMiB: number;
   readonly perSecond: number;
 }
 
 /**
- * The 12 function profiles of simppo-aware.md §1.11: S10's five (base64, primes, markdown2html,
- * sentiment, image-resize), AWARE's json and segments, an HTTP endpoint. **Assumption**: none of
- * the sources prints demands; these are of the size such code has in Node.js or Python on a 3 GHz
- * core. They span CPU-, memory- and I/O-bound; four want more CPU than their user gave (primes,
- * matMul, floatOperations, compress), the I/O-bound ones never use theirs. Exponents: text, pixels
- * and bytes are worked through once (1); a sieve up to n takes n log log n; n rows of a matrix take
- * n^3, memory n^2.
+ * Twelve function profiles: the five benchmarks that the authors of [SIMPPO] used in 2021 (base64,
+ * primes, markdown2html, sentiment, image-resize), json and segments of [AWARE artifact], and an
+ * HTTP endpoint.
+ *
+ * **Assumption**: no source publishes demands; these are of the size that such code has in Node.js
+ * or Python on a 3 GHz core. They span CPU-, memory- and I/O-bound; four can use more CPU than
+ * their user gave (primes, matMul, floatOperations, compress), the I/O-bound ones never use theirs.
+ * Exponents: text, pixels and bytes are processed once (1); a sieve up to n takes n log log n; n
+ * rows of a matrix take n^3, memory n^2.
  */
 const PROFILES: Readonly<Record<string, BenchmarkProfile>> = {
   // encode and decode a string of a few MB
@@ -200,14 +202,14 @@ const PROFILES: Readonly<Record<string, BenchmarkProfile>> = {
 };
 
 /**
- * Replicas of a function (simppo-aware.md §1.5, the Kubernetes controller). Without a cap a burst
- * of cold starts at high load never ends: it makes the next.
+ * Max replicas of a function, as a Kubernetes controller has it. Without a cap a burst of cold
+ * starts at high load never ends, because each causes the next.
  */
 const CONTAINERS_MAX = 20;
 
 /**
- * A patient user's objective, and an urgent one's, as multiples of what 99 % of the calls stay
- * below alone at the user's limits.
+ * Objectives, relaxed and tight, as multiples of what 99 % of the activations stay below alone at
+ * the user's limits.
  */
 const RELAXED_SLO_FACTOR = 6;
 const STRICT_SLO_FACTOR = 1.2;
@@ -225,8 +227,8 @@ function p99Alone({ cores, cpuMs, ioMs, payload, userMillicores }: BenchmarkProf
 }
 
 /**
- * Objectives that users set apart: by CPU work every second function's is urgent and the others'
- * are patient, so that an objective says nothing of a function's length. Two significant digits, as
+ * Different objectives: ordered by CPU work, every second function has a tight one and the others a
+ * relaxed one, so that an objective does not reveal a function's length. Two significant digits, as
  * a user would write them.
  */
 function objectives(): Map<string, number> {
@@ -258,13 +260,14 @@ export function profiles12Apart(): Workload {
  */
 const HOST = { cores: 8, memoryMiB: 131_072, userMemoryMiB: 98_304 } as const;
 
-/** The twelve profiles called by Poisson arrivals (as S10's load generator does) for an hour. */
+/** The twelve profiles with Poisson arrivals for an hour. */
 export function profiles12(): Workload {
   return checkWorkload({
     version: 1,
     name: 'profiles-12',
     description:
-      'twelve serverless benchmarks with demand that follows the payload; their demand is assumed (simulator/workload/README.md)',
+      'twelve serverless benchmarks with demand that follows the payload; ' +
+      'their demand is assumed (simulator/workload/README.md)',
     host: HOST,
     functions: Object.entries(PROFILES).map(([name, of]): WorkloadInput['functions'][number] => ({
       name: `/guest/${name}`,

@@ -10,7 +10,7 @@ import {
   type WorkloadInput,
 } from './workload.js';
 
-/** What all importers are told. */
+/** Options of all importers. */
 export interface ImportOptions {
   readonly name: string;
   readonly seed?: number;
@@ -18,8 +18,8 @@ export interface ImportOptions {
   /** Where calls lie inside their minute (2019). */
   readonly within?: 'uniform' | 'poisson' | 'bursty' | 'even';
   /**
-   * The first so many functions, in the order of the file, that have calls in the part taken and
-   * are complete.
+   * The first functions in the order of the file that have activations in the selected part and are
+   * complete; how many.
    */
   readonly functions?: number;
   /** The part taken, in minutes from the start of the first day. */
@@ -53,7 +53,10 @@ export interface RecordedFunction {
   readonly memoryMiB: Points;
 }
 
-/** Users pick round limits: the smallest of these that holds the highest recorded working set. */
+/**
+ * Users pick round limits: the smallest of these that is not below the highest recorded working
+ * set.
+ */
 const MEMORY_SIZES = [128, 256, 512, 1024, 2048];
 
 /** Adds what the trace does not say, by the function's demand class (demand-classes.ts). */
@@ -96,7 +99,9 @@ export function importedWorkload(
   return checkWorkload({
     version: 1,
     name: options.name,
-    description: `${kept} functions, ${activations} activations, ${Math.round(recordedSeconds)} s of work as recorded; ${assumed} (simulator/workload/README.md)`,
+    description:
+      `${kept} functions, ${activations} activations, ${Math.round(recordedSeconds)} s of work ` +
+      `as recorded; ${assumed} (simulator/workload/README.md)`,
     source,
     seed: options.seed ?? 1,
     draws: 'stratified',
@@ -128,7 +133,7 @@ export class ActionNames {
   take(text: string): string {
     const plain = /^[0-9a-f]{32,}$/i.test(text) ? text.slice(0, 12) : text;
     let name = plain;
-    // One hash under two applications is two functions (A6-03).
+    // The same hash in two applications is two functions.
     for (let number = 2; this.#used.has(name); number++) name = `${plain}_${number}`;
     this.#used.add(name);
     return name;

@@ -3,9 +3,8 @@ import { type InputKind, SEGMENT_NAMES, SEGMENTS, type SegmentName } from './seg
 import { checkWorkload, type Workload, WorkloadError } from './workload.js';
 
 /**
- * The seven instability scenarios of AWARE's evaluation (simppo-aware.md §3.8): what an input
- * becomes larger, or, for `load`, calls that fall from high (above 10^5 a day) to low and rise
- * again.
+ * The seven instability scenarios of [AWARE]'s evaluation: the input that becomes larger, or, for
+ * `load`, arrivals that fall from high (above 10^5 a day) to low and rise again.
  */
 export const CHANGE_SCENARIOS = {
   'file-size': 'file',

@@ -2,10 +2,10 @@
 export type InputKind = 'file' | 'table' | 'operations' | 'image' | 'document' | 'matrix' | 'none';
 
 /**
- * The printed sizes of the change scenarios (simppo-aware.md §3.8): medians before and after, and
- * the unit demand grows with. File {128, 256, 384} → {512, 768, 1024} KB; table 1024 → 10240 items;
- * 10^8 → 2 x 10^8 operations; image 40x40 → 160x160 pixels; JSON {250, 500, 1000} B → {2, 3, 5} KB;
- * matrix 50 → 150 rows.
+ * The published sizes of the change scenarios [AWARE]: medians before and after, and the unit that
+ * demand grows with. File {128, 256, 384} → {512, 768, 1024} KB; table 1024 → 10240 items; 10^8 → 2
+ * x 10^8 operations; image 40x40 → 160x160 pixels; JSON {250, 500, 1000} B → {2, 3, 5} KB; matrix
+ * 50 → 150 rows.
  */
 export const INPUTS: Readonly<
   Record<InputKind, { readonly unit: string; readonly before: number; readonly after: number }>
@@ -39,9 +39,9 @@ export interface Segment {
 const grows = (fixed: number, variable = 0, growth = 1): Grows => ({ fixed, variable, growth });
 
 /**
- * The 16 segments of AWARE's generator (simppo-aware.md §1.11). Their names are published, their
- * demand is not: **assumption**, of the size such work has in Node.js or Python on a 3 GHz core and
- * against a store in the same zone.
+ * The 16 segments of the generator in [AWARE artifact]. Their names are published, their demand is
+ * not: **assumption**, of the size that such work has in Node.js or Python on a 3 GHz core and with
+ * a store in the same zone.
  */
 export const SEGMENTS = {
   compress: { input: 'file', cpu: grows(1, 12), io: grows(0), memory: grows(2, 3) },

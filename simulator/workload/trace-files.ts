@@ -12,20 +12,25 @@ export type Recognized =
   | { readonly kind: '2021'; readonly name: string; readonly source: TraceSource };
 
 /** A table of the full traces of 2019: what it is called, to day. */
-const FULL =
-  /^(invocations_per_function_md|app_memory_percentiles|function_durations_percentiles)\.anon\.d(\d\d)\.csv$/;
+const FULL_TABLES = [
+  'invocations_per_function_md',
+  'app_memory_percentiles',
+  'function_durations_percentiles',
+];
+const FULL = new RegExp(`^(${FULL_TABLES.join('|')})\\.anon\\.d(\\d\\d)\\.csv$`);
 /**
  * A table of a sample: `<set>_<table>_traces_<number>.csv`, also without a set's name of its own
  * (`sampled_...`).
  */
 const SAMPLE = /^(.+)_(invocation|memory|duration)_traces_(\d+)\.csv$/;
 
-/** Azure recorded memory for the first twelve of fourteen days (A6-02). */
+/** Azure recorded memory for the first twelve of fourteen days. [Azure 2019] */
 const LAST_DAY_WITH_MEMORY = 12;
 
 /**
- * Recognizes a file by its name and head. A table of 2019 brings its two companions along.
- * @throws TraceError for packed files, tables nobody knows and sets with a table missing
+ * Recognizes a file by its name and head. A table of 2019 includes its two companions.
+ *
+ * @throws TraceError for packed files, unknown tables and sets with a table missing
  */
 export function recognizeFile(path: string, days?: readonly number[]): Recognized {
   const name = basename(path);
@@ -43,7 +48,9 @@ export function recognizeFile(path: string, days?: readonly number[]): Recognize
   if (!/\.(csv|txt)$/i.test(name)) return { kind: 'product' };
   if (head.length === 0) throw new TraceError(name, 1, 'is empty: there is no header');
   if (/\bHash(Function|App)\b/.test(firstLine)) {
-    const hint = `names are <set>_{invocation,memory,duration}_traces_0.csv, or Azure's own: invocations_per_function_md.anon.d01.csv ...`;
+    const hint =
+      'names are <set>_{invocation,memory,duration}_traces_0.csv, ' +
+      `or Azure's own: invocations_per_function_md.anon.d01.csv ...`;
     throw new TraceError(name, 1, 'is one of three tables, but its name does not say which', hint);
   }
   throw new TraceError(name, 1, `is no table of a known trace: '${firstLine.slice(0, 60)}'`);
@@ -119,7 +126,8 @@ function fullDays(folder: string, entries: readonly string[], days: readonly num
       day > LAST_DAY_WITH_MEMORY &&
       !entries.includes(`app_memory_percentiles.anon.d${number}.csv`)
     ) {
-      const message = `day ${day} has no memory: Azure recorded it until day ${LAST_DAY_WITH_MEMORY}`;
+      const last = LAST_DAY_WITH_MEMORY;
+      const message = `day ${day} has no memory: Azure recorded it until day ${last}`;
       throw new TraceError(folder, 0, message, `take days 1 to ${LAST_DAY_WITH_MEMORY}`);
     }
     return {

@@ -4,10 +4,7 @@ import { type ArrivalSource, arrivalSource, expectedActivations, roundSpanMs } f
 import { DemandTable } from './demand-table.js';
 import type { Workload } from './workload.js';
 
-/**
- * How long a stream is: so many rounds of the workload (default 1), or so many calls, round after
- * round.
- */
+/** Length of a stream: rounds of the workload (default 1), or activations, round after round. */
 export interface StreamOptions {
   readonly seed?: number;
   readonly rounds?: number;
@@ -15,13 +12,12 @@ export interface StreamOptions {
 }
 
 /**
- * A workload's calls made while they are asked for: distributed as `planWorkload` draws them (the
- * same random streams, forked by function and purpose; not the same numbers), in order of arrival,
- * ties in the order of the functions. Memory and the cost of a call do not depend on how many there
- * are.
+ * A workload's activations, made on request: distributed as `planWorkload` draws them (the same
+ * random streams, forked by function and purpose; not the same numbers), in order of arrival, ties
+ * in the order of the functions. Memory and cost per activation do not depend on their number.
  *
- * The next call of each function waits in a heap of four children a node, kept as columns; taking a
- * call puts that function's next one in its place. Rounds differ: each draws anew.
+ * The next activation of each function is in a heap with four children a node, kept as columns;
+ * taking one replaces it with that function's next. Each round has its own draws.
  */
 export class WorkloadStream implements ActivationStream {
   readonly functions: readonly StreamedFunction[];
@@ -111,9 +107,8 @@ export class WorkloadStream implements ActivationStream {
 }
 
 /**
- * Streams played one after the other: the same functions by name, changed demand (a change
- * scenario). The functions are the first stream's: what a container is made with does not change,
- * what its calls need does.
+ * Streams played in sequence: the same functions by name, changed demand (a change scenario). The
+ * functions are the first stream's: only demand changes, not what a container is created with.
  */
 export class PhasedStream implements ActivationStream {
   readonly functions: readonly StreamedFunction[];
@@ -149,7 +144,7 @@ export class PhasedStream implements ActivationStream {
         this.#last = block.arrival[count - 1]!;
         return count;
       }
-      // A stream of so many calls may go on a little beyond its expected span.
+      // A stream with a number of activations may exceed its expected span a little.
       this.#start = Math.max(this.#start + phase.spanMicros, this.#last);
       this.#phase++;
     }

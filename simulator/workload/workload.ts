@@ -5,7 +5,7 @@ import { distributionSchema } from './distribution.js';
 /** The workload format's version: a file of another one is refused, never guessed at. */
 const WORKLOAD_VERSION = 1;
 
-/** What an activation of the function really does; no manager ever sees it (design §6b). */
+/** Real demand of the function's activations; no manager sees it. */
 const profileSchema = z.strictObject({
   /**
    * Cores it can keep busy. A fraction stands for a thread that waits often and shortly, so that
@@ -43,7 +43,7 @@ const profileSchema = z.strictObject({
   initMs: z.number().nonnegative().default(60),
   /** From the order to make a container to its start event, ms. */
   coldStartMs: z.number().nonnegative().default(450),
-  /** Memory bus: how much it takes per core and how much it suffers from others; off at 0. */
+  /** Use of the memory bus and sensitivity to others' use. Not simulated yet. */
   interference: z
     .strictObject({ pressure: z.number().min(0).max(10), sensitivity: z.number().min(0).max(10) })
     .default({ pressure: 0, sensitivity: 0 }),
@@ -53,12 +53,12 @@ const within = z.enum(['uniform', 'poisson', 'bursty', 'even']).default('uniform
 
 const arrivalsSchema = z.union([
   z.strictObject({
-    /** Calls in each minute (or slice of `sliceMs`). */
+    /** Arrivals in each minute (or slice of `sliceMs`). */
     perMinute: z.array(z.number().int().min(0).max(1_000_000)).min(1),
     sliceMs: z.number().positive().default(60_000),
     /**
-     * `uniform`: just so many, anywhere; `poisson`: the count is drawn too, with that mean;
-     * `bursty`: just so many, in bursts; `even`: equal gaps.
+     * `uniform`: exactly that many, anywhere; `poisson`: the count is drawn with that mean;
+     * `bursty`: exactly that many, in bursts; `even`: equal gaps.
      */
     within,
   }),
@@ -87,19 +87,19 @@ const functionSchema = z.strictObject({
   memoryMiB: z.number().int().min(1),
   timeoutMs: z.number().int().min(100).default(60_000),
   /**
-   * Most containers of it, the action's `limits.instances`; absent: as many as fit. Kept by the
-   * cluster model.
+   * Max containers of it, the action's `limits.instances`; absent: as many as fit. Used by the
+   * simulator.
    */
   maxContainers: z.number().int().min(1).optional(),
-  /** Its user's objective for init + run; absent: derived. Kept by the cluster model. */
+  /** Its user's objective for init + run; absent: derived. Used by the simulator. */
   sloMs: z.number().positive().optional(),
   profile: profileSchema,
   arrivals: arrivalsSchema,
 });
 
 /**
- * Stated compression of recorded time, applied when the calls are drawn (design §7: numbers are
- * honest).
+ * Compression of recorded time, part of the workload so that figures can state it; applied when the
+ * activations are drawn.
  */
 const compressionSchema = z.strictObject({
   /** Gaps between calls are divided by it; below 1 stretches them. */
@@ -129,15 +129,13 @@ const workloadSchema = z
     draws: z.enum(['independent', 'stratified']).default('independent'),
     host: z
       .strictObject({
-        /**
-         * Hosts alike. Only the cluster model (`gleaner simulate`, `compare`) has more than one.
-         */
+        /** Number of equal hosts. Only `gleaner simulate` and `compare` use more than one. */
         count: z.number().int().min(1).max(10_000).default(1),
         cores: z.number().positive().max(4096).default(4),
         memoryMiB: z.number().int().positive().default(8192),
         /**
-         * OpenWhisk's `container-pool.user-memory`: what is admitted against, and what CPU shares
-         * are a part of.
+         * OpenWhisk's `container-pool.user-memory`: the limit of admission and the base of CPU
+         * shares.
          */
         userMemoryMiB: z.number().int().positive().default(4096),
       })
@@ -156,7 +154,8 @@ const workloadSchema = z
       if (fn.memoryMiB > context.value.host.userMemoryMiB) {
         fail(
           'memoryMiB',
-          `${fn.memoryMiB} MiB never fit into the host's user memory of ${context.value.host.userMemoryMiB} MiB`,
+          `${fn.memoryMiB} MiB never fit into the host's user memory of ` +
+            `${context.value.host.userMemoryMiB} MiB`,
         );
       }
     });
@@ -232,7 +231,8 @@ export function checkWorkload(
     result.error.issues.map((issue) => {
       const line = lineOf(issue.path);
       const path = issue.path.map(String).join('.');
-      return `${line === undefined ? '' : `line ${line}: `}${path ? `${path}: ` : ''}${issue.message}`;
+      const where = line === undefined ? '' : `line ${line}: `;
+      return `${where}${path ? `${path}: ` : ''}${issue.message}`;
     }),
   );
 }

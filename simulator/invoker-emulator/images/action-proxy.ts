@@ -38,7 +38,9 @@ function writeMarkers(): void {
 
 /** The function called `main` of the source, declared at its top or exported. */
 function compile(code: string, main: string): Handler {
-  const source = `${code}\n;return (typeof ${main} !== 'undefined') ? ${main} : (module.exports.${main} ?? exports.${main});`;
+  const source =
+    `${code}\n;return (typeof ${main} !== 'undefined') ? ${main} : ` +
+    `(module.exports.${main} ?? exports.${main});`;
   const exported = { exports: {} as Record<string, unknown> };
   const found: unknown = new Function('require', 'module', 'exports', source)(
     localRequire,

@@ -11,7 +11,7 @@
 function burn(cpuMs: number, begin = process.cpuUsage()): number {
   let x = 1;
   for (;;) {
-    // About 20 us of work between two looks at the kernel's account.
+    // About 20 us of work between two readings of the CPU time.
     for (let i = 0; i < 5000; i++) x = (Math.imul(x, 1664525) + 1013904223) | 0;
     const used = process.cpuUsage(begin);
     if (used.user + used.system >= cpuMs * 1000) return x;
@@ -32,9 +32,9 @@ async function grow(megabytes: number, perSecond: number, keep: Buffer[]): Promi
 }
 
 /**
- * Gives native memory back at once, by moving it to a port that nobody reads. Left to the garbage
- * collector it would stand until some later call, and that one would be killed at random near its
- * limit.
+ * Frees native memory at once, by moving it to a port without a reader. Left to the garbage
+ * collector, it would stay until a later activation, which would then be OOM-killed at random near
+ * its limit.
  */
 function releaseBuffers(keep: Buffer[]): void {
   const { MessageChannel } = require('node:worker_threads');
@@ -60,15 +60,17 @@ interface ParallelArguments {
   processes?: boolean;
 }
 
-/** Splits the CPU time over so many threads or child processes. */
+/** Splits the CPU time over a number of threads or child processes. */
 async function parallel(args: ParallelArguments): Promise<unknown> {
   const cpuMs = args.cpuMs ?? 100;
   const workers = args.workers ?? 2;
   const loop = 'let x=1;for(let i=0;i<5000;i++)x=(Math.imul(x,1664525)+1013904223)|0;';
   const done: Promise<unknown>[] = [];
   if (args.processes) {
-    // A child's own start counts as its work: its account begins at 0.
-    const code = `for(;;){${loop}const u=process.cpuUsage();if(u.user+u.system>=${(cpuMs / workers) * 1000})break;}`;
+    // A child's start counts as its work: its CPU time begins at 0.
+    const code =
+      `for(;;){${loop}const u=process.cpuUsage();` +
+      `if(u.user+u.system>=${(cpuMs / workers) * 1000})break;}`;
     const { spawn } = require('node:child_process');
     for (let i = 0; i < workers; i++) {
       done.push(
@@ -76,7 +78,7 @@ async function parallel(args: ParallelArguments): Promise<unknown> {
       );
     }
   } else {
-    // Threads share one account, so each burns until all of it is used.
+    // Threads share one CPU time, so each burns until all of it is used.
     const { Worker } = require('node:worker_threads');
     const start = process.cpuUsage();
     const until = start.user + start.system + cpuMs * 1000;
@@ -97,14 +99,16 @@ interface MemoryArguments {
 }
 
 /**
- * Grows, holds, lets go. In a child the growth is out of the action's own process: an OOM kill
- * there leaves the action alive.
+ * Grows, holds, frees. A child grows outside of the action's process: an OOM kill there leaves the
+ * action alive.
  */
 async function memory(args: MemoryArguments): Promise<unknown> {
   const megabytes = args.megabytes ?? 64;
   const perSecond = args.megabytesPerSecond ?? 0;
   if (args.inChild) {
-    const code = `const keep=[];const grow=${grow.toString()};grow(${megabytes},${perSecond},keep).then(()=>process.exit(0))`;
+    const code =
+      `const keep=[];const grow=${grow.toString()};` +
+      `grow(${megabytes},${perSecond},keep).then(()=>process.exit(0))`;
     const { spawn } = require('node:child_process');
     const ended = await new Promise((resolve) => {
       spawn(process.execPath, ['-e', code]).on(
@@ -150,7 +154,7 @@ async function mixed(args: MixedArguments): Promise<unknown> {
   for (let round = 0; round < rounds; round++) {
     const due = Math.ceil(megabytes * Math.min(1, (2 * (round + 1)) / rounds));
     await new Promise((resolve) => setTimeout(resolve, (args.sleepMs ?? 0) / rounds));
-    // Touching memory is part of the CPU time that the call is to need.
+    // Touching memory is part of the CPU time of the activation.
     const begin = process.cpuUsage();
     await grow(due - keep.length, 0, keep);
     burn((args.cpuMs ?? 0) / rounds, begin);
