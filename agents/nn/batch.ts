@@ -35,17 +35,3 @@ export function checkActorCritic(critic: NetworkShape): void {
   if (outputsOf(critic) !== 1)
     throw new ShapeError(`a critic with ${outputsOf(critic)} outputs; it has one`);
 }
-
-/** Throws `GLN_NN_SHAPE` unless inputs, outputs and gradients fit the rows. */
-export function checkRows(
-  shape: NetworkShape,
-  inputs: Float32Array,
-  rows: number,
-  outputs: Float32Array,
-  inputGradient?: Float32Array,
-): void {
-  if (!Number.isInteger(rows) || rows < 1) throw new ShapeError(`${rows} rows`);
-  expectLength('inputs', inputs, rows * inputsOf(shape));
-  expectLength('outputs', outputs, rows * outputsOf(shape));
-  if (inputGradient) expectLength('dL/d inputs', inputGradient, rows * inputsOf(shape));
-}

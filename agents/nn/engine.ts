@@ -1,82 +1,14 @@
+import type { AdamSettings, Network, StepResult } from './network.js';
 import type { NetworkShape } from './shape.js';
 
 export const ENGINES = ['simd', 'js', 'tensorflow'] as const;
 export type EngineName = (typeof ENGINES)[number];
 
-/** Adam's constants (Kingma and Ba 2015), with PPO's usual epsilon of 1e-5 [CleanRL]. */
-export interface AdamSettings {
-  readonly learningRate: number;
-  readonly beta1: number;
-  readonly beta2: number;
-  readonly epsilon: number;
-  /** The gradient is scaled down to this norm where it is longer. */
-  readonly maxGradNorm: number;
-}
-
-export const adamDefaults: AdamSettings = {
-  learningRate: 3e-4,
-  beta1: 0.9,
-  beta2: 0.999,
-  epsilon: 1e-5,
-  maxGradNorm: 0.5,
-};
-
-/** Adam's state, in the order of the parameters. */
-export interface Moments {
-  readonly first: Float32Array;
-  readonly second: Float32Array;
-  readonly steps: number;
-}
-
-export interface StepResult {
-  /** Of the gradient, before it was clipped. */
-  readonly norm: number;
-  /** False: the gradient was not finite and nothing has changed: a NaN would never leave. */
-  readonly applied: boolean;
-}
-
-/**
- * A multilayer perceptron of one engine. Arrays are row-major float32; parameters are flat, in the
- * order of `layersOf`. Data of a wrong length throws `GLN_NN_SHAPE`; values are not looked at:
- * callers see to it that logits are finite before they act on them.
- */
-export interface Network {
-  readonly shape: NetworkShape;
-  /** One row. Engines `simd` and `js` allocate nothing here. */
-  forward(input: Float32Array, output: Float32Array): void;
-  forwardBatch(inputs: Float32Array, rows: number, outputs: Float32Array): void;
-  /**
-   * Writes dL/d parameters, and dL/d inputs where an array is given, for given dL/d outputs.
-   * Changes nothing.
-   */
-  gradients(
-    inputs: Float32Array,
-    rows: number,
-    outputGradient: Float32Array,
-    parameterGradient: Float32Array,
-    inputGradient?: Float32Array,
-  ): void;
-  /** The same gradient, then one step of Adam. */
-  train(
-    inputs: Float32Array,
-    rows: number,
-    outputGradient: Float32Array,
-    settings: AdamSettings,
-    inputGradient?: Float32Array,
-  ): StepResult;
-  export(): Float32Array;
-  import(parameters: Float32Array): void;
-  exportMoments(): Moments;
-  importMoments(moments: Moments): void;
-  /** Gives the memory back; the network is not used again. */
-  dispose(): void;
-}
-
 /** One mini-batch of PPO, row-major. */
 export interface PpoBatch {
   readonly rows: number;
   readonly actorInputs: Float32Array;
-  /** The same array as `actorInputs` where both see the same. */
+  /** The same array as `actorInputs` if both see the same. */
   readonly criticInputs: Float32Array;
   /** Index of the executed action. */
   readonly actions: Int32Array;
@@ -132,7 +64,7 @@ export interface ActorCritic {
   dispose(): void;
 }
 
-/** Does the arithmetic of networks; nothing else knows how. */
+/** The arithmetic of networks. */
 export interface Engine {
   readonly name: EngineName;
   /** What runs, for people: `WebAssembly SIMD`, `tfjs-node 4.22.0`. */

@@ -2,14 +2,11 @@ export type { Checkpoint, Expected } from './checkpoint/checkpoint.js';
 export { loadCheckpoint, saveCheckpoint } from './checkpoint/folder.js';
 export { decodeCheckpoint, readModel } from './checkpoint/layers-format.js';
 export { PolicyStore } from './checkpoint/store.js';
-export {
-  type ActorCritic,
-  adamDefaults,
-  type Engine,
-  type Moments,
-  type Network,
-  type PpoBatch,
-  type PpoStepResult,
+export type {
+  ActorCritic,
+  Engine,
+  PpoBatch,
+  PpoStepResult,
 } from './engine.js';
 export { defaultEngine } from './engines.js';
 export {
@@ -19,9 +16,10 @@ export {
   CheckpointNewerError,
   ShapeError,
 } from './errors.js';
-export { adamStep, clipScale, sumOfSquares } from './js/adam.js';
+export { adamStep, sumOfSquares } from './js/adam.js';
 export { JsEngine } from './js/engine.js';
 export { JsNetwork } from './js/network.js';
+export { adamDefaults, clipScale, type Moments, type Network } from './network.js';
 export { OptionActorCritic, scoreShape } from './option-scoring.js';
 export {
   inputsOf,

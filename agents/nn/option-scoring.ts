@@ -1,18 +1,8 @@
 import type { Random } from '../../config/index.js';
-import { checkRows } from './batch.js';
-import type {
-  ActorCritic,
-  AdamSettings,
-  Engine,
-  Moments,
-  Network,
-  PpoBatch,
-  PpoStepResult,
-  PpoStepSettings,
-  StepResult,
-} from './engine.js';
+import type { ActorCritic, Engine, PpoBatch, PpoStepResult, PpoStepSettings } from './engine.js';
 import { ShapeError } from './errors.js';
 import { policyGradient, valueGradientOf } from './js/loss.js';
+import { type AdamSettings, type Moments, Network } from './network.js';
 import { inputsOf, type NetworkShape, orthogonal, outputsOf } from './shape.js';
 
 /** FaaSRM's network: eleven features of a function and one option in, one score out [FaaSRM]. */
@@ -23,36 +13,33 @@ export const scoreShape: NetworkShape = { widths: [11, 32, 16, 1], activation: '
  * options' features in and one score per option out. The same weights score every option, so their
  * order and their number do not matter.
  */
-class OptionNetwork implements Network {
-  readonly shape: NetworkShape;
+class OptionNetwork extends Network {
   readonly inner: Network;
   readonly options: number;
   /** Per option a score, or one mean over all options. */
   readonly #mean: boolean;
-  readonly #scores: Float32Array;
 
   constructor(inner: Network, options: number, mean: boolean) {
+    const { widths, activation } = inner.shape;
+    super(
+      {
+        widths: [options * widths[0]!, ...widths.slice(1, -1), mean ? 1 : options],
+        activation,
+      },
+      inner.parameterCount,
+    );
     this.inner = inner;
     this.options = options;
     this.#mean = mean;
-    this.#scores = new Float32Array(options);
-    const { widths, activation } = inner.shape;
-    this.shape = {
-      widths: [options * widths[0]!, ...widths.slice(1, -1), mean ? 1 : options],
-      activation,
-    };
   }
 
-  forward(input: Float32Array, output: Float32Array): void {
-    checkRows(this.shape, input, 1, output);
-    this.inner.forwardBatch(input, this.options, this.#mean ? this.#scores : output);
-    if (this.#mean) output[0] = this.#scores.reduce((sum, score) => sum + score, 0) / this.options;
+  override scope(work: () => void): void {
+    this.inner.scope(work);
   }
 
-  forwardBatch(inputs: Float32Array, rows: number, outputs: Float32Array): void {
-    checkRows(this.shape, inputs, rows, outputs);
+  override run(inputs: Float32Array, rows: number, outputs: Float32Array): void {
     const scores = this.#mean ? new Float32Array(rows * this.options) : outputs;
-    this.inner.forwardBatch(inputs, rows * this.options, scores);
+    this.inner.run(inputs, rows * this.options, scores);
     if (!this.#mean) return;
     for (let row = 0; row < rows; row++) {
       let sum = 0;
@@ -61,63 +48,50 @@ class OptionNetwork implements Network {
     }
   }
 
-  gradients(
+  override backpropagate(
     inputs: Float32Array,
     rows: number,
     outputGradient: Float32Array,
-    parameterGradient: Float32Array,
     inputGradient?: Float32Array,
   ): void {
-    checkRows(this.shape, inputs, rows, outputGradient, inputGradient);
-    this.inner.gradients(
-      inputs,
-      rows * this.options,
-      this.#spread(outputGradient),
-      parameterGradient,
-      inputGradient,
-    );
-  }
-
-  train(
-    inputs: Float32Array,
-    rows: number,
-    outputGradient: Float32Array,
-    settings: AdamSettings,
-    inputGradient?: Float32Array,
-  ): StepResult {
-    checkRows(this.shape, inputs, rows, outputGradient, inputGradient);
-    return this.inner.train(
-      inputs,
-      rows * this.options,
-      this.#spread(outputGradient),
-      settings,
-      inputGradient,
-    );
-  }
-
-  /** dL/d mean is shared by what the mean is of. */
-  #spread(outputGradient: Float32Array): Float32Array {
-    if (!this.#mean) return outputGradient;
     const { options } = this;
-    return Float32Array.from(
-      { length: outputGradient.length * options },
-      (_, i) => outputGradient[Math.floor(i / options)]! / options,
-    );
+    // dL/d mean is divided equally among the options.
+    const scoreGradient = this.#mean
+      ? Float32Array.from(
+          { length: outputGradient.length * options },
+          (_, i) => outputGradient[Math.floor(i / options)]! / options,
+        )
+      : outputGradient;
+    this.inner.backpropagate(inputs, rows * options, scoreGradient, inputGradient);
   }
 
-  export(): Float32Array {
-    return this.inner.export();
+  override gradientSquares(): number {
+    return this.inner.gradientSquares();
   }
-  import(parameters: Float32Array): void {
-    this.inner.import(parameters);
+  override readGradient(to: Float32Array): void {
+    this.inner.readGradient(to);
   }
-  exportMoments(): Moments {
-    return this.inner.exportMoments();
+  override step(settings: AdamSettings, scale: number): void {
+    this.inner.step(settings, scale);
+    this.steps = this.inner.steps;
   }
-  importMoments(moments: Moments): void {
-    this.inner.importMoments(moments);
+  override readParameters(to: Float32Array): void {
+    this.inner.readParameters(to);
   }
-  dispose(): void {
+  override writeParameters(from: Float32Array): void {
+    this.inner.writeParameters(from);
+  }
+  override readMoments(first: Float32Array, second: Float32Array): void {
+    this.inner.readMoments(first, second);
+  }
+  override writeMoments(first: Float32Array, second: Float32Array): void {
+    this.inner.writeMoments(first, second);
+  }
+  override importMoments(moments: Moments): void {
+    super.importMoments(moments);
+    this.inner.steps = moments.steps;
+  }
+  override dispose(): void {
     this.inner.dispose();
   }
 }

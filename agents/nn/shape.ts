@@ -67,6 +67,20 @@ export function expectLength(
     throw new ShapeError(`${what}: ${data.length} numbers where ${length} belong`);
 }
 
+/** Throws `GLN_NN_SHAPE` unless inputs, outputs and gradients fit the rows. */
+export function checkRows(
+  shape: NetworkShape,
+  inputs: Float32Array,
+  rows: number,
+  outputs: Float32Array,
+  inputGradient?: Float32Array,
+): void {
+  if (!Number.isInteger(rows) || rows < 1) throw new ShapeError(`${rows} rows`);
+  expectLength('inputs', inputs, rows * inputsOf(shape));
+  expectLength('outputs', outputs, rows * outputsOf(shape));
+  if (inputGradient) expectLength('dL/d inputs', inputGradient, rows * inputsOf(shape));
+}
+
 /**
  * Orthogonal kernels and zero biases, as in [CleanRL]: gain sqrt 2 in hidden layers, `outputGain`
  * in the last (0.01 for a policy, so that it starts nearly uniform; 1 for a value).

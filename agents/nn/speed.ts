@@ -1,12 +1,7 @@
 import { SeededRandom } from '../../config/index.js';
-import {
-  adamDefaults,
-  type Engine,
-  type EngineName,
-  type PpoBatch,
-  type PpoStepSettings,
-} from './engine.js';
+import type { Engine, EngineName, PpoBatch, PpoStepSettings } from './engine.js';
 import { findEngines } from './engines.js';
+import { adamDefaults } from './network.js';
 import { type NetworkShape, orthogonal } from './shape.js';
 
 /** The networks that every figure of speed is about: the design's actor and critic. */

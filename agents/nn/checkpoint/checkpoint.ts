@@ -1,5 +1,5 @@
-import type { Moments } from '../engine.js';
 import { CheckpointForeignError } from '../errors.js';
+import type { Moments } from '../network.js';
 import { expectLength, type NetworkShape, parameterCount, sameShape } from '../shape.js';
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

@@ -6,8 +6,8 @@ import type {
   PpoStepResult,
   PpoStepSettings,
 } from '../engine.js';
+import { clipScale } from '../network.js';
 import { type NetworkShape, outputsOf } from '../shape.js';
-import { clipScale, sumOfSquares } from './adam.js';
 import { policyGradient, valueGradientOf } from './loss.js';
 import { JsNetwork } from './network.js';
 
@@ -38,7 +38,7 @@ export class JsActorCritic implements ActorCritic {
     const valueLoss = valueGradientOf(batch, values, settings, valueGradient);
     this.critic.backward(valueGradient, inputGradients?.critic);
 
-    const norm = Math.sqrt(sumOfSquares(this.actor.gradient) + sumOfSquares(this.critic.gradient));
+    const norm = Math.sqrt(this.actor.gradientSquares() + this.critic.gradientSquares());
     const applied = Number.isFinite(norm) && Number.isFinite(policy.policyLoss + valueLoss);
     if (applied) {
       const scale = clipScale(norm, settings.maxGradNorm);

@@ -1,14 +1,10 @@
-import type { AdamSettings } from '../engine.js';
+import type { AdamSettings } from '../network.js';
 
 export function sumOfSquares(gradient: Float32Array): number {
   let sum = 0;
   for (let i = 0; i < gradient.length; i++) sum += gradient[i]! * gradient[i]!;
   return sum;
 }
-
-/** The factor that brings a gradient of this norm down to the largest allowed. */
-export const clipScale = (norm: number, maxGradNorm: number): number =>
-  norm > maxGradNorm ? maxGradNorm / norm : 1;
 
 /**
  * Adam with bias correction (Kingma, Ba 2015, algorithm 1), on the scaled gradient. `steps` counts

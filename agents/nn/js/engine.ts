@@ -1,4 +1,5 @@
-import type { ActorCritic, Engine, Network } from '../engine.js';
+import type { ActorCritic, Engine } from '../engine.js';
+import type { Network } from '../network.js';
 import type { NetworkShape } from '../shape.js';
 import { JsActorCritic } from './actor-critic.js';
 import { JsNetwork } from './network.js';

@@ -1,22 +1,9 @@
-import { checkRows } from '../batch.js';
-import type { AdamSettings, Moments, Network, StepResult } from '../engine.js';
-import {
-  checkShape,
-  expectLength,
-  inputsOf,
-  type Layer,
-  layersOf,
-  type NetworkShape,
-  parameterCount,
-} from '../shape.js';
-import { adamStep, clipScale, sumOfSquares } from './adam.js';
+import { type AdamSettings, Network } from '../network.js';
+import { expectLength, inputsOf, type Layer, layersOf, type NetworkShape } from '../shape.js';
+import { adamStep, sumOfSquares } from './adam.js';
 
-/**
- * The reference: loops over typed arrays, sums in double precision, Math.tanh. Slow and plain, so
- * that it can be read against a textbook.
- */
-export class JsNetwork implements Network {
-  readonly shape: NetworkShape;
+/** The reference: plain loops over typed arrays, sums in double precision, Math.tanh. */
+export class JsNetwork extends Network {
   readonly parameters: Float32Array;
   readonly gradient: Float32Array;
   readonly #layers: readonly Layer[];
@@ -26,17 +13,15 @@ export class JsNetwork implements Network {
   #activations: Float32Array[] = [];
   #first: Float32Array | null = null;
   #second: Float32Array | null = null;
-  #steps = 0;
   #rows = 0;
   readonly #one: Float32Array[];
   /** Sums of one row's outputs, or of one layer's gradient. */
   readonly #sums: Float64Array;
 
   constructor(shape: NetworkShape) {
-    checkShape(shape);
-    this.shape = shape;
+    super(shape);
     this.#layers = layersOf(shape);
-    this.parameters = new Float32Array(parameterCount(shape));
+    this.parameters = new Float32Array(this.parameterCount);
     this.gradient = new Float32Array(this.parameters.length);
     this.#one = shape.widths.map((width) => new Float32Array(width));
     this.#sums = new Float64Array(
@@ -44,7 +29,7 @@ export class JsNetwork implements Network {
     );
   }
 
-  forward(input: Float32Array, output: Float32Array): void {
+  override forward(input: Float32Array, output: Float32Array): void {
     expectLength('input', input, inputsOf(this.shape));
     expectLength('output', output, this.#one.at(-1)!.length);
     this.#one[0]!.set(input);
@@ -52,8 +37,7 @@ export class JsNetwork implements Network {
     output.set(this.#one.at(-1)!);
   }
 
-  forwardBatch(inputs: Float32Array, rows: number, outputs: Float32Array): void {
-    checkRows(this.shape, inputs, rows, outputs);
+  override run(inputs: Float32Array, rows: number, outputs: Float32Array): void {
     outputs.set(this.activate(inputs, rows));
   }
 
@@ -128,79 +112,58 @@ export class JsNetwork implements Network {
     }
   }
 
-  gradients(
+  override backpropagate(
     inputs: Float32Array,
     rows: number,
     outputGradient: Float32Array,
-    parameterGradient: Float32Array,
     inputGradient?: Float32Array,
   ): void {
-    checkRows(this.shape, inputs, rows, outputGradient, inputGradient);
-    expectLength('dL/d parameters', parameterGradient, this.parameters.length);
     this.activate(inputs, rows);
     this.backward(outputGradient, inputGradient);
-    parameterGradient.set(this.gradient);
   }
 
-  train(
-    inputs: Float32Array,
-    rows: number,
-    outputGradient: Float32Array,
-    settings: AdamSettings,
-    inputGradient?: Float32Array,
-  ): StepResult {
-    checkRows(this.shape, inputs, rows, outputGradient, inputGradient);
-    this.activate(inputs, rows);
-    this.backward(outputGradient, inputGradient);
-    const norm = Math.sqrt(sumOfSquares(this.gradient));
-    if (!Number.isFinite(norm)) return { norm, applied: false };
-    this.step(settings, clipScale(norm, settings.maxGradNorm));
-    return { norm, applied: true };
+  override gradientSquares(): number {
+    return sumOfSquares(this.gradient);
   }
 
-  /** One step of Adam on what `backward` has left. */
-  step(settings: AdamSettings, scale: number): void {
+  override readGradient(to: Float32Array): void {
+    to.set(this.gradient);
+  }
+
+  override step(settings: AdamSettings, scale: number): void {
     this.#first ??= new Float32Array(this.parameters.length);
     this.#second ??= new Float32Array(this.parameters.length);
-    this.#steps++;
+    this.steps++;
     adamStep(
       this.parameters,
       this.gradient,
       this.#first,
       this.#second,
-      this.#steps,
+      this.steps,
       settings,
       scale,
     );
   }
 
-  export(): Float32Array {
-    return this.parameters.slice();
+  override readParameters(to: Float32Array): void {
+    to.set(this.parameters);
   }
 
-  import(parameters: Float32Array): void {
-    expectLength('parameters', parameters, this.parameters.length);
-    this.parameters.set(parameters);
+  override writeParameters(from: Float32Array): void {
+    this.parameters.set(from);
   }
 
-  exportMoments(): Moments {
-    const none = (): Float32Array => new Float32Array(this.parameters.length);
-    return {
-      first: this.#first?.slice() ?? none(),
-      second: this.#second?.slice() ?? none(),
-      steps: this.#steps,
-    };
+  override readMoments(first: Float32Array, second: Float32Array): void {
+    if (this.#first !== null) first.set(this.#first);
+    if (this.#second !== null) second.set(this.#second);
   }
 
-  importMoments({ first, second, steps }: Moments): void {
-    expectLength('first moments', first, this.parameters.length);
-    expectLength('second moments', second, this.parameters.length);
+  override writeMoments(first: Float32Array, second: Float32Array): void {
     this.#first = first.slice();
     this.#second = second.slice();
-    this.#steps = steps;
   }
 
-  dispose(): void {
+  override dispose(): void {
     this.#activations = [];
     this.#rows = 0;
   }

@@ -133,8 +133,8 @@ export class SimdActorCritic implements ActorCritic {
 
     const applied = kernels.ppoStep(job) !== 0;
     if (applied) {
-      actor.countStep();
-      critic.countStep();
+      actor.steps++;
+      critic.steps++;
     }
     if (inputGradients) {
       actor.readInputGradient(i32[word + JOB.actorInputGradient]!, rows, inputGradients.actor);

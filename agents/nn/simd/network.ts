@@ -1,15 +1,5 @@
-import { checkRows } from '../batch.js';
-import type { AdamSettings, Moments, Network, StepResult } from '../engine.js';
-import { clipScale } from '../js/adam.js';
-import {
-  checkShape,
-  expectLength,
-  inputsOf,
-  layersOf,
-  type NetworkShape,
-  outputsOf,
-  parameterCount,
-} from '../shape.js';
+import { type AdamSettings, Network } from '../network.js';
+import { checkRows, inputsOf, layersOf, type NetworkShape, outputsOf } from '../shape.js';
 import { extent, padded, type Workspace } from './workspace.js';
 
 /** Offsets, in words, of the fields of `Network` in assembly/network.ts. */
@@ -24,8 +14,7 @@ const FIELD = {
   widths: 7,
 } as const;
 
-export class SimdNetwork implements Network {
-  readonly shape: NetworkShape;
+export class SimdNetwork extends Network {
   /** Address of the description that the kernels read. */
   readonly at: number;
   readonly activations: number;
@@ -37,12 +26,10 @@ export class SimdNetwork implements Network {
   readonly #parameters: number;
   #first = 0;
   #second = 0;
-  #steps = 0;
   #disposed = false;
 
   constructor(shape: NetworkShape, workspace: Workspace) {
-    checkShape(shape);
-    this.shape = shape;
+    super(shape);
     this.#work = workspace;
     this.#inputs = inputsOf(shape);
     this.#outputs = outputsOf(shape);
@@ -69,7 +56,7 @@ export class SimdNetwork implements Network {
     return 4 * (FIELD.widths + this.shape.widths.length);
   }
 
-  forward(input: Float32Array, output: Float32Array): void {
+  override forward(input: Float32Array, output: Float32Array): void {
     const { kernels, arena, input: x, output: y, scratch } = this.#work;
     const inputs = this.#inputs;
     const outputs = this.#outputs;
@@ -82,8 +69,7 @@ export class SimdNetwork implements Network {
     for (let i = 0, at = y >> 2; i < outputs; i++) output[i] = f32[at + i]!;
   }
 
-  forwardBatch(inputs: Float32Array, rows: number, outputs: Float32Array): void {
-    checkRows(this.shape, inputs, rows, outputs);
+  override run(inputs: Float32Array, rows: number, outputs: Float32Array): void {
     const { kernels, arena } = this.#work;
     const x = this.#work.staging(4 * (inputs.length + outputs.length));
     const y = x + 4 * inputs.length;
@@ -93,42 +79,24 @@ export class SimdNetwork implements Network {
     outputs.set(arena.f32.subarray(y >> 2, (y >> 2) + outputs.length));
   }
 
-  gradients(
-    inputs: Float32Array,
-    rows: number,
-    outputGradient: Float32Array,
-    parameterGradient: Float32Array,
-    inputGradient?: Float32Array,
-  ): void {
-    checkRows(this.shape, inputs, rows, outputGradient, inputGradient);
-    expectLength('dL/d parameters', parameterGradient, parameterCount(this.shape));
-    this.#gradients(inputs, rows, outputGradient, inputGradient);
-    this.#unpad(this.prepareGradient(0), parameterGradient);
+  override gradientSquares(): number {
+    return this.#work.kernels.sumOfSquares(this.prepareGradient(0), this.size);
   }
 
-  train(
-    inputs: Float32Array,
-    rows: number,
-    outputGradient: Float32Array,
-    settings: AdamSettings,
-    inputGradient?: Float32Array,
-  ): StepResult {
-    checkRows(this.shape, inputs, rows, outputGradient, inputGradient);
-    this.#gradients(inputs, rows, outputGradient, inputGradient);
-    const { kernels } = this.#work;
-    const gradients = this.prepareGradient(0);
-    const norm = Math.sqrt(kernels.sumOfSquares(gradients, this.size));
-    if (!Number.isFinite(norm)) return { norm, applied: false };
+  override readGradient(to: Float32Array): void {
+    this.#unpad(this.prepareGradient(0), to);
+  }
+
+  override step({ learningRate, beta1, beta2, epsilon }: AdamSettings, scale: number): void {
     this.prepareMoments();
-    const steps = this.countStep();
-    const { learningRate, beta1, beta2, epsilon, maxGradNorm } = settings;
-    kernels.adam(
+    const steps = ++this.steps;
+    this.#work.kernels.adam(
       this.#parameters,
-      gradients,
+      this.prepareGradient(0),
       this.#first,
       this.#second,
       this.size,
-      clipScale(norm, maxGradNorm),
+      scale,
       learningRate,
       beta1,
       beta2,
@@ -136,10 +104,9 @@ export class SimdNetwork implements Network {
       1 - beta1 ** steps,
       1 - beta2 ** steps,
     );
-    return { norm, applied: true };
   }
 
-  #gradients(
+  override backpropagate(
     inputs: Float32Array,
     rows: number,
     outputGradient: Float32Array,
@@ -189,14 +156,6 @@ export class SimdNetwork implements Network {
     arena.i32[(this.at >> 2) + FIELD.second] = this.#second;
   }
 
-  get steps(): number {
-    return this.#steps;
-  }
-
-  countStep(): number {
-    return ++this.#steps;
-  }
-
   /** Rows of padded width at an address, into an array without padding. */
   readInputGradient(from: number, rows: number, to: Float32Array): void {
     const { f32 } = this.#work.arena;
@@ -206,34 +165,27 @@ export class SimdNetwork implements Network {
         to[row * this.#inputs + i] = f32[(from >> 2) + row * width + i]!;
   }
 
-  export(): Float32Array {
-    const parameters = new Float32Array(parameterCount(this.shape));
-    this.#unpad(this.#parameters, parameters);
-    return parameters;
+  override readParameters(to: Float32Array): void {
+    this.#unpad(this.#parameters, to);
   }
 
-  import(parameters: Float32Array): void {
-    this.#pad(parameters, this.#parameters);
+  override writeParameters(from: Float32Array): void {
+    this.#pad(from, this.#parameters);
   }
 
-  exportMoments(): Moments {
-    const first = new Float32Array(parameterCount(this.shape));
-    const second = new Float32Array(first.length);
-    if (this.#first !== 0) {
-      this.#unpad(this.#first, first);
-      this.#unpad(this.#second, second);
-    }
-    return { first, second, steps: this.#steps };
+  override readMoments(first: Float32Array, second: Float32Array): void {
+    if (this.#first === 0) return;
+    this.#unpad(this.#first, first);
+    this.#unpad(this.#second, second);
   }
 
-  importMoments({ first, second, steps }: Moments): void {
+  override writeMoments(first: Float32Array, second: Float32Array): void {
     this.prepareMoments();
     this.#pad(first, this.#first);
     this.#pad(second, this.#second);
-    this.#steps = steps;
   }
 
-  dispose(): void {
+  override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
     const { arena } = this.#work;
@@ -245,7 +197,6 @@ export class SimdNetwork implements Network {
   }
 
   #pad(from: Float32Array, to: number): void {
-    expectLength('parameters', from, parameterCount(this.shape));
     const { f32 } = this.#work.arena;
     let source = 0;
     let target = to >> 2;

@@ -8,7 +8,7 @@ import {
   type PpoStepSettings,
   WIDEST_LOG_RATIO,
 } from '../engine.js';
-import { clipScale } from '../js/adam.js';
+import { clipScale } from '../network.js';
 import { inputsOf, type NetworkShape, outputsOf } from '../shape.js';
 import type { TensorFlow } from './load.js';
 import { TensorFlowNetwork } from './network.js';
@@ -77,8 +77,8 @@ export class TensorFlowActorCritic implements ActorCritic {
       const applied = Number.isFinite(norm) && Number.isFinite(answers[6]!);
       if (applied) {
         const scale = clipScale(norm, settings.maxGradNorm);
-        actor.step(actorGradient, settings, scale);
-        critic.step(criticGradient, settings, scale);
+        actor.stepOn(actorGradient, settings, scale);
+        critic.stepOn(criticGradient, settings, scale);
       }
       return {
         policyLoss: answers[0]!,

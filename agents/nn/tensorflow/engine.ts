@@ -1,4 +1,5 @@
-import type { ActorCritic, Engine, Network } from '../engine.js';
+import type { ActorCritic, Engine } from '../engine.js';
+import type { Network } from '../network.js';
 import type { NetworkShape } from '../shape.js';
 import { TensorFlowActorCritic } from './actor-critic.js';
 import { type LoadedTensorFlow, loadTensorFlow, type Packages } from './load.js';

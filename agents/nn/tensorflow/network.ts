@@ -1,16 +1,6 @@
 import type { Tensor, Tensor1D, Tensor2D, Variable } from '@tensorflow/tfjs';
-import { checkRows } from '../batch.js';
-import type { AdamSettings, Moments, Network, StepResult } from '../engine.js';
-import { clipScale } from '../js/adam.js';
-import {
-  checkShape,
-  expectLength,
-  inputsOf,
-  layersOf,
-  type NetworkShape,
-  outputsOf,
-  parameterCount,
-} from '../shape.js';
+import { type AdamSettings, Network } from '../network.js';
+import { inputsOf, layersOf, type NetworkShape, outputsOf } from '../shape.js';
 import type { TensorFlow } from './load.js';
 
 /**
@@ -18,18 +8,17 @@ import type { TensorFlow } from './load.js';
  * tensor leaks. Adam runs once over all parameters, concatenated, as an operation's overhead
  * exceeds its arithmetic here.
  */
-export class TensorFlowNetwork implements Network {
-  readonly shape: NetworkShape;
+export class TensorFlowNetwork extends Network {
   readonly #tf: TensorFlow;
   /** kernel, bias, kernel, bias, ... */
   readonly variables: readonly Variable[];
   #first: Tensor1D | null = null;
   #second: Tensor1D | null = null;
-  #steps = 0;
+  /** Of the last `backpropagate`, inside its `tidy`. */
+  #gradient: Tensor1D | null = null;
 
   constructor(shape: NetworkShape, tf: TensorFlow) {
-    checkShape(shape);
-    this.shape = shape;
+    super(shape);
     this.#tf = tf;
     this.variables = layersOf(shape).flatMap(({ inputs, outputs }) =>
       [[inputs, outputs], [outputs]].map((size) => {
@@ -51,57 +40,36 @@ export class TensorFlowNetwork implements Network {
     return h as Tensor2D;
   }
 
-  forward(input: Float32Array, output: Float32Array): void {
-    this.forwardBatch(input, 1, output);
+  override scope(work: () => void): void {
+    this.#tf.tidy(work);
+    this.#gradient = null;
   }
 
-  forwardBatch(inputs: Float32Array, rows: number, outputs: Float32Array): void {
-    checkRows(this.shape, inputs, rows, outputs);
+  override run(inputs: Float32Array, rows: number, outputs: Float32Array): void {
     const tf = this.#tf;
     tf.tidy(() => {
       outputs.set(this.apply(tf.tensor2d(inputs, [rows, inputsOf(this.shape)])).dataSync());
     });
   }
 
-  gradients(
+  override gradientSquares(): number {
+    return this.#gradient!.square().sum().dataSync()[0]!;
+  }
+
+  override readGradient(to: Float32Array): void {
+    to.set(this.#gradient!.dataSync());
+  }
+
+  override step(settings: AdamSettings, scale: number): void {
+    this.stepOn(this.#gradient!, settings, scale);
+  }
+
+  override backpropagate(
     inputs: Float32Array,
     rows: number,
     outputGradient: Float32Array,
-    parameterGradient: Float32Array,
     inputGradient?: Float32Array,
   ): void {
-    checkRows(this.shape, inputs, rows, outputGradient, inputGradient);
-    expectLength('dL/d parameters', parameterGradient, parameterCount(this.shape));
-    this.#tf.tidy(() => {
-      parameterGradient.set(this.#gradient(inputs, rows, outputGradient, inputGradient).dataSync());
-    });
-  }
-
-  train(
-    inputs: Float32Array,
-    rows: number,
-    outputGradient: Float32Array,
-    settings: AdamSettings,
-    inputGradient?: Float32Array,
-  ): StepResult {
-    checkRows(this.shape, inputs, rows, outputGradient, inputGradient);
-    const tf = this.#tf;
-    return tf.tidy(() => {
-      const gradient = this.#gradient(inputs, rows, outputGradient, inputGradient);
-      const norm = Math.sqrt(gradient.square().sum().dataSync()[0]!);
-      if (!Number.isFinite(norm)) return { norm, applied: false };
-      this.step(gradient, settings, clipScale(norm, settings.maxGradNorm));
-      return { norm, applied: true };
-    });
-  }
-
-  /** Inside `tidy`: dL/d parameters end to end, for L = sum of outputs x outputGradient. */
-  #gradient(
-    inputs: Float32Array,
-    rows: number,
-    outputGradient: Float32Array,
-    inputGradient?: Float32Array,
-  ): Tensor1D {
     const tf = this.#tf;
     const delta = tf.tensor2d(outputGradient, [rows, outputsOf(this.shape)]);
     const loss = (x: Tensor, ...variables: Tensor[]): Tensor =>
@@ -111,26 +79,26 @@ export class TensorFlowNetwork implements Network {
     const x = tf.tensor2d(inputs, [rows, inputsOf(this.shape)]);
     const [dx, ...rest] = tf.grads(loss)([x, ...this.variables]);
     inputGradient?.set(dx!.dataSync());
-    return this.flat(rest);
+    this.#gradient = this.flat(rest);
   }
 
   flat(tensors: readonly Tensor[]): Tensor1D {
     return this.#tf.concat1d(tensors.map((tensor) => tensor.flatten()));
   }
 
-  /** Inside `tidy`: one step of Adam on a gradient end to end. */
-  step(
+  /** Inside `tidy`: one step of Adam on a concatenated gradient. */
+  stepOn(
     gradient: Tensor1D,
     { learningRate, beta1, beta2, epsilon }: AdamSettings,
     scale: number,
   ): void {
     const tf = this.#tf;
-    const steps = ++this.#steps;
-    const zeros = (): Tensor1D => tf.zeros([parameterCount(this.shape)]);
+    const steps = ++this.steps;
+    const zeros = (): Tensor1D => tf.zeros([this.parameterCount]);
     const g = gradient.mul(scale) as Tensor1D;
     const first = (this.#first ?? zeros()).mul(beta1).add(g.mul(1 - beta1)) as Tensor1D;
     const second = (this.#second ?? zeros()).mul(beta2).add(g.square().mul(1 - beta2)) as Tensor1D;
-    this.#keepMoments(first, second, steps);
+    this.#keepMoments(first, second);
     const change = first.mul(learningRate / (1 - beta1 ** steps)).div(
       second
         .mul(1 / (1 - beta2 ** steps))
@@ -140,12 +108,11 @@ export class TensorFlowNetwork implements Network {
     this.#assign(this.flat(this.variables).sub(change) as Tensor1D);
   }
 
-  #keepMoments(first: Tensor1D, second: Tensor1D, steps: number): void {
+  #keepMoments(first: Tensor1D, second: Tensor1D): void {
     this.#first?.dispose();
     this.#second?.dispose();
     this.#first = this.#tf.keep(first);
     this.#second = this.#tf.keep(second);
-    this.#steps = steps;
   }
 
   #assign(flat: Tensor1D): void {
@@ -156,30 +123,24 @@ export class TensorFlowNetwork implements Network {
     });
   }
 
-  export(): Float32Array {
-    return this.#tf.tidy(() => this.flat(this.variables).dataSync().slice() as Float32Array);
+  override readParameters(to: Float32Array): void {
+    this.#tf.tidy(() => to.set(this.flat(this.variables).dataSync()));
   }
 
-  import(parameters: Float32Array): void {
-    expectLength('parameters', parameters, parameterCount(this.shape));
-    this.#tf.tidy(() => this.#assign(this.#tf.tensor1d(parameters.slice())));
+  override writeParameters(from: Float32Array): void {
+    this.#tf.tidy(() => this.#assign(this.#tf.tensor1d(from.slice())));
   }
 
-  exportMoments(): Moments {
-    const read = (tensor: Tensor1D | null): Float32Array =>
-      tensor
-        ? (tensor.dataSync().slice() as Float32Array)
-        : new Float32Array(parameterCount(this.shape));
-    return { first: read(this.#first), second: read(this.#second), steps: this.#steps };
+  override readMoments(first: Float32Array, second: Float32Array): void {
+    if (this.#first !== null) first.set(this.#first.dataSync());
+    if (this.#second !== null) second.set(this.#second.dataSync());
   }
 
-  importMoments({ first, second, steps }: Moments): void {
-    expectLength('first moments', first, parameterCount(this.shape));
-    expectLength('second moments', second, parameterCount(this.shape));
-    this.#keepMoments(this.#tf.tensor1d(first.slice()), this.#tf.tensor1d(second.slice()), steps);
+  override writeMoments(first: Float32Array, second: Float32Array): void {
+    this.#keepMoments(this.#tf.tensor1d(first.slice()), this.#tf.tensor1d(second.slice()));
   }
 
-  dispose(): void {
+  override dispose(): void {
     for (const variable of this.variables) variable.dispose();
     this.#first?.dispose();
     this.#second?.dispose();
