@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** Paths of the repository's files that match, from its root; files deleted since are left out. */
+/** Paths of the repository's files that match, from its root; files that were deleted are left out. */
 export function trackedFiles(pattern: RegExp): string[] {
-  return execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+  return execFileSync('git', ['ls-files', '-z'], {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   })
