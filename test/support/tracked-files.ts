@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** Paths of the repository's files that match, from its root; files that were deleted are left out. */
+/** Paths of the repository's files that match, from its root, without deleted ones. */
 export function trackedFiles(pattern: RegExp): string[] {
   return execFileSync('git', ['ls-files', '-z'], {
     encoding: 'utf8',
