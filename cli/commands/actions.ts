@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { EXIT, errorClass } from '../../config/index.js';
+import { EXIT, errorClass, reportProblem } from '../../config/index.js';
 import {
   type ActionOutcome,
   type Annotations,
@@ -43,21 +43,24 @@ interface ApplyOptions extends OutputOptions {
 export class ActionsHeldError extends errorClass('GLN_ACTIONS_HELD') {}
 
 interface ReportOptions extends ApplyOptions {
-  /** The limits are those of the agents' newest decisions, and not those of a file. */
+  /** The limits come from the agents' newest decisions, not from a file. */
   readonly fromAgents?: boolean;
 }
 
 const OTHER_SIZES =
-  "these limits are the agents' newest decisions; sizes from evidence (`gleaner actions recommend`) are written by `gleaner actions follow`";
+  "these limits are the agents' newest decisions; `gleaner actions follow` writes those of " +
+  '`gleaner actions recommend`';
 
-/** As a shell tells of SIGINT. */
+/** Exit code of a shell command that SIGINT ended. */
 const INTERRUPTED = 130;
-const NO_REQUESTS =
-  'no agent wishes for another limit: manager `right-size` does, or --requests <file>; `gleaner actions recommend` has sizes from evidence';
+const NO_REQUESTS: [string, string] = [
+  'no agent requests other limits',
+  'use the manager `right-size` or --requests FILE; see also `gleaner actions recommend`',
+];
 
 const DRY: [string, string] = [
   '--no-dry-run',
-  'do it; without this nothing is changed and what would be is told',
+  'change the limits; otherwise only show the changes',
 ];
 
 export function addActions(program: Command): void {
@@ -75,7 +78,7 @@ function addList(actions: Command): void {
   const command = actions
     .command('list')
     .description(
-      "list every action of the keys' namespaces: limits, annotations, and the limits before Gleaner",
+      "list the actions of the keys' namespaces: limits, annotations, limits before Gleaner",
     );
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
@@ -111,7 +114,7 @@ function addList(actions: Command): void {
   });
 }
 
-/** As its owner wrote it; `observe` where annotations cannot be read, as the last column tells. */
+/** As written by the owner; `observe` if annotations are unreadable (last column). */
 const modeText = ({ mode, modeAsWritten, unreadable }: Annotations): string =>
   (unreadable.length > 0 ? mode : modeAsWritten) ?? '-';
 
@@ -138,16 +141,17 @@ function addApply(actions: Command): void {
   const command = actions
     .command('apply')
     .description(
-      "write actions' limits as the agents wish them (manager right-size), or as a file says; a dry run unless told otherwise",
+      'write limits of actions that agents request (manager right-size) or a file lists; ' +
+        'a dry run by default',
     )
     .option(
       '--requests <file>',
-      'JSON: [{"function", "memoryMiB", "concurrency", "instances"}]; else the agents are asked',
+      'JSON: [{"function", "memoryMiB", "concurrency", "instances"}] (default: ask the agents)',
     )
     .addOption(
       new Option(
         '--limit <name...>',
-        'of what agents wish, these limits (memory alone where it is not given)',
+        "only these of the agents' requests (default: memory)",
       ).choices(writableLimits),
     )
     .option(...DRY);
@@ -164,12 +168,10 @@ function addApply(actions: Command): void {
             ),
           )
         : readLimitRequests(options.requests);
-    if (requests.length === 0 && options.output !== 'json')
-      process.stderr.write(
-        options.requests === undefined
-          ? `${NO_REQUESTS}\n`
-          : `${options.requests} wishes for nothing\n`,
-      );
+    if (requests.length === 0 && options.output !== 'json') {
+      if (options.requests === undefined) reportProblem(...NO_REQUESTS);
+      else reportProblem(`${options.requests} requests no limits`, 'add a row for each action');
+    }
     const fromAgents = options.requests === undefined;
     await interruptible(requests.length, { ...options, fromAgents }, async (signal, each) => {
       const controller = await connectActions(config, { signal });
@@ -184,20 +186,18 @@ function addUndo(actions: Command): void {
   const command = actions
     .command('undo')
     .description(
-      'restore the limits that the user of each action set; later changes by others stay',
+      'restore the limits that the owner of each action set; keep later changes by others',
     )
-    .argument('[function...]', 'these alone: /namespace/package/action or /namespace/action')
+    .argument('[function...]', 'only these: /namespace/package/action or /namespace/action')
     .option(...DRY);
   addOutputOption(command).action(async (functions: string[], options: ApplyOptions) => {
     for (const fn of functions) checkFunctionName(fn);
     const { config } = loadSettings(globalOptions(command));
     const path = statePaths(config).actions;
-    const stands = openOf(Journal.read(path), functions);
-    if (stands.size === 0 && options.output !== 'json')
-      process.stderr.write(
-        `nothing that Gleaner changed stands${functions.length > 0 ? ' there' : ''}\n`,
-      );
-    await interruptible(stands.size, options, async (signal, each) => {
+    const open = openOf(Journal.read(path), functions);
+    if (open.size === 0 && options.output !== 'json')
+      process.stderr.write(`nothing to undo${functions.length > 0 ? ' for these actions' : ''}\n`);
+    await interruptible(open.size, options, async (signal, each) => {
       const controller = await connectActions(config, { signal });
       return await withJournal(path, options.dryRun, (journal) =>
         controller.undo(openOf(journal?.entries ?? Journal.read(path), functions), journal, each),
@@ -219,7 +219,7 @@ async function withJournal<T>(
   }
 }
 
-/** What stands of these functions, or of all. */
+/** Changes that are not undone, of these functions or of all. */
 function openOf(
   entries: readonly JournalEntry[],
   functions: readonly string[],
@@ -230,10 +230,7 @@ function openOf(
   return open;
 }
 
-/**
- * What a person is told and may end with Ctrl-C: the change under way ends first, and what was done
- * is reported.
- */
+/** Runs and reports changes. Ctrl-C stops after the current change. */
 async function interruptible(
   all: number,
   options: ReportOptions,
@@ -257,7 +254,7 @@ async function interruptible(
     if (!stopping.signal.aborted) throw error;
     report(done, options);
     process.stderr.write(
-      `interrupted after ${done.length} of ${all}; \`gleaner actions undo\` tells what stands\n`,
+      `interrupted after ${done.length} of ${all}; \`gleaner actions undo\` shows them\n`,
     );
     process.exitCode = INTERRUPTED;
   } finally {
@@ -293,7 +290,7 @@ function report(
     );
     if (dryRun && outcomes.some(({ result }) => result.startsWith('would')))
       processScreen.write(
-        '\nnothing was changed: --no-dry-run does it. Each change makes a new version, and so cold starts\n',
+        '\nnothing was changed; use --no-dry-run. A change makes a new version with cold starts\n',
       );
   }
   if (output !== 'json' && fromAgents && outcomes.some(({ result }) => result === 'unchanged'))
@@ -307,9 +304,9 @@ function leftText({ planned }: ActionOutcome): string[] {
     ...Object.entries(planned.left).map(([limit, why]) => `${limit}: ${why}`),
     ...planned.clipped
       .filter((limit) => planned.to[limit] !== undefined || limit === 'memory')
-      .map(
-        (limit) =>
-          `${limit}: ${limit === 'memory' && planned.rangeLimit !== '' ? planned.rangeLimit : 'as far as allowed'}`,
-      ),
+      .map((limit) => {
+        const why = limit === 'memory' ? planned.rangeLimit : '';
+        return `${limit}: ${why || 'as far as allowed'}`;
+      }),
   ];
 }

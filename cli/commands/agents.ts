@@ -20,13 +20,13 @@ import {
   table,
   withBroker,
 } from '../../runtime/index.js';
-import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
-
-const reportNoAgents = (): void =>
-  reportProblem(
-    'no agent host answers',
-    'start `gleaner up` or `gleaner agents` on these NATS servers, or ask others: --nats, --config',
-  );
+import {
+  addOutputOption,
+  checkFunctionName,
+  globalOptions,
+  type OutputOptions,
+  reportNoAnswer,
+} from './common.js';
 
 const targetText = ({
   cpu,
@@ -40,9 +40,27 @@ const targetText = ({
   return parts.join(', ') || 'none';
 };
 
+/** A decision for programs, with units in its keys. */
+export function decisionJson({ at, host, price, decision, ...rest }: AgentDecision) {
+  const { cpu, memory, nominalMemory, ...others } = decision ?? {};
+  return {
+    atMicros: at,
+    invokerHost: host,
+    ...rest,
+    priceCpu: price?.cpu ?? null,
+    priceMemory: price?.memory ?? null,
+    requested: decision && {
+      cpuMillicores: cpu,
+      memoryBytes: memory,
+      nominalMemoryBytes: nominalMemory,
+      ...others,
+    },
+  };
+}
+
 type Row = AgentsList['functions'][number] & { readonly host: string };
 
-/** `gleaner agents` runs an agent host; below it stands what is asked of those that run. */
+/** `gleaner agents` runs an agent host; its subcommands ask the running ones. */
 export function addAgentCommands(agents: Command): void {
   const list = agents
     .command('list')
@@ -75,13 +93,13 @@ export function addAgentCommands(agents: Command): void {
           rows.sort((a, b) => a.function.localeCompare(b.function)),
         ),
       );
-    if (hosts.length === 0) reportNoAgents();
+    if (hosts.length === 0) reportNoAnswer('agent host');
     process.exitCode = hosts.length > 0 ? EXIT.ok : EXIT.failed;
   });
 
   const explain = agents
     .command('explain')
-    .description("show the last decisions of a function's agent and what each was made from")
+    .description("show the last decisions of a function's agent with their inputs")
     .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action');
   addOutputOption(explain).action(async (name: string, options: OutputOptions) => {
     checkFunctionName(name);
@@ -98,7 +116,16 @@ export function addAgentCommands(agents: Command): void {
       const checked = agentsService.explain.answer.safeParse(answer);
       if (checked.success) hosts.push({ host, decisions: checked.data.decisions });
     }
-    if (options.output === 'json') processScreen.write(json({ function: name, hosts }));
+    if (options.output === 'json')
+      processScreen.write(
+        json({
+          function: name,
+          hosts: hosts.map(({ host, decisions }) => ({
+            host,
+            decisions: decisions.map(decisionJson),
+          })),
+        }),
+      );
     else
       for (const { host, decisions } of hosts)
         processScreen.write(
@@ -106,7 +133,7 @@ export function addAgentCommands(agents: Command): void {
             [
               { title: 'step', value: (row) => count(row.step), right: true },
               { title: 'phase', value: (row) => row.phase },
-              { title: 'seen on', value: (row) => plainText(row.host) },
+              { title: 'invoker', value: (row) => plainText(row.host) },
               { title: 'calls', value: (row) => count(row.activations), right: true },
               { title: 'price cpu', value: (row) => row.price?.cpu.toFixed(2) ?? '-', right: true },
               ...FEATURES.map((feature, i) => ({
@@ -123,13 +150,13 @@ export function addAgentCommands(agents: Command): void {
             decisions,
           )}`,
         );
-    if (answers.size === 0) reportNoAgents();
+    if (answers.size === 0) reportNoAnswer('agent host');
     else if (hosts.length === 0)
       for (const answer of answers.values())
         if (answer instanceof Error)
           reportProblem(
             messageOf(answer),
-            '`gleaner agents list` shows the functions that have an agent',
+            '`gleaner agents list` shows the functions with an agent',
           );
     process.exitCode = hosts.length > 0 ? EXIT.ok : EXIT.failed;
   });

@@ -45,10 +45,7 @@ export class AuditMissingError extends errorClass('GLN_AUDIT_MISSING') {
   }
 }
 
-/**
- * Lines of the log and its rotated files that pass, youngest last; reads backwards until there are
- * enough.
- */
+/** The newest `most` lines of the log and its rotated files that pass, newest last. */
 export function readAudit(
   path: string,
   most: number,
@@ -72,7 +69,7 @@ export function readAudit(
         const line = JSON.parse(lines[i]!) as AuditLine;
         if (passes(line)) found.push(line);
       } catch {
-        // The newest line may be half written.
+        // The newest line may be incomplete.
       }
     }
     if (found.length >= most) break;
@@ -89,12 +86,12 @@ function amount({ resource }: AuditLine, value: number | undefined): string {
 export function addAudit(program: Command): void {
   const command = program
     .command('audit')
-    .description('show the limits that were written on this host and why, from its audit log')
-    .option('-n, --last <count>', 'how many lines', wholeCount, 20)
+    .description('show the limits written on this host with their reasons, from its audit log')
+    .option('-n, --last <count>', 'number of lines', wholeCount, 20)
     .option('--function <name>', 'only of this function')
     .option(
       '--who <text>',
-      'only where the author begins with this: safeguard, policy, agent, operator, drift, boost',
+      'only authors with this prefix: safeguard, policy, agent, operator, drift, boost',
     );
   addOutputOption(command).action((options: AuditOptions) => {
     checkFunctionName(options.function);
@@ -114,8 +111,7 @@ export function addAudit(program: Command): void {
             { title: 'at', value: (row) => localTime(Date.parse(String(row.at ?? '')) * 1000) },
             { title: 'who', value: (row) => plainText(row.who ?? '-') },
             { title: 'why', value: (row) => plainText(row.why ?? '-') },
-            // What is restored without a hook is of a container, whose function only the hook
-            // knows.
+            // `restore --local` knows containers only; the hook knows their functions.
             { title: 'function', value: (row) => plainText(row.action ?? row.name ?? '-') },
             { title: 'resource', value: (row) => plainText(row.resource ?? '-') },
             { title: 'old', value: (row) => amount(row, row.old), right: true },

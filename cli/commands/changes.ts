@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { services } from '../../broker/index.js';
 import { agentsService, callEveryInstance } from '../../broker/services/index.js';
-import { EXIT, messageOf, reportProblem } from '../../config/index.js';
+import { EXIT, messageOf } from '../../config/index.js';
 import { json, loadSettings, plainText, processScreen, withBroker } from '../../runtime/index.js';
 import {
   changeEverywhere,
@@ -15,6 +15,7 @@ import {
   checkFunctionName,
   globalOptions,
   type OutputOptions,
+  reportNoAnswer,
 } from './common.js';
 
 interface ReasonOptions extends OutputOptions {
@@ -24,20 +25,20 @@ interface ReasonOptions extends OutputOptions {
 
 const NAME = 'fully qualified: /namespace/package/action or /namespace/action';
 
-/** What a phase says after `retrain`: of one that was not settled nothing has changed. */
+/** Meaning of the phase after `retrain`. */
 const LEARNS: Readonly<Record<string, string>> = {
   online: ', it learns',
   guarded: ', it learns while the fallback acts',
-  offline: ', it learns from what its fallback does; nothing has changed',
+  offline: ', unchanged: it still learns from its fallback',
 };
 
-/** Pauses are kept in the bucket `gleaner_mode`: on every host, over restarts. */
+/** Pauses are stored in the bucket `gleaner_mode`, for every host and over restarts. */
 function addPause(program: Command, name: 'pause' | 'resume', description: string): void {
   const command = program
     .command(name)
     .description(description)
     .argument('<function>', NAME)
-    .option('--reason <text>', 'why, for the audit log', '')
+    .option('--reason <text>', 'reason, for the audit log', '')
     .addOption(storeForOption());
   addOutputOption(command).action(async (fn: string, options: ReasonOptions) => {
     checkFunctionName(fn);
@@ -51,7 +52,7 @@ function addPause(program: Command, name: 'pause' | 'resume', description: strin
       processScreen.write(json({ function: fn, paused, ...modeOutcomeJson(outcome) }));
     else
       processScreen.write(
-        `${fn}: ${paused ? 'paused, user limits stand on every host' : 'managed again'}\n`,
+        `${fn}: ${paused ? 'paused, user limits apply on every host' : 'managed again'}\n`,
       );
     process.exitCode = reportModeOutcome(outcome) ? EXIT.ok : EXIT.failed;
   });
@@ -61,13 +62,13 @@ export function addChanges(program: Command): void {
   addPause(
     program,
     'pause',
-    'keep one function at its user limits on every host until `resume`, also over restarts',
+    'keep a function at its user limits on every host until `resume`, also over restarts',
   );
-  addPause(program, 'resume', 'manage a paused function again, as its mode says');
+  addPause(program, 'resume', 'manage a paused function again');
   const retrain = program
     .command('retrain')
     .description(
-      "let a function's settled agent learn again; it keeps deciding meanwhile, guarded if its manager has a fallback",
+      "let a function's agent learn again; it still decides, guarded if its manager has a fallback",
     )
     .argument('<function>', NAME);
   addOutputOption(retrain).action(async (fn: string, options: OutputOptions) => {
@@ -86,22 +87,19 @@ export function addChanges(program: Command): void {
       const agent = agentsService.retrain.answer.safeParse(answer);
       return { host, ok: true, error: null, phase: agent.success ? agent.data.phase : null };
     });
-    // One agent host has the function; what the others say is of interest only where none does.
+    // One agent host has the function; the other hosts' errors matter only if none has it.
     const done = hosts.filter(({ ok }) => ok);
     if (options.output === 'json') processScreen.write(json({ function: fn, hosts }));
     else if (done.length > 0)
       for (const { host, phase } of done)
         processScreen.write(
-          `${fn}: phase ${plainText(phase ?? 'unknown')} on ${plainText(host)}${LEARNS[phase ?? ''] ?? ''}\n`,
+          `${fn}: phase ${plainText(phase ?? 'unknown')} on ${plainText(host)}` +
+            `${LEARNS[phase ?? ''] ?? ''}\n`,
         );
     else
       for (const { host, error } of hosts)
         processScreen.write(`${plainText(host)}: ${plainText(error ?? '')}\n`);
-    if (hosts.length === 0)
-      reportProblem(
-        'no agent host answers',
-        'start `gleaner up` or `gleaner agents` on these NATS servers',
-      );
+    if (hosts.length === 0) reportNoAnswer('agent host');
     process.exitCode = done.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

@@ -16,12 +16,12 @@ export function addOutputOption(command: Command): Command {
   );
 }
 
-/** The options of `gleaner` itself, seen from any command below it. */
+/** The options of `gleaner` itself, from any subcommand. */
 export function globalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
 }
 
-/** Who asks, for the audit log. */
+/** Author of a change, for the audit log. */
 export function author(): string {
   try {
     return `cli:${userInfo().username}`;
@@ -30,14 +30,14 @@ export function author(): string {
   }
 }
 
-/** An option's number of seconds. */
+/** Parses a number of seconds. */
 export function seconds(text: string): number {
   const value = Number(text);
   if (!(value > 0)) throw new InvalidArgumentError('must be a number of seconds above 0');
   return value;
 }
 
-/** An option's whole number above 0. */
+/** Parses a whole number above 0. */
 export function wholeCount(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1)
@@ -45,7 +45,7 @@ export function wholeCount(text: string): number {
   return value;
 }
 
-/** Resolves at Ctrl-C, at SIGTERM, when the reader has gone, or after so many seconds. */
+/** Resolves at SIGINT, SIGTERM, a closed output, or after `after` seconds. */
 export function untilStopped(after?: number): Promise<void> {
   return new Promise((resolve) => {
     process.once('SIGINT', () => resolve());
@@ -55,24 +55,24 @@ export function untilStopped(after?: number): Promise<void> {
   });
 }
 
-/** Says on stderr why an answer is empty. */
-export function noHookAnswers(): void {
+const COMMANDS = { hook: 'hook', 'agent host': 'agents', aggregator: 'aggregator' } as const;
+
+/** Reports on stderr that no instance of a part answers. */
+export function reportNoAnswer(part: keyof typeof COMMANDS): void {
   reportProblem(
-    'no hook answers',
-    'start `gleaner up` or `gleaner hook` on these NATS servers, or ask others: --nats, --config',
+    `no ${part} answers`,
+    `start \`gleaner up\` or \`gleaner ${COMMANDS[part]}\` on these NATS servers, ` +
+      'or set other servers: --nats, --config',
   );
 }
 
-/** Says on stderr which hooks answered what cannot be read. */
+/** Reports hooks whose answers this version cannot read. */
 export function warnUnreadable(lines: readonly string[]): void {
   for (const line of lines)
-    reportProblem(
-      line,
-      'upgrade the older of the two: `gleaner status` shows the version of each part',
-    );
+    reportProblem(line, 'upgrade the older part: `gleaner status` shows the version of each part');
 }
 
-/** Throws a UsageError where a name is given that no action can have. */
+/** @throws an error of usage if `name` is given and cannot be the name of an action */
 export function checkFunctionName(name: string | undefined): void {
   if (name === undefined || isFunctionName(name)) return;
   throw new UsageError(`'${name}' is not the name of an action`, {

@@ -68,30 +68,24 @@ export function addCompare(program: Command): void {
   const command = program
     .command('compare')
     .description(
-      'compare managers and policies on the same calls; write report.html, runs.csv and comparison.json',
+      'compare managers and policies on the same activations; write HTML, CSV and JSON files',
     )
-    .option('--managers <names>', `all, or by commas ${MANAGERS_HINT}`, listOf(String), ['all'])
-    .option('--seeds <n>', 'so many seeds', wholeNumber, 5)
-    .option('--first-seed <n>', 'and the first of them', wholeNumber, 1)
+    .option('--managers <names>', `all, or comma-separated: ${MANAGERS_HINT}`, listOf(String), [
+      'all',
+    ])
+    .option('--seeds <n>', 'number of seeds', wholeNumber, 5)
+    .option('--first-seed <n>', 'first seed', wholeNumber, 1)
     .option(
       '--workloads <names>',
-      'by commas: names, files, folders of trace tables; name@2 is on two hosts',
+      'comma-separated names, files, folders of trace tables; name@2: on two hosts',
       listOf(String),
       WORKLOADS,
     )
-    .option(
-      '--functions <n>',
-      'only so many functions of each workload, from the first on',
-      wholeNumber,
-    )
-    .option(
-      '--calls <n>',
-      'repeat or cut each workload so that a run has so many calls',
-      wholeNumber,
-    )
+    .option('--functions <n>', 'only the first n functions of each workload', wholeNumber)
+    .option('--calls <n>', 'activations per run; repeats or cuts each workload', wholeNumber)
     .option(
       '--loads <list>',
-      'offered loads that gaps between calls are stretched or compressed to',
+      'offered loads, by scaling the gaps between activations',
       listOf(offeredLoad),
       LOADS,
     )
@@ -108,16 +102,16 @@ export function addCompare(program: Command): void {
       DENSITY_MIB,
     )
     .option('--no-density', 'no density section');
-  // Ample memory, so that CPU is what contenders differ by; the density section looks at memory.
-  // (With too little of it a host that falls behind evicts what it needs next, pays for cold starts
-  // with the CPU it lacks, and never recovers.)
+  // Ample memory, so that contenders differ by CPU; the density section varies memory. With too
+  // little memory an overloaded host evicts containers that it needs next, and never recovers from
+  // the CPU cost of the cold starts.
   addHostOptions(command, LARGE_HOSTS)
     .option(
       '--workers <n>',
-      'threads; changes nothing but the time (default: one a core)',
+      'threads, without effect on results (default: one per core)',
       wholeNumber,
     )
-    .option('--out <folder>', 'where the files go', 'gleaner-comparison');
+    .option('--out <folder>', 'folder of the files', 'gleaner-comparison');
   addOutputOption(command).action(async (own: CompareOptions, self: Command) => {
     const options = { ...own, ...globalOptions(self) };
     const settings = simulationSettings(options);
@@ -142,7 +136,7 @@ export function addCompare(program: Command): void {
     const ahead = comparison.sections.flatMap(({ beatOracle }) => beatOracle);
     if (ahead.length > 0)
       process.stderr.write(
-        `gleaner: ahead of the oracle, which is an error of the model: ${ahead.join(', ')}\n`,
+        `gleaner: better than the oracle, which is a fault of the model: ${ahead.join(', ')}\n`,
       );
     process.exitCode = ahead.length > 0 ? EXIT.failed : EXIT.ok;
   });
@@ -191,17 +185,16 @@ async function compare(
   }
 }
 
-/**
- * What makes the same comparison again; where it was written and by how many workers is no part of
- * it.
- */
+/** The command that repeats the comparison, without the output folder and workers. */
 function commandOf(options: CompareOptions): string {
   const configuration = [
     ...(options.config === undefined ? [] : [`--config ${options.config}`]),
     ...(options.set ?? []).map((one) => `--set ${one}`),
   ];
   const parts = [
-    `gleaner ${[...configuration, 'compare'].join(' ')} --managers ${options.managers.join(',')} --seeds ${options.seeds}`,
+    ['gleaner', ...configuration, 'compare'].join(' '),
+    `--managers ${options.managers.join(',')}`,
+    `--seeds ${options.seeds}`,
   ];
   const differs = (name: string, value: unknown, otherwise: unknown): void => {
     if (String(value) !== String(otherwise)) parts.push(`--${name} ${value}`);
@@ -263,7 +256,8 @@ function overview({ sections }: ComparisonWithVerdicts): string {
         ],
         rows,
       );
-      return `${section.setting.name} (offered load ${figure(section.offeredLoad)}; the oracle has 1)\n${body}${section.verdict.join('\n')}\n`;
+      const load = `offered load ${figure(section.offeredLoad)}; the oracle has 1`;
+      return `${section.setting.name} (${load})\n${body}${section.verdict.join('\n')}\n`;
     })
     .join('\n');
 }

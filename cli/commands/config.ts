@@ -23,7 +23,7 @@ export function addConfig(program: Command): void {
   const config = program.command('config').description('check or print the configuration');
   const check = config
     .command('check')
-    .description('name every problem at once (exit code 2 if there is one); change nothing');
+    .description('list every problem (exit code 2 if there is one); change nothing');
   addOutputOption(check).action(async (options: OutputOptions) => {
     const settings = globalOptions(check);
     const file = configPath(settings) ?? null;
@@ -53,7 +53,7 @@ export function addConfig(program: Command): void {
   });
   const print = config
     .command('print')
-    .description('print the configuration in force and where each key comes from');
+    .description('print the current configuration and the source of each key');
   addOutputOption(print).action((options: OutputOptions) => {
     const loaded = loadSettings(globalOptions(print));
     if (options.output === 'json') {
@@ -66,7 +66,7 @@ export function addConfig(program: Command): void {
   });
 }
 
-/** Managers of one's own whose file is not there. They are not run: a check changes nothing. */
+/** Missing files of manager modules. The modules are not run, since a check changes nothing. */
 async function moduleProblems(
   { config, sources }: LoadedConfig,
   folder: string,
@@ -82,7 +82,7 @@ async function moduleProblems(
   const problems: ConfigProblem[] = [];
   for (const { path, key, manager } of named) {
     if (manager === undefined || !isManagerModule(manager)) continue;
-    // The learners need not be loaded where no module is named.
+    // The learners are loaded only if a module is named.
     const { managerFile } = await import('../../agents/managers/index.js');
     try {
       managerFile(manager, folder);

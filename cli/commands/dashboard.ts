@@ -12,15 +12,12 @@ import { globalOptions } from './common.js';
 export function addDashboard(program: Command): void {
   const command = program
     .command('dashboard')
-    .description(
-      'serve the dashboard for a browser, live from NATS; `gleaner up` does so by itself',
-    )
-    .option('--any-port', 'any free port where the configured one is taken');
+    .description('serve the dashboard for a browser, live from NATS; `gleaner up` includes it')
+    .option('--any-port', 'use any free port if the configured one is taken');
   command.action((options: { anyPort?: boolean }) =>
     runAsProcess(async () => {
       const { config } = loadSettings(globalOptions(command));
       const supervised = process.send !== undefined;
-      // Alone at a terminal the address is all there is to say.
       const logger = makeLogger(supervised ? config.log.level : 'warn', 'dashboard');
       processFaults.logTo(logger);
       const running = await runDashboardPart(

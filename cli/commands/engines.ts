@@ -13,7 +13,7 @@ export function enginesText(speeds: readonly EngineSpeed[]): string {
       { title: 'runs', value: (row) => (row.runs ? 'yes' : 'no') },
       { title: 'forward us', value: (row) => figure(row.forwardMicros), right: true },
       { title: 'ppo step ms', value: (row) => figure(row.ppoMillis), right: true },
-      { title: 'what', value: (row) => plainText(row.detail) },
+      { title: 'detail', value: (row) => plainText(row.detail) },
     ],
     speeds,
   );
@@ -22,12 +22,11 @@ export function enginesText(speeds: readonly EngineSpeed[]): string {
 export function addEngines(program: Command): void {
   addOutputOption(program.command('engines'))
     .description(
-      'measure which engines of neural networks run here, and how fast (about two seconds)',
+      'measure the speed of the neural network engines on this machine (about two seconds)',
     )
     .action(async ({ output }: OutputOptions) => {
       const speeds = await engineSpeeds((text) => process.stderr.write(`gleaner: ${text}\n`));
       processScreen.write(output === 'json' ? json(speeds) : enginesText(speeds));
-      // The reference runs everywhere; without it something is broken.
       if (!speeds.some(({ name, runs }) => name === 'js' && runs)) process.exitCode = EXIT.failed;
     });
 }

@@ -45,20 +45,23 @@ export function eventText(event: GleanerEvent, colors: Colors): string {
   const [before, after] = [event.before, event.after].map((value) =>
     value === undefined ? '' : amount(event, value),
   );
-  // A limit that is the user's again: what it was changes with each activation and is not told.
+  // Equal values: a restored user limit, whose previous value differs for each activation.
   const change =
     before === '' || after === '' ? '' : before === after ? `  ${after}` : `  ${before} → ${after}`;
   const kind = paint(event.kind, colors)(event.kind.padEnd(9));
-  return `${time}  ${kind}  ${plainText(event.function ?? '-')}  ${plainText(event.host)}${change}  ${plainText(reasonText(event.reason))}`;
+  const [fn, host, reason] = [event.function ?? '-', event.host, reasonText(event.reason)].map(
+    plainText,
+  );
+  return `${time}  ${kind}  ${fn}  ${host}${change}  ${reason}`;
 }
 
 export function addEvents(program: Command): void {
   const command = program
     .command('events')
     .description(`print events as they happen: ${EVENT_KINDS.join(', ')}`)
-    .option('-f, --follow', 'go on until Ctrl-C')
-    .option('--for <seconds>', 'without --follow: listen this long', seconds, 5)
-    .addOption(new Option('-k, --kind <kind...>', 'only these').choices([...EVENT_KINDS]))
+    .option('-f, --follow', 'continue until Ctrl-C')
+    .option('--for <seconds>', 'duration without --follow', seconds, 5)
+    .addOption(new Option('-k, --kind <kind...>', 'only these kinds').choices([...EVENT_KINDS]))
     .option('--function <name>', 'only of this function')
     .addOption(
       new Option('-o, --output <format>', 'lines for people, or one JSON object per line')

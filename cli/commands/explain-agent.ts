@@ -8,7 +8,6 @@ import {
 } from '../../broker/services/index.js';
 import { count, localTime, plainText } from '../../runtime/index.js';
 
-/** A function's agent on one agent host: who decides, and what is tuned. */
 export interface ExplainedAgent {
   readonly host: string;
   readonly agent: AgentSummary & {
@@ -19,7 +18,7 @@ export interface ExplainedAgent {
   readonly concurrency: TunedConcurrency | null;
 }
 
-/** Of every agent host that has the function. */
+/** The agent of a function on every agent host that has it. */
 export async function fetchAgent(broker: Broker, fn: string): Promise<ExplainedAgent[]> {
   const ask = (endpoint: 'inspect' | 'concurrency') =>
     callEveryInstance(broker, { service: services.agents, endpoint, request: { function: fn } });
@@ -44,26 +43,29 @@ export async function fetchAgent(broker: Broker, fn: string): Promise<ExplainedA
   return explained;
 }
 
-/** What each reason of a tuner means to who reads it. */
+/** Reasons of the concurrency tuner in words. */
 const REASONS: Readonly<Record<string, string>> = {
-  loading: 'what was learned is being read',
+  loading: 'loading its state',
   frozen: 'held while the agent learns or is paused',
   settling: 'just changed',
-  holding: 'held until enough is seen',
-  unbound: 'calls do not fill it, so nothing is tried',
-  disallowed: 'none that is searched is allowed',
-  invalid: 'what was seen cannot be',
-  begun: 'brought to the limits that are searched',
-  searchSteps: 'the search has chosen',
-  elsewhere: 'another agent host has it',
-  unsafe: 'what is in force does harm',
+  holding: 'held until there are enough observations',
+  unbound: 'activations do not reach it, so nothing is tried',
+  disallowed: 'no limit of the search is allowed',
+  invalid: 'the observations are not plausible',
+  begun: 'moved into the range of the search',
+  searchSteps: 'chosen by the search',
+  elsewhere: 'tuned by another agent host',
+  unsafe: 'the current limit causes failures',
 };
 
-/** Lines for people. */
 export function agentText({ host, agent, concurrency }: ExplainedAgent): string {
   const { function: fn, manager, phase, paused, steps, about, changed } = agent;
   const lines = [
-    `${fn}: manager ${plainText(manager)} on ${plainText(host)}, phase ${plainText(phase)}${paused ? ' (paused)' : ''}, ${count(steps)} steps (\`gleaner agents explain\`)`,
+    [
+      `${fn}: manager ${plainText(manager)} on ${plainText(host)}`,
+      `phase ${plainText(phase)}${paused ? ' (paused)' : ''}`,
+      `${count(steps)} steps (\`gleaner agents explain\`)`,
+    ].join(', '),
   ];
   if (changed !== undefined) {
     lines.push(`phase since ${localTime(changed.at)}: ${plainText(changed.reason)}`);
@@ -73,7 +75,8 @@ export function agentText({ host, agent, concurrency }: ExplainedAgent): string 
     const { limit, targetLimit, reason, searchSteps, unsafeLimit } = concurrency;
     const targetText = targetLimit === limit ? '' : `, target ${targetLimit}`;
     lines.push(
-      `concurrency limit ${limit} in force${targetText}: ${REASONS[reason] ?? plainText(reason)}; ${count(searchSteps)} steps tried since the agent host has it`,
+      `concurrency limit ${limit}${targetText}: ${REASONS[reason] ?? plainText(reason)}; ` +
+        `${count(searchSteps)} search steps on this agent host`,
     );
     if (unsafeLimit !== undefined) lines.push(`not tried again: ${unsafeLimitText(unsafeLimit)}`);
   }

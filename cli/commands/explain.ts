@@ -26,8 +26,8 @@ import {
   addOutputOption,
   checkFunctionName,
   globalOptions,
-  noHookAnswers,
   type OutputOptions,
+  reportNoAnswer,
   wholeCount,
 } from './common.js';
 import { agentText, fetchAgent } from './explain-agent.js';
@@ -58,7 +58,7 @@ const peakText = (grant: ExplainedGrant, unit: (value: number) => string): strin
 
 const statusText = (status: number): string => (status === 0 ? 'no answer' : `status ${status}`);
 
-/** What an activation brought or cost, in words. */
+/** Effects of Gleaner on an activation, in words. */
 export function outcomeText(entry: Explanation): string {
   const parts: string[] = [];
   if (entry.control) parts.push('control arm: user limits');
@@ -73,7 +73,7 @@ export function outcomeText(entry: Explanation): string {
   if (entry.ended === 'init_failed')
     parts.push(`initialization failed (${statusText(entry.status)})`);
   else if (entry.ended !== 'answer') parts.push(reasonText(entry.ended));
-  return parts.join('; ') || 'nothing to gain';
+  return parts.join('; ') || 'none';
 }
 
 export function explainText(entries: readonly Explanation[]): string {
@@ -97,26 +97,25 @@ export function explainText(entries: readonly Explanation[]): string {
       },
       { title: 'peak MiB', value: (row) => peakText(row.memory, mebibytesText), right: true },
       { title: 'granted MiB', value: (row) => grantText(row.memory, mebibytesText) },
-      { title: 'brought', value: outcomeText },
+      { title: 'effect', value: outcomeText },
     ],
     entries,
   );
 }
 
-/**
- * The heap of these is fixed when the process starts: a memory loan does not reach it (design §3).
- */
 const HEAP_NOTE =
-  'A memory loan helps what grows after start (buffers, native memory, page cache, Python); V8 and the JVM fix their heap at process start.';
+  'A memory loan helps memory that grows after the start (buffers, native memory, page cache, ' +
+  'Python).\nV8 and the JVM fix their heap size when the process starts.';
 
 export function addExplain(program: Command): void {
   const command = program
     .command('explain')
     .description(
-      'explain the last activations of a function: peaks, allowed range and why, limits granted, time saved; and its agent',
+      'explain the last activations of a function: peaks, allowed ranges, limits, time saved; ' +
+        'and its agent',
     )
     .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action')
-    .option('-n, --last <count>', 'how many activations', wholeCount, 10);
+    .option('-n, --last <count>', 'number of activations', wholeCount, 10);
   addOutputOption(command).action(async (name: string, options: ExplainOptions) => {
     checkFunctionName(name);
     const { last } = options;
@@ -150,12 +149,12 @@ export function addExplain(program: Command): void {
           processScreen.write(`${explainText(activations)}${HEAP_NOTE}\n`);
         else if (!error && failedInits === null)
           processScreen.write(
-            'no activation seen; `gleaner functions` lists those that are known\n',
+            'no activation seen; `gleaner functions` lists the known functions\n',
           );
       }
       for (const agent of agents) processScreen.write(agentText(agent));
     }
-    if (hosts.length === 0) noHookAnswers();
+    if (hosts.length === 0) reportNoAnswer('hook');
     process.exitCode = hosts.some(
       ({ activations, failedInits }) => activations.length > 0 || failedInits !== null,
     )
@@ -185,8 +184,9 @@ function explained(answer: unknown, last: number): Explained {
 
 export function failedInitsText({ count, at, status, container }: FailedInitsView): string {
   return (
-    `initialization failed ${count} times in containers of an action of this name; newest: ` +
+    `initialization failed ${count} times in containers of an action with this name; newest: ` +
     `${localTime(at)}, ${statusText(status)}, container ${plainText(container)}\n` +
-    "  its code is longer than what is captured, so the activation cannot be told: see OpenWhisk's own list of activations\n"
+    '  the code is longer than the captured packet, so its activation id is unknown: ' +
+    'see `wsk activation list`\n'
   );
 }

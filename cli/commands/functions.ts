@@ -20,7 +20,7 @@ import {
   NARROW,
   type TableShape,
 } from '../function-table.js';
-import { globalOptions, noHookAnswers, seconds, untilStopped, warnUnreadable } from './common.js';
+import { globalOptions, reportNoAnswer, seconds, untilStopped, warnUnreadable } from './common.js';
 
 interface FunctionsOptions {
   readonly output: 'table' | 'wide' | 'json';
@@ -40,11 +40,8 @@ const rowsOf = ({ hooks }: HookAnswers): FunctionRow[] =>
 export function addFunctions(program: Command): void {
   const command = program
     .command('functions')
-    .description('list functions: limits, what was harvested and borrowed, latency and objective')
-    .argument(
-      '[name]',
-      'this function alone: /namespace/package/action, or the end of it if only one function ends so',
-    )
+    .description('list functions: limits, harvested and borrowed resources, latency, objective')
+    .argument('[name]', 'only this function: /namespace/package/action, or a unique suffix')
     .addOption(
       new Option(
         '-o, --output <format>',
@@ -53,8 +50,8 @@ export function addFunctions(program: Command): void {
         .choices(['table', 'wide', 'json'])
         .default('table'),
     )
-    .option('-w, --watch', 'go on until Ctrl-C: print each row again when it changes')
-    .option('--for <seconds>', 'with --watch: end by itself after this long', seconds);
+    .option('-w, --watch', 'continue until Ctrl-C: print each row again when it changes')
+    .option('--for <seconds>', 'duration with --watch', seconds);
   command.action(async (name: string | undefined, options: FunctionsOptions) => {
     const { config } = loadSettings(globalOptions(command));
     await withBroker(config, async (broker) => {
@@ -76,7 +73,7 @@ export function addFunctions(program: Command): void {
         colors: colorsFor(processScreen, process.env),
       };
       warnUnreadable(answers.unread);
-      if (answers.hooks.length + answers.unread.length === 0) noHookAnswers();
+      if (answers.hooks.length + answers.unread.length === 0) reportNoAnswer('hook');
       if (options.watch)
         await watch(broker, rows, pick, {
           ...shape,
@@ -90,7 +87,7 @@ export function addFunctions(program: Command): void {
   });
 }
 
-/** Prints all rows, then those that change, below the same headings; of JSON one row a line. */
+/** Prints all rows, then changed rows below the same headings; JSON has one row per line. */
 async function watch(
   broker: Broker,
   first: readonly FunctionRow[],
@@ -120,8 +117,7 @@ async function watch(
     try {
       print(pick(rowsOf(await inspectHooks(broker))), false);
     } catch {
-      // NATS is away for the moment: what was printed stands, and the next look tells what has
-      // changed.
+      // NATS is disconnected; the next refresh prints the changes.
     } finally {
       isRefreshing = false;
     }

@@ -15,6 +15,7 @@ import {
   table,
 } from '../../runtime/index.js';
 import { authorOfRestore, restoreHost } from '../../runtime/wiring/index.js';
+import { collect } from '../gleaner-command.js';
 import {
   checkInstallation,
   install,
@@ -32,10 +33,9 @@ interface RootOptions extends OutputOptions {
   readonly root: string;
 }
 
-const collect = (value: string, all: string[] = []): string[] => [...all, value];
 const ROOT: [string, string, string] = [
   '--root <folder>',
-  'below this folder instead; no service is touched then',
+  'install below this folder, without services',
   '/',
 ];
 
@@ -44,15 +44,12 @@ export function addInstall(program: Command): void {
     .command('install')
     .description('install this version on this host as systemd services, or upgrade an older one')
     .addOption(
-      new Option('--part <name>', 'which service; may be repeated (the hook alone)')
+      new Option('--part <name>', 'service to install, repeatable (default: hook)')
         .choices(SERVICE_PARTS)
         .argParser(part),
     )
-    .option(
-      '--node <path>',
-      'node as the services call it; the one that runs this where it is not given',
-    )
-    .option('--rollback', 'go back to the release before')
+    .option('--node <path>', 'node of the services (default: the node that runs this)')
+    .option('--rollback', 'return to the previous release')
     .option(...ROOT);
   addOutputOption(command).action(
     (options: RootOptions & { part?: ServicePart[]; node?: string; rollback?: boolean }) => {
@@ -67,17 +64,16 @@ export function addInstall(program: Command): void {
       else {
         for (const path of done.changed) processScreen.write(`changed ${plainText(path)}\n`);
         for (const unit of done.restarted) processScreen.write(`started ${unit}\n`);
-        const what = done.changed.length === 0 ? 'was there already' : 'is in place';
-        processScreen.write(
-          `release ${done.release} ${what}; its configuration: ${layout.config}\n`,
-        );
-        if (services === null) processScreen.write('no systemd was asked: nothing is started\n');
+        const what = done.changed.length === 0 ? 'was installed already' : 'is installed';
+        processScreen.write(`release ${done.release} ${what}; configuration: ${layout.config}\n`);
+        if (services === null)
+          processScreen.write('no systemd on this root: no service was started\n');
       }
     },
   );
 }
 
-/** Commander's `choices` checks one value, and takes no list. */
+/** Collects values that commander's `choices` has checked. */
 function part(value: string, before: ServicePart[] | undefined): ServicePart[] {
   return collect(value, before) as ServicePart[];
 }
@@ -85,7 +81,7 @@ function part(value: string, before: ServicePart[] | undefined): ServicePart[] {
 export function addCheck(program: Command): void {
   const command = program
     .command('check')
-    .description('compare this host with what was installed (exit code 1 where it differs)')
+    .description('compare this host with its installation (exit code 1 if they differ)')
     .option(...ROOT);
   addOutputOption(command).action((options: RootOptions) => {
     const layout = layoutOf(resolve(options.root));
@@ -113,12 +109,12 @@ export function addRemove(program: Command): void {
   const command = program
     .command('remove')
     .description(
-      'remove Gleaner from this host: stop its services, restore every user limit, delete what was installed',
+      'remove Gleaner from this host: stop services, restore user limits, delete its files',
     )
     .option('--keep-config', 'leave /etc/gleaner with configuration, seeds and certificates')
     .option(
       '--leave-actions',
-      "go, though limits of actions in OpenWhisk are not their user's (`gleaner actions undo`)",
+      'remove even if OpenWhisk has limits changed by Gleaner (`gleaner actions undo`)',
     )
     .option(...ROOT);
   addOutputOption(command).action(
@@ -145,10 +141,7 @@ export function addRemove(program: Command): void {
   );
 }
 
-/**
- * Without a socket there is no Docker, and so no container whose limits could be others than its
- * user's. Rejects `GLN_HOOK_LOCKED` while a hook runs, which would change them again.
- */
+/** Does nothing without a Docker socket. Rejects with `GLN_HOOK_LOCKED` while a hook runs. */
 async function restoreWhereDockerIs(config: Config): Promise<{ failed: number }> {
   const { engineSocket } = config.hook;
   if (!existsSync(engineSocket)) return { failed: 0 };

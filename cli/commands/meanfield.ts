@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { services } from '../../broker/index.js';
 import type { MeanField } from '../../broker/messages/index.js';
 import { aggregatorService, callEveryInstance } from '../../broker/services/index.js';
-import { EXIT, reportProblem } from '../../config/index.js';
+import { EXIT } from '../../config/index.js';
 import {
   cores,
   json,
@@ -15,9 +15,12 @@ import {
   table,
   withBroker,
 } from '../../runtime/index.js';
-import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+import { addOutputOption, globalOptions, type OutputOptions, reportNoAnswer } from './common.js';
 
 type Explained = z.output<typeof aggregatorService.explain.answer>;
+
+const resourcesText = ({ cpu, memory }: { cpu: number; memory: number }): string =>
+  `${cores(cpu)} cores ${mebibytesText(memory)} MiB`;
 
 function text(field: MeanField | null, { agents, invokers }: Explained): string {
   const lines: string[] = [];
@@ -25,9 +28,12 @@ function text(field: MeanField | null, { agents, invokers }: Explained): string 
   else {
     const { totals, capacity } = field;
     lines.push(
-      `members ${totals.members}  demand ${cores(totals.demand.cpu)} cores ${mebibytesText(totals.demand.memory)} MiB  ` +
-        `allocated ${cores(totals.allocated.cpu)} cores ${mebibytesText(totals.allocated.memory)} MiB in ` +
-        `${totals.allocated.containers} containers  capacity ${cores(capacity.cpu)} cores ${mebibytesText(capacity.memory)} MiB`,
+      [
+        `members ${totals.members}`,
+        `demand ${resourcesText(totals.demand)}`,
+        `allocated ${resourcesText(totals.allocated)} in ${totals.allocated.containers} containers`,
+        `capacity ${resourcesText(capacity)}`,
+      ].join('  '),
       '',
     );
   }
@@ -81,7 +87,7 @@ export function addMeanField(program: Command): void {
   const command = program
     .command('meanfield')
     .description(
-      'show the mean field: totals over all agents, and the price on each invoker host and how it was made',
+      'show the mean field: totals over all agents, demand and price on each invoker host',
     );
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
@@ -91,7 +97,7 @@ export function addMeanField(program: Command): void {
       const [inspected, made] = await Promise.all([ask('inspect'), ask('explain')]);
       return { states: inspected, explained: made };
     });
-    // Of several the one that publishes; else any.
+    // Prefers the aggregator that publishes.
     let best: { state: z.output<typeof aggregatorService.inspect.answer>; made: Explained } | null =
       null;
     for (const [host, answer] of states) {
@@ -101,10 +107,7 @@ export function addMeanField(program: Command): void {
         best = { state: state.data, made: made.data };
     }
     if (best === null) {
-      reportProblem(
-        'no aggregator answers',
-        'start `gleaner up` or `gleaner aggregator` on these NATS servers, or ask others: --nats, --config',
-      );
+      reportNoAnswer('aggregator');
       process.exitCode = EXIT.failed;
       return;
     }

@@ -21,8 +21,8 @@ import {
   author,
   checkFunctionName,
   globalOptions,
-  noHookAnswers,
   type OutputOptions,
+  reportNoAnswer,
   warnUnreadable,
 } from './common.js';
 
@@ -35,10 +35,10 @@ interface ModeOptions extends OutputOptions {
 export function addMode(program: Command): void {
   const command = program
     .command('mode')
-    .description('show the mode, or set it for all functions or for one (`default`: as configured)')
+    .description('show the mode, or set it for all functions or one (`default`: as configured)')
     .addArgument(new Argument('[mode]', 'new mode').choices([...modes, 'default']))
     .option('--function <name>', 'only this function, as /namespace/package/action')
-    .option('--reason <text>', 'why, for the audit log', '')
+    .option('--reason <text>', 'reason, for the audit log', '')
     .addOption(storeForOption());
   addOutputOption(command).action(async (mode: string | undefined, options: ModeOptions) => {
     checkFunctionName(options.function);
@@ -89,7 +89,7 @@ export function addMode(program: Command): void {
         );
     }
     warnUnreadable(unread);
-    if (rows.length + unread.length === 0) noHookAnswers();
+    if (rows.length + unread.length === 0) reportNoAnswer('hook');
     const done = outcome === null ? rows.length > 0 : reportModeOutcome(outcome);
     process.exitCode = done ? EXIT.ok : EXIT.failed;
   });

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../config/index.js';
 import { json, plainText, processScreen, table } from '../../runtime/index.js';
+import { collect } from '../gleaner-command.js';
 import type { CertificateFiles } from '../nats-config/certificate.js';
 import { writeNatsConfig } from '../nats-config/index.js';
 import { addOutputOption, type OutputOptions } from './common.js';
@@ -20,13 +21,11 @@ interface NatsConfigOptions extends OutputOptions {
   readonly tlsCa?: string;
 }
 
-const collect = (value: string, all: string[] = []): string[] => [...all, value];
-
 function certificatesOf({ tlsCert, tlsKey, tlsCa }: NatsConfigOptions): CertificateFiles | null {
   if (tlsCert === undefined && tlsKey === undefined && tlsCa === undefined) return null;
   if (tlsCert === undefined || tlsKey === undefined || tlsCa === undefined)
-    throw new UsageError('--tls-cert, --tls-key and --tls-ca go together', {
-      hint: 'or leave all out: they are made',
+    throw new UsageError('--tls-cert, --tls-key and --tls-ca must be used together', {
+      hint: 'give all three, or none to create them',
     });
   return { certificate: resolve(tlsCert), key: resolve(tlsKey), ca: resolve(tlsCa) };
 }
@@ -35,18 +34,20 @@ export function addNatsConfig(program: Command): void {
   const command = program
     .command('nats-config')
     .description(
-      'write a nats-server configuration with TLS, one NKey per role and least permissions; keeps seeds it finds',
+      'write a nats-server configuration with TLS, NKeys and least permissions; keep old seeds',
     )
-    .option('--folder <path>', 'where files are written', '/etc/gleaner/nats')
-    .addOption(new Option('--listen <address:port>', 'of the server').default('0.0.0.0:4222'))
-    .option('--host <name>', 'name or address by which clients reach it; may be repeated', collect)
+    .option('--folder <path>', 'folder of the files', '/etc/gleaner/nats')
+    .addOption(
+      new Option('--listen <address:port>', 'address of the server').default('0.0.0.0:4222'),
+    )
+    .option('--host <name>', 'name or address of the server for clients, repeatable', collect)
     .option('--store <path>', "JetStream's folder", '/var/lib/gleaner-nats')
-    .option('--hook <host>', 'an invoker host with a key of its own; may be repeated', collect)
-    .option('--agents <host>', 'an agent host with a key of its own; may be repeated', collect)
-    .option('--rotate <name>', 'make a new seed for this identity; may be repeated', collect)
-    .option('--tls-cert <file>', "the server's certificate, instead of one made here")
-    .option('--tls-key <file>', 'its key')
-    .option('--tls-ca <file>', 'the authority that clients trust');
+    .option('--hook <host>', 'an invoker host with its own key, repeatable', collect)
+    .option('--agents <host>', 'an agent host with its own key, repeatable', collect)
+    .option('--rotate <name>', 'make a new seed for this identity, repeatable', collect)
+    .option('--tls-cert <file>', 'existing certificate of the server')
+    .option('--tls-key <file>', 'key of that certificate')
+    .option('--tls-ca <file>', 'authority that clients trust');
   addOutputOption(command).action((options: NatsConfigOptions) => {
     const written = writeNatsConfig({
       folder: resolve(options.folder),

@@ -24,24 +24,21 @@ import type { Part } from '../../runtime/wiring/index.js';
 import { addAgentCommands } from './agents.js';
 import { globalOptions } from './common.js';
 
-/**
- * The long-running parts, one command each; `gleaner up` runs the same commands. Each loads what it
- * needs and nothing of the others.
- */
+/** The long-running parts, one command each. `gleaner up` runs the same commands. */
 export function addParts(program: Command): void {
   addPart(
     program,
     'hook',
     'run the daemon beside the invoker: tap, safeguard, limits',
     (config) => config.hook.hostName,
-    // What the sampler's heartbeat is, whatever the sampling interval.
+    // The sampler beats once a second at any sampling interval.
     () => 1000,
     parts.hook,
   );
   const agents = addPart(
     program,
     'agents',
-    'run an agent host: one resource manager per function; `agents list` asks those that run',
+    'run an agent host: one resource manager per function',
     (config) => config.agents.hostName,
     (config) => config.agents.intervalMs,
     parts.agents,
@@ -105,10 +102,17 @@ function addPart(
         reload: () => {
           const { config: next, applied, needRestart, error } = reloadConfig(config, load);
           if (error !== null)
-            logger.error(`the configuration stays as it was: ${messageOf(error)}`);
+            logger.error(
+              { event: 'config_rejected' },
+              `the configuration is unchanged: ${messageOf(error)}`,
+            );
           for (const { path, before, after } of applied)
-            logger.info({ path, before, after }, 'configuration changed');
-          for (const { path } of needRestart) logger.warn(`${path} changes at the next restart`);
+            logger.info({ event: 'config_changed', path, before, after }, 'configuration changed');
+          for (const { path } of needRestart)
+            logger.warn(
+              { event: 'config_needs_restart', path },
+              `${path} changes at the next restart`,
+            );
           if (applied.length === 0) return;
           config = next;
           logger.level = config.log.level;

@@ -46,15 +46,14 @@ interface ReproduceOptions extends OutputOptions {
   readonly quick: boolean;
 }
 
-/** What one reproduction hands back, whichever it is. */
 interface Reproduction {
   readonly markdown: string;
   readonly figures: unknown;
-  /** What was asked and not reached; empty where all was. */
+  /** Missed goals. */
   readonly missed: readonly string[];
 }
 
-/** Prints a reproduction and keeps `<name>.md`. Each of `gleaner reproduce` ends here. */
+/** Prints a reproduction and writes `<name>.md`. */
 function deliver(
   name: string,
   { markdown, figures, missed }: Reproduction,
@@ -67,16 +66,26 @@ function deliver(
   process.exitCode = missed.length > 0 ? EXIT.failed : EXIT.ok;
 }
 
+/** Runs a study under a progress bar. */
+function withProgress<T>(run: (update: (done: number, all: number) => void) => T): T {
+  const progress = stderrProgress();
+  try {
+    return run((done, all) => progress.update(done / all, `${done} of ${all} runs`));
+  } finally {
+    progress.end();
+  }
+}
+
 const addStudy = (reproduce: Command, name: string, description: string): Command =>
   addOutputOption(
     reproduce
       .command(name)
       .description(description)
-      .option('--quick', 'less of it, for a look', false)
-      .option('--out <folder>', `where ${name}.md goes`, 'gleaner-reproduction'),
+      .option('--quick', 'a small version of the study', false)
+      .option('--out <folder>', `folder of ${name}.md`, 'gleaner-reproduction'),
   );
 
-/** Limits that tuners begin at: Knative's default, and the far end. */
+/** First limits of the tuners: Knative's default, and the upper end. */
 const STARTS = [100, 310];
 const SEEDS = 20;
 const QUICK_SEEDS = 5;
@@ -98,10 +107,7 @@ function reproduceConcurrency(
   };
 }
 
-/**
- * Thirty hosts of eight cores, from scarce to nearly ample; `quick`: a fifth of it. Load .25 is
- * that of the sample as recorded.
- */
+/** Load .25 is that of the recorded sample; memory is scarce to nearly ample. */
 const SIZING = {
   hosts: 30,
   cores: 8,
@@ -118,44 +124,24 @@ function reproduceRightSizing(
   quick: boolean,
   command: string,
 ): Reproduction {
-  const progress = stderrProgress();
   const shape = quick ? SIZING_QUICK : SIZING;
-  try {
-    const rows = sizingStudy({
-      ...shape,
-      seeds,
-      onRun: (done, all) => progress.update(done / all, `${done} of ${all} runs`),
-    });
-    return {
-      markdown: sizingReport(rows, {
-        command,
-        seeds: seeds.length,
-        hosts: shape.hosts,
-        load: shape.load,
-      }),
-      figures: { rows },
-      missed: sizingMissed(rows),
-    };
-  } finally {
-    progress.end();
-  }
+  const rows = withProgress((onRun) => sizingStudy({ ...shape, seeds, onRun }));
+  const { hosts, load } = shape;
+  return {
+    markdown: sizingReport(rows, { command, seeds: seeds.length, hosts, load }),
+    figures: { rows },
+    missed: sizingMissed(rows),
+  };
 }
 
 function reproduceFaasrm(quick: boolean, seeds: readonly number[], command: string): Reproduction {
-  const progress = stderrProgress();
-  try {
-    const figures = runFaasrm(quick, seeds, (done, all) =>
-      progress.update(done / all, `${done} of ${all} runs`),
-    );
-    const { published, corrected } = figures;
-    return {
-      markdown: faasrmReport(published, corrected, command),
-      figures,
-      missed: faasrmMisses(corrected),
-    };
-  } finally {
-    progress.end();
-  }
+  const figures = withProgress((onRun) => runFaasrm(quick, seeds, onRun));
+  const { published, corrected } = figures;
+  return {
+    markdown: faasrmReport(published, corrected, command),
+    figures,
+    missed: faasrmMisses(corrected),
+  };
 }
 
 interface SimppoOptions extends ReproduceOptions {
@@ -164,7 +150,7 @@ interface SimppoOptions extends ReproduceOptions {
   readonly minutes?: number;
 }
 
-/** What is there of the study after this run; what was not run yet is missed. */
+/** Reports the pieces run so far; the others count as missed. */
 function reproduceSimppo(options: SimppoOptions, command: string): Reproduction {
   const { quick, seeds, out, only, minutes } = options;
   const whole = quick ? QUICK : FULL;
@@ -187,7 +173,7 @@ function reproduceSimppo(options: SimppoOptions, command: string): Reproduction 
   }
 }
 
-/** Seeds that the estimate's constants were not looked at with. */
+/** The constants of the estimate were chosen with smaller seeds. */
 const PAYLOAD_FIRST_SEED = 11;
 const PAYLOAD_SEEDS = 5;
 const PAYLOAD = { loads: [0.7, 0.9], calls: 40_000 } as const;
@@ -201,25 +187,16 @@ const PAYLOAD_QUICK = {
 const PAYLOAD_QUICK_SEEDS = 2;
 
 function reproducePayload(seeds: readonly number[], quick: boolean, command: string): Reproduction {
-  const progress = stderrProgress();
   const plan = quick ? PAYLOAD_QUICK : PAYLOAD;
-  try {
-    const onRun = (done: number, all: number): void =>
-      progress.update(done / all, `${done} of ${all} pairs`);
-    const rows = payloadStudy({ ...plan, seeds, onRun });
-    return {
-      markdown: payloadReport(rows, { command, seeds, calls: plan.calls }),
-      figures: { rows },
-      missed: payloadMissed(rows),
-    };
-  } finally {
-    progress.end();
-  }
+  const rows = withProgress((onRun) => payloadStudy({ ...plan, seeds, onRun }));
+  return {
+    markdown: payloadReport(rows, { command, seeds, calls: plan.calls }),
+    figures: { rows },
+    missed: payloadMissed(rows),
+  };
 }
 
-/**
- * One host, for as long as agents of functions that are called every second or so need to serve.
- */
+/** Agents of functions with an activation per second reach the phase serving in this time. */
 const NEW_FUNCTION = {
   modes: ['weight', 'quota'],
   before: 20,
@@ -227,7 +204,7 @@ const NEW_FUNCTION = {
   load: 0.7,
   repeats: 2,
 } as const;
-/** As far as agents are watching still. */
+/** Ends while agents are offline. */
 const NEW_FUNCTION_QUICK = {
   ...NEW_FUNCTION,
   modes: ['quota'],
@@ -242,20 +219,13 @@ function reproduceNewFunction(
   quick: boolean,
   command: string,
 ): Reproduction {
-  const progress = stderrProgress();
   const request = { ...(quick ? NEW_FUNCTION_QUICK : NEW_FUNCTION), seeds };
-  try {
-    const onRun = (done: number, all: number): void =>
-      progress.update(done / all, `${done} of ${all} runs`);
-    const runs = newFunctionStudy({ ...request, onRun });
-    return {
-      markdown: newFunctionReport(runs, request, command),
-      figures: { runs, tables: newFunctionTables(runs) },
-      missed: newFunctionMissed(runs),
-    };
-  } finally {
-    progress.end();
-  }
+  const runs = withProgress((onRun) => newFunctionStudy({ ...request, onRun }));
+  return {
+    markdown: newFunctionReport(runs, request, command),
+    figures: { runs, tables: newFunctionTables(runs) },
+    missed: newFunctionMissed(runs),
+  };
 }
 
 interface SeededStudy {
@@ -275,7 +245,8 @@ const STUDIES: readonly SeededStudy[] = [
   {
     name: 'concurrency',
     description:
-      "Schuler's Q-learning of the concurrency limit on response surfaces, beside a constant limit and hill climbing (a quarter of a minute)",
+      "Schuler's Q-learning of the concurrency limit on response surfaces, with a constant " +
+      'limit and hill climbing (15 s)',
     seeds: SEEDS,
     quickSeeds: QUICK_SEEDS,
     run: ({ seeds, quick, command }) =>
@@ -284,7 +255,8 @@ const STUDIES: readonly SeededStudy[] = [
   {
     name: 'right-sizing',
     description:
-      'cold starts, response and OOM kills before and after smaller action sizes, on the held-out half hour of the Azure sample (five minutes; --quick: ten seconds)',
+      'cold starts, response time and OOM kills before and after right-sizing, on the held-out ' +
+      'half hour of the Azure sample (5 min; --quick: 10 s)',
     seeds: SIZING_SEEDS,
     quickSeeds: SIZING_QUICK_SEEDS,
     run: ({ seeds, quick, command }) => reproduceRightSizing(seeds, quick, command),
@@ -292,7 +264,8 @@ const STUDIES: readonly SeededStudy[] = [
   {
     name: 'payload',
     description:
-      'short-first with and without what the size of a call says of its CPU time, on held-out seeds (three minutes; --quick: ten seconds)',
+      'short-first with and without payload sizes as predictors of CPU time, on held-out seeds ' +
+      '(3 min; --quick: 10 s)',
     firstSeed: PAYLOAD_FIRST_SEED,
     seeds: PAYLOAD_SEEDS,
     quickSeeds: PAYLOAD_QUICK_SEEDS,
@@ -301,7 +274,8 @@ const STUDIES: readonly SeededStudy[] = [
   {
     name: 'new-function',
     description:
-      'what a function that is added to a running system pays while its agent learns: aware, simppo and the fallback alone (ten minutes; --quick: ten seconds)',
+      'slowdown of a new function while its agent learns: aware, simppo and the fallback alone ' +
+      '(10 min; --quick: 10 s)',
     seeds: NEW_FUNCTION_SEEDS,
     quickSeeds: 1,
     run: ({ seeds, quick, command }) => reproduceNewFunction(seeds, quick, command),
@@ -309,25 +283,40 @@ const STUDIES: readonly SeededStudy[] = [
   {
     name: 'faasrm',
     description:
-      "FaaSRM's learned choice by the published simulator's rules and on the cluster model, beside fixed, greedy, ensure, libra and the floors (ten minutes; --quick: ten seconds)",
+      "FaaSRM's learned choice with the published simulator's rules and on the cluster model, " +
+      'with fixed, greedy, ensure, libra and lower bounds (10 min; --quick: 10 s)',
     seeds: FAASRM_SEEDS,
     quickSeeds: FAASRM_QUICK_SEEDS,
     run: ({ seeds, quick, command }) => reproduceFaasrm(quick, seeds, command),
   },
 ];
 
+/** The command that repeats a study. */
+const commandOf = (
+  name: string,
+  quick: boolean,
+  options: Readonly<Record<string, string | number | undefined>>,
+): string =>
+  [
+    `gleaner reproduce ${name}`,
+    ...(quick ? ['--quick'] : []),
+    ...Object.entries(options).flatMap(([option, value]) =>
+      value ? [`--${option} ${value}`] : [],
+    ),
+  ].join(' ');
+
 export function addReproduce(program: Command): void {
   const reproduce = program
     .command('reproduce')
-    .description('run the studies behind published results again: ours beside theirs');
+    .description('reproduce the studies behind published results, and compare with their figures');
   for (const { name, description, firstSeed = 1, seeds: most, quickSeeds, run } of STUDIES)
-    addStudy(reproduce, name, `${description}; exits with 1 where a goal is missed`)
+    addStudy(reproduce, name, `${description}; exit code 1 if a goal is missed`)
       .option(
         '--seeds <n>',
-        `so many seeds (default ${most}; with --quick ${quickSeeds})`,
+        `number of seeds (default ${most}; with --quick ${quickSeeds})`,
         wholeNumber,
       )
-      .option('--first-seed <n>', `the first of them (default ${firstSeed})`, wholeNumber)
+      .option('--first-seed <n>', `first seed (default ${firstSeed})`, wholeNumber)
       .action(
         (options: ReproduceOptions & { readonly seeds?: number; readonly firstSeed?: number }) => {
           const {
@@ -335,9 +324,10 @@ export function addReproduce(program: Command): void {
             seeds: count = quick ? quickSeeds : most,
             firstSeed: first = firstSeed,
           } = options;
-          const said = (option: string, value: number | undefined): string =>
-            value ? ` --${option} ${value}` : '';
-          const command = `gleaner reproduce ${name}${quick ? ' --quick' : ''}${said('seeds', options.seeds)}${said('first-seed', options.firstSeed)}`;
+          const command = commandOf(name, quick, {
+            seeds: options.seeds,
+            'first-seed': options.firstSeed,
+          });
           deliver(
             name,
             run({ seeds: Array.from({ length: count }, (_, i) => first + i), quick, command }),
@@ -348,35 +338,38 @@ export function addReproduce(program: Command): void {
   addStudy(
     reproduce,
     'simppo',
-    "SIMPPO's autoscaling protocol: agents, isolated agents, single agents and rules on held-out traces, growth to 110 functions (an hour; --quick: three minutes); goes on where it was stopped; exits with 1 where a goal is missed",
+    "SIMPPO's autoscaling protocol: agents, isolated agents, single agents and rules on held-out " +
+      'traces, growth to 110 functions (1 h; --quick: 3 min); continues a stopped run; ' +
+      'exit code 1 if a goal is missed',
   )
     .option(
       '--seeds <n>',
-      `so many seeds, from 1 on (default ${FULL.seeds.length}; with --quick ${QUICK.seeds.length})`,
+      `number of seeds (default ${FULL.seeds.length}; with --quick ${QUICK.seeds.length})`,
       wholeNumber,
     )
-    .option('--only <piece>', 'only pieces whose name begins so: floors, simppo-0.8, growth')
-    .option('--minutes <n>', 'begins no piece after so long; run it again to go on', wholeNumber)
+    .option('--only <piece>', 'only pieces with this prefix: floors, simppo-0.8, growth')
+    .option('--minutes <n>', 'start no piece after this time; run again to continue', wholeNumber)
     .action((options: SimppoOptions) => {
       const { quick, seeds } = options;
-      const command = `gleaner reproduce simppo${quick ? ' --quick' : ''}${seeds ? ` --seeds ${seeds}` : ''}`;
-      deliver('simppo', reproduceSimppo(options, command), options);
+      deliver('simppo', reproduceSimppo(options, commandOf('simppo', quick, { seeds })), options);
     });
   addStudy(
     reproduce,
     'aware',
-    "AWARE's life cycle and meta-learner on the held-out applications, beside TL, TL+, HPA+VPA, KPA and behavior cloning (half an hour of two cores; --quick: a minute); goes on where it was stopped; exits with 1 where a goal is missed",
+    "AWARE's life cycle and meta-learner on the held-out applications, with TL, TL+, HPA+VPA, " +
+      'KPA and behavior cloning (30 min on two cores; --quick: 1 min); continues a stopped run; ' +
+      'exit code 1 if a goal is missed',
   )
-    .option('--meta <folder>', 'another meta-learner than the shipped one')
+    .option('--meta <folder>', 'meta-learner to use instead of the shipped one')
     .option(
       '--workers <n>',
-      'threads; changes nothing but the time (default: one a core)',
+      'threads, without effect on results (default: one per core)',
       wholeNumber,
     )
     .action(
       async (options: ReproduceOptions & { readonly meta?: string; readonly workers?: number }) => {
         const { quick, meta, out, workers = availableParallelism() } = options;
-        const command = `gleaner reproduce aware${quick ? ' --quick' : ''}${meta === undefined ? '' : ` --meta ${meta}`}`;
+        const command = commandOf('aware', quick, { meta });
         deliver(
           'aware',
           await reproduceAware({ quick, meta, workers, folder: out, command }),

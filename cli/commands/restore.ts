@@ -26,8 +26,8 @@ import {
   addOutputOption,
   author,
   globalOptions,
-  noHookAnswers,
   type OutputOptions,
+  reportNoAnswer,
 } from './common.js';
 
 interface RestoreOptions extends OutputOptions {
@@ -45,16 +45,16 @@ interface RestoredHost {
   readonly ok: boolean;
 }
 
-/** What a restore without the hook looks at. */
+/** Target of a restore without the hook. */
 const placeOf = ({ platform, hook }: Config): string =>
   `platform ${platform}, containers ${hook.containerPrefix}… on ${hook.engineSocket}`;
 
 const SWITCH_RESULTS = {
-  hold: 'kill switch set: user limits stand until --release --all',
+  hold: 'kill switch set: user limits apply until --release --all',
   release: 'kill switch released',
 };
 const HELD_BY_HOOK =
-  'kill switch set: user limits stand until --release --host, or until this hook restarts';
+  'kill switch set: user limits apply until --release --host, or until this hook restarts';
 
 function describe(answer: unknown): { result: string; ok: boolean } {
   if (answer instanceof Error) return { result: messageOf(answer), ok: false };
@@ -64,8 +64,7 @@ function describe(answer: unknown): { result: string; ok: boolean } {
   if (typeof restored !== 'number') return { result: 'restored', ok: true };
   const bad = typeof failed === 'number' ? failed : 0;
   if (restored === 0 && bad === 0)
-    return { result: '0 limits restored: every user limit was in force', ok: true };
-  // The hook keeps its own count of what its log could not take.
+    return { result: '0 limits restored: all user limits applied already', ok: true };
   const auditErrorText =
     typeof auditError === 'string' ? `; not in the audit log: ${auditError}` : '';
   return {
@@ -74,10 +73,7 @@ function describe(answer: unknown): { result: string; ok: boolean } {
   };
 }
 
-/**
- * What a hook that was told to hold or to release the kill switch did: it can hold it and yet have
- * limits that it cannot restore.
- */
+/** Result of setting or releasing the kill switch: the hook may hold it but fail to restore. */
 export function switchedBy(host: string, done: string, answer: unknown): RestoredHost {
   const { result, ok } = describe(answer);
   return { host, result: ok ? done : `${done}; ${result}`, ok };
@@ -87,38 +83,36 @@ export function addRestore(program: Command): void {
   const command = program
     .command('restore')
     .description('restore the user limits of every container')
-    .option('--all', 'on every host whose hook answers (default)')
+    .option('--all', 'on every host with a hook (default)')
     .option('--host <name>', 'on this host only')
-    .option(
-      '--local',
-      'on this host, without NATS and without the hook: from the engine and the cgroups alone',
-    )
+    .option('--local', 'on this host from engine and cgroups, without NATS and without the hook')
     .option(
       '--hold',
-      'also set the kill switch: user limits stand until --release. On this host by a file, which needs no NATS; with --all or --host over NATS',
+      'also set the kill switch until --release: by a file on this host, without NATS; ' +
+        'with --all or --host over NATS',
     )
-    .option('--release', 'release the kill switch where --hold set it: this host, --all or --host')
+    .option('--release', 'release the kill switch: on this host, with --all or --host over NATS')
     .addOption(storeForOption());
   addOutputOption(command).action(async (options: RestoreOptions) => {
     if (options.release && (options.hold || options.local))
       throw new UsageError('--release cannot be used with --hold or --local', {
-        hint: 'release first or hold, not both',
+        hint: 'use --release alone',
       });
     if (options.all && (options.host !== undefined || options.local))
       throw new UsageError('--all cannot be used with --host or --local', {
-        hint: 'all hosts, or one',
+        hint: 'use one of them',
       });
     if (options.host !== undefined && options.local)
-      throw new UsageError('--host cannot be used with --local', { hint: '--local is this host' });
+      throw new UsageError('--host cannot be used with --local', {
+        hint: '--local means this host',
+      });
     const globals = globalOptions(command);
     const { config } = loadSettings(globals);
     const simulated = config.platform === 'simulated';
     if (options.local && simulated)
       throw new UsageError(
-        '--local cannot restore a simulated host: its containers exist in its hook alone',
-        {
-          hint: '`gleaner restore` asks the hook over NATS; `gleaner restore --hold` sets the kill switch that it watches',
-        },
+        '--local cannot restore a simulated host: its containers exist in its hook only',
+        { hint: '`gleaner restore` asks the hook, `gleaner restore --hold` sets its kill switch' },
       );
     const file = statePaths(config).killSwitch;
     let hosts: RestoredHost[] = [];
@@ -186,17 +180,14 @@ export function addRestore(program: Command): void {
           hosts,
         ),
       );
-    if (hosts.length === 0) noHookAnswers();
+    if (hosts.length === 0) reportNoAnswer('hook');
     const reported = outcome === null || reportModeOutcome(outcome);
     process.exitCode =
       reported && hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;
   });
 }
 
-/**
- * Sets the kill switch; the hook watches the file and restores by itself, what comes after holds
- * where no hook runs. @returns what became of it; where it failed limits are restored all the same
- */
+/** Sets the kill switch, a file that the hook watches. The caller restores in any case. */
 function hold(file: string): RestoredHost[] {
   try {
     makeFolder(dirname(file));
@@ -204,20 +195,19 @@ function hold(file: string): RestoredHost[] {
     return [
       {
         host: 'local',
-        result: `kill switch set (${file}): user limits stand until --release`,
+        result: `kill switch set (${file}): user limits apply until --release`,
         ok: true,
       },
     ];
   } catch (error) {
     return [
-      { host: 'local', result: `the kill switch is not set: ${messageOf(error)}`, ok: false },
+      { host: 'local', result: `cannot set the kill switch: ${messageOf(error)}`, ok: false },
     ];
   }
 }
 
-/** Without a file it may be another instance than the one that is meant. */
 const sourceOf = (file: string | undefined): string =>
-  file === undefined ? 'defaults: for another instance give its --config' : `configuration ${file}`;
+  file === undefined ? 'default configuration; for another use --config' : `configuration ${file}`;
 
 async function locally(restore: () => Promise<unknown>): Promise<{ result: string; ok: boolean }> {
   try {

@@ -39,7 +39,7 @@ export function addRecommend(actions: Command): void {
   const command = actions
     .command('recommend')
     .description('recommend a memory size for every action, with the evidence; change nothing')
-    .addOption(new Option('--all', 'also those for which there is too little evidence'));
+    .addOption(new Option('--all', 'also actions with too little evidence'));
   addOutputOption(command).action(async (options: OutputOptions & { readonly all?: boolean }) => {
     const { config } = loadSettings(globalOptions(command));
     const evidence = await withBroker(config, fetchSizeEvidence);
@@ -93,15 +93,19 @@ function sizesText(sizes: readonly JudgedSize[], all: number): string {
     sizes,
   );
   const rest = all - sizes.length;
-  return `${rows}\nstarts are cold starts: once, of the new revision, and saved an hour (estimate). doubt: chance that the next call needs more
-than any before it did; the size has a margin above that.${rest > 0 ? ` ${rest} with too little evidence: --all` : ''}\n`;
+  const hidden = rest > 0 ? `--all shows ${rest} more with too little evidence\n` : '';
+  return `${rows}
+COSTS STARTS: cold starts of the new revision, once. SAVES STARTS/H: cold starts saved (estimate).
+DOUBT: chance that the next activation needs more memory than any before; the size has a margin.
+${hidden}`;
 }
 
 export function addFollow(actions: Command): void {
   const command = actions
     .command('follow')
     .description(
-      'write recommended sizes until stopped: a few first and watched, if mode `enforce` allows it; undo at the first OOM kill',
+      'write recommended sizes until stopped, if the mode is enforce: a few first, as canaries; ' +
+        'undo at the first OOM kill',
     );
   command.action(() => {
     const systemd = SystemdNotifier.from(process.env, systemClock);
@@ -111,16 +115,17 @@ export function addFollow(actions: Command): void {
       processFaults.logTo(logger);
       const starting = new AbortController();
       const stop = (): void => starting.abort();
-      // What is not running yet need not be stopped in order: a person does not wait for an API
-      // that is away.
+      // Ctrl-C works while the API is away.
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
       const controller = await connectActions(config, {
-        waiting: (error, wait) => logger.warn({ error, wait }, 'OpenWhisk is away'),
+        waiting: (error, wait) =>
+          logger.warn({ event: 'openwhisk_away', error, wait }, 'OpenWhisk is unreachable'),
         waitForHost: true,
         signal: starting.signal,
       });
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop);
-      logger.info({ everyS: config.openwhisk.rightSizing.everyS }, "follows OpenWhisk's actions");
+      const { everyS } = config.openwhisk.rightSizing;
+      logger.info({ event: 'right_sizing_started', everyS }, 'right-sizing started');
       const broker = await connectPart(
         { ...config.nats, servers: [...serversOf(config)] },
         'actions',

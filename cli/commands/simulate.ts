@@ -55,7 +55,8 @@ export function addSimulate(program: Command): void {
     .addOption(
       new Option(
         '--mode <mode>',
-        "weight: containers as stock OpenWhisk makes them; quota: with a CPU quota each; freyr-2021: the published FaaSRM simulator's rules, to reproduce its figures",
+        'weight: stock OpenWhisk containers; quota: with CPU quotas; ' +
+          'freyr-2021: rules of the published FaaSRM simulator',
       )
         .choices(['weight', 'quota', 'freyr-2021'])
         .default('weight'),
@@ -65,20 +66,16 @@ export function addSimulate(program: Command): void {
       'a workload by name, its file, or a folder of trace tables',
       'azure-sample',
     )
-    .option('--functions <n>', 'only so many functions, from the first on', wholeNumber)
-    .option(
-      '--load <x>',
-      'offered load that gaps between calls are stretched or compressed to',
-      offeredLoad,
-    )
-    .option('--calls <n>', 'repeat the workload until there are so many calls', wholeNumber)
-    .option('--manager <name>', `${MANAGERS_HINT} (default: the configuration's, else fixed)`)
-    .option('--seed <n>', 'one seed, one run', wholeNumber, 1);
+    .option('--functions <n>', 'only the first n functions', wholeNumber)
+    .option('--load <x>', 'offered load, by scaling the gaps between activations', offeredLoad)
+    .option('--calls <n>', 'number of activations; repeats the workload', wholeNumber)
+    .option('--manager <name>', `${MANAGERS_HINT} (default: as configured, otherwise fixed)`)
+    .option('--seed <n>', 'seed of the run', wholeNumber, 1);
   addHostOptions(command)
-    .option('--strict', 'whatever is odd in a trace is an error')
+    .option('--strict', 'treat invalid rows of a trace as errors')
     .option(
       '--export <file>',
-      'write a row per activation to FILE.csv or FILE.jsonl (columns: docs/simulate.md)',
+      'write a row per activation to a .csv or .jsonl file (columns: docs/simulate.md)',
     );
   addOutputOption(command).action((own: SimulateOptions, self: Command) => {
     const options = { ...own, ...globalOptions(self) };
@@ -113,7 +110,7 @@ function simulate(
       : namedContender(options.manager ?? 'fixed');
   if (!modes.includes(mode))
     process.stderr.write(
-      `gleaner: ${name} decides in ${modes.join()} mode only; in ${mode} mode CPU stays as it is\n`,
+      `gleaner: ${name} decides in ${modes.join()} mode only; CPU is unchanged in ${mode} mode\n`,
     );
   const shape = hostsOf(workload, options);
   const loaded = openWorkload(workload, {
@@ -147,7 +144,7 @@ function simulate(
   }
 }
 
-/** As many functions as the published runs had at least. */
+/** The smallest number of functions in the published runs. */
 const PUBLISHED_FUNCTIONS = 10;
 
 function simulatePublished({

@@ -11,7 +11,7 @@ import { type HostShape, resolveHosts } from '../../simulator/workload/index.js'
 
 export function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text) || Number(text) < 1)
-    throw new InvalidArgumentError('must be a whole number from 1 on');
+    throw new InvalidArgumentError('must be a whole number of at least 1');
   return Number(text);
 }
 
@@ -22,13 +22,13 @@ export function offeredLoad(text: string): number {
   return value;
 }
 
-/** Values between commas. */
+/** Parses comma-separated values. */
 export const listOf =
   <Value>(one: (text: string) => Value) =>
   (text: string): Value[] =>
     text.split(',').map((part) => one(part.trim()));
 
-/** Hosts where neither the command line nor the workload says anything. */
+/** Hosts unless the command line or the workload sets others. */
 const DEFAULT_HOSTS: HostShape = {
   hosts: DEFAULT_CLUSTER.hosts,
   cores: DEFAULT_CLUSTER.cores,
@@ -36,7 +36,7 @@ const DEFAULT_HOSTS: HostShape = {
   userMemoryMiB: DEFAULT_CLUSTER.userMemoryMiB,
 };
 
-/** With so much memory CPU is what is scarce. */
+/** Ample memory, so that CPU is scarce. */
 export const LARGE_HOSTS: HostShape = {
   ...DEFAULT_HOSTS,
   memoryMiB: 131_072,
@@ -50,24 +50,20 @@ export interface HostOptions {
   readonly userMemory?: number;
 }
 
-/**
- * The options of {@link HostOptions}; `defaults` count for workloads that name no hosts of their
- * own.
- */
+/** `defaults`: hosts of workloads that name none. */
 export function addHostOptions(command: Command, defaults: HostShape = DEFAULT_HOSTS): Command {
-  const otherwise = (value: number): string => `(default: the workload's own, else ${value})`;
+  const otherwise = (value: number): string => `(default: as in the workload, otherwise ${value})`;
   return command
     .option('--hosts <n>', `invoker hosts ${otherwise(defaults.hosts)}`, wholeNumber)
     .option('--cores <n>', `cores of each ${otherwise(defaults.cores)}`, wholeNumber)
     .option('--memory <MiB>', `memory of each ${otherwise(defaults.memoryMiB)}`, wholeNumber)
     .option(
       '--user-memory <MiB>',
-      `memory for containers on each: OpenWhisk's user-memory ${otherwise(defaults.userMemoryMiB)}`,
+      `user-memory of each invoker ${otherwise(defaults.userMemoryMiB)}`,
       wholeNumber,
     );
 }
 
-/** What the command line says of hosts. */
 export const hostOptions = ({
   hosts,
   cores,
@@ -91,12 +87,14 @@ export function hostsOf(
   throw new UsageError(
     `user memory of ${shape.userMemoryMiB} MiB is more than the ${shape.memoryMiB} MiB of a host`,
     {
-      hint: 'user memory is the part of a host that OpenWhisk gives to containers: --user-memory, --memory',
+      hint: 'user memory is the part of a host for containers: --user-memory, --memory',
     },
   );
 }
 
-export const MANAGERS_HINT = `a manager or policy by name: ${contenderNames().join(', ')}; joined by + a manager, a policy for ranges and one for weights`;
+export const MANAGERS_HINT =
+  `a manager or policy (${contenderNames().join(', ')}), ` +
+  'or a manager, a policy for ranges and one for weights, joined by +';
 
 /** A contender named on a command line. @throws UsageError */
 export function namedContender(name: string): Contender {

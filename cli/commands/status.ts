@@ -25,8 +25,8 @@ import { verdictLines } from '../verdict.js';
 import {
   addOutputOption,
   globalOptions,
-  noHookAnswers,
   type OutputOptions,
+  reportNoAnswer,
   warnUnreadable,
 } from './common.js';
 
@@ -34,7 +34,7 @@ interface ServiceLine {
   readonly service: string;
   readonly host: string;
   readonly version: string;
-  /** What the networks of an agent host run on. */
+  /** Engine of an agent host's neural networks. */
   readonly engine?: string;
 }
 
@@ -85,7 +85,7 @@ function hostTable(hosts: readonly HookAnswer[]): string {
 export function addStatus(program: Command): void {
   const command = program
     .command('status')
-    .description('show which parts run, and the capacity of each invoker host');
+    .description('show the running parts, and the capacity of each invoker host');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const { seen, hooks, unread } = await withBroker(config, async (broker) => {
@@ -121,7 +121,7 @@ export function addStatus(program: Command): void {
       if (verdict.length > 0) processScreen.write(`\n${verdict.join('\n')}\n`);
     }
     warnUnreadable(unread);
-    if (hooks.length + unread.length === 0) noHookAnswers();
+    if (hooks.length + unread.length === 0) reportNoAnswer('hook');
     process.exitCode = hooks.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

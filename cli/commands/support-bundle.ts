@@ -10,9 +10,9 @@ export function addSupportBundle(program: Command): void {
   const command = program
     .command('support-bundle')
     .description(
-      'collect versions, configuration, doctor, state, logs and audit into one file; secrets are taken out',
+      'collect versions, configuration, doctor, state, logs and audit in one file without secrets',
     )
-    .argument('[file]', 'where to; `-`: as JSON to the standard output', 'gleaner-support.json.gz');
+    .argument('[file]', 'output file; `-`: JSON on the standard output', 'gleaner-support.json.gz');
   command.action(async (file: string) => {
     const bar = stderrProgress();
     const bundle = await collectBundle(loadSettings(globalOptions(command)), (part, share) =>
@@ -23,9 +23,7 @@ export function addSupportBundle(program: Command): void {
     if (file === '-') processScreen.write(text);
     else {
       writeFileSync(file, file.endsWith('.gz') ? gzipSync(text) : text, { mode: 0o600 });
-      processScreen.write(
-        `${file}: look through it before you pass it on; it names functions and hosts\n`,
-      );
+      processScreen.write(`${file}: review it before you share it; it names functions and hosts\n`);
     }
     process.exitCode = EXIT.ok;
   });

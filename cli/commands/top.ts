@@ -20,13 +20,13 @@ const DRAW_MILLIS = 500;
 const PLAIN_MILLIS = 2000;
 const FIRST_ANSWER_MILLIS = 3000;
 
-/** The live view of any running Gleaner, not only of one's own `gleaner up`. */
+/** The live view of a running Gleaner. */
 export function addTop(program: Command): void {
   const command = program
     .command('top')
-    .description('watch hosts and functions live; without a terminal: a line every two seconds')
-    .option('--for <seconds>', 'end by itself after this long', seconds)
-    .option('--once', 'one answer, then end');
+    .description('watch hosts and functions live; without a terminal a line every two seconds')
+    .option('--for <seconds>', 'stop after this time', seconds)
+    .option('--once', 'print once and stop');
   addOutputOption(command).action(async (options: TopOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const feed = new LiveFeed(config, serversOf(config));
@@ -40,7 +40,7 @@ export function addTop(program: Command): void {
       notes: feed.unread,
     });
     const draw = (): void => {
-      // A reader that has not taken the last sample gets a newer one later.
+      // A slow reader skips samples.
       if ((processScreen.pending ?? 0) > 0) return;
       const now = model();
       if (options.output === 'json') processScreen.write(`${JSON.stringify(now)}\n`);

@@ -47,7 +47,7 @@ import {
 } from './simulation-options.js';
 
 const FAASRM = 'faasrm';
-/** The published simulator's rules, where only `faasrm` learns. */
+/** Rules of the published simulator; only `faasrm` learns with them. */
 const PUBLISHED = 'freyr-2021';
 type TrainMode = ClusterMode | typeof PUBLISHED;
 
@@ -76,7 +76,7 @@ const COLUMNS = [
   'approxKl',
   'explainedVariance',
 ] as const satisfies readonly (keyof EpisodeResult)[];
-/** A power cut costs so many episodes. */
+/** Episodes between saves. */
 const SAVED_EVERY = 10;
 
 const place =
@@ -90,34 +90,41 @@ export function addTrain(program: Command): void {
   const command = program
     .command('train')
     .description(
-      'train a base policy on the simulated cluster, on the part `train` of each workload',
+      'train a base policy on the simulated cluster, with the part `train` of each workload',
     )
     .addOption(
-      new Option('--manager <name>', 'who learns: a manager, or the policy faasrm')
+      new Option('--manager <name>', 'learning manager, or the policy faasrm')
         .choices([...SIMPPO_NAMES, FAASRM])
         .default('simppo'),
     )
     .option(
       '--workloads <names>',
-      'by commas; name@2 is on two hosts (default profiles-12, and profiles-12-slos but for faasrm)',
+      'comma-separated; name@2: on two hosts (default profiles-12, with profiles-12-slos ' +
+        'unless faasrm)',
       listOf(place(1)),
     )
     .addOption(
       new Option(
         '--modes <list>',
-        'weight or quota, each has a policy of its own (weight unless told otherwise; faasrm: quota), or for faasrm freyr-2021',
+        'weight, quota (default weight), each with its own policy; ' +
+          'faasrm: quota (default) or freyr-2021',
       ).argParser(listOf(trainMode)),
     )
     .option('--loads <list>', 'offered loads', listOf(offeredLoad), [0.7, 0.8, 0.9])
-    .option('--episodes <n>', 'runs, each with a seed of its own', wholeNumber, 180)
-    .option('--seed <n>', 'of the first episode; comparisons use small ones', wholeNumber, 10_001)
+    .option('--episodes <n>', 'runs, each with its own seed', wholeNumber, 180)
+    .option(
+      '--seed <n>',
+      'seed of the first episode; comparisons use small seeds',
+      wholeNumber,
+      10_001,
+    )
     .option(
       '--begin-with <folder>',
-      'a policy of `single-agent` for the same mode, which `simppo` refines, seeing more',
+      'policy of `single-agent` for the same mode, which `simppo` extends and refines',
     )
-    .option('--resume', 'go on from what is in --out');
+    .option('--resume', 'continue the training in --out');
   addHostOptions(command, LARGE_HOSTS)
-    .option('--out <folder>', 'where the checkpoint and the learning curve go', 'gleaner-policy')
+    .option('--out <folder>', 'folder of checkpoint and learning curve', 'gleaner-policy')
     .action(async (own: TrainOptions, self: Command) => {
       await run({ ...own, ...globalOptions(self) });
     });
@@ -125,13 +132,13 @@ export function addTrain(program: Command): void {
 
 function trainMode(text: string): TrainMode {
   if (text === 'weight' || text === 'quota' || text === PUBLISHED) return text;
-  throw new InvalidArgumentError(`must be of weight, quota, ${PUBLISHED}`);
+  throw new InvalidArgumentError(`must be one of weight, quota, ${PUBLISHED}`);
 }
 
-/** A training to run: its episodes, and how what comes of it is kept. */
+/** One training: its episodes and its checkpoints. */
 interface TrainingRun {
   readonly expected: Expected;
-  /** What the first episode begins with; null: new weights. */
+  /** State before the first episode; null: new weights. */
   begin(): Promise<LearnerState | null>;
   state(where: string, checkpoint: Checkpoint): LearnerState;
   checkpoint(state: LearnerState): Checkpoint;
@@ -158,7 +165,7 @@ function trainingRunOf(options: TrainOptions): TrainingRun {
   if (manager === FAASRM) {
     const [mode = 'quota', ...others] = options.modes ?? [];
     if (mode === 'weight' || others.length > 0)
-      throw new UsageError('faasrm learns in one mode', {
+      throw new UsageError('faasrm learns in one mode, quota or freyr-2021', {
         hint: `--modes quota, or --modes ${PUBLISHED}`,
       });
     const training: FaasrmPlan['training'] =
@@ -228,10 +235,12 @@ async function run(options: TrainOptions): Promise<void> {
     progress.end();
   }
   const last = recent.at(-1);
-  if (last !== undefined)
+  if (last !== undefined) {
+    const rewards = recent.map(({ reward }) => reward.toFixed(3)).join(' ');
     processScreen.write(
-      `${last.updates} updates; reward per step of the last ${recent.length} episodes: ${recent.map(({ reward }) => reward.toFixed(3)).join(' ')}\n${out}\n`,
+      `${last.updates} updates; last ${recent.length} rewards per step: ${rewards}\n${out}\n`,
     );
+  }
 }
 
 async function fresh(trainingRun: TrainingRun): Promise<Resume | null> {

@@ -30,17 +30,17 @@ interface UpOptions {
 
 const DRAW_MILLIS = 500;
 const PLAIN_MILLIS = 5000;
-/** How long a reader of the last lines gets. */
+/** Longest wait for a reader of the last lines. */
 const FLUSH_MILLIS = 1000;
 
 export function addUp(program: Command): void {
   const command = program
     .command('up')
     .description(
-      'run every part on this machine with a live view; Ctrl-C restores every limit and stops',
+      'run every part on this machine with a live view; Ctrl-C restores all limits and stops',
     )
     .addOption(
-      new Option('--platform <name>', 'where activations come from').choices([
+      new Option('--platform <name>', 'source of activations').choices([
         'simulated',
         'docker',
         'host',
@@ -49,7 +49,7 @@ export function addUp(program: Command): void {
     .option('--workload <name>', 'workload to play, by name or path (simulated, docker)')
     .option('--speed <factor>', 'multiple of real time (simulated)')
     .addOption(new Option('--mode <mode>', 'mode for all functions').choices([...modes]))
-    .option('--for <seconds>', 'stop by itself after this long', seconds)
+    .option('--for <seconds>', 'stop after this time', seconds)
     .option('--plain', 'a line every few seconds instead of the live view');
   command.action(async (options: UpOptions) => {
     const globals = globalOptions(command);
@@ -80,11 +80,11 @@ interface Run {
   readonly seconds?: number;
 }
 
-/** What goes wrong is in the hook's log, as the supervisor's word. */
+/** The supervisor writes errors to the hook's log. */
 async function restoreAfterHook(config: Config): Promise<void> {
   const { failed, auditError } = await restoreHost(config, { who: 'restore', why: HOOK_ENDED });
   const problems = [
-    ...(failed > 0 ? [`user limits of ${failed} containers cannot be restored`] : []),
+    ...(failed > 0 ? [`cannot restore the user limits of ${failed} containers`] : []),
     ...(auditError === null ? [] : [`restored limits are not in the audit log: ${auditError}`]),
   ];
   if (problems.length > 0) throw new Error(problems.join('; '));
@@ -106,7 +106,7 @@ async function up(config: Config, run: Run): Promise<void> {
     note: say,
   });
   const startedAt = systemClock.monotonic();
-  // Signals count from now on: a Ctrl-C during the start stops what has been started.
+  // A Ctrl-C during the start stops the started parts.
   const asked = stopAsked(session, run.seconds);
   let faulted = false;
   const fault = new Promise<void>((resolve) =>
@@ -123,7 +123,7 @@ async function up(config: Config, run: Run): Promise<void> {
   try {
     const started = session.start();
     await Promise.race([started, ended]);
-    // A stop during the start ends the children it waits for; how it ends is of no interest then.
+    // A stop during the start ends the children that it waits for, so its error does not matter.
     started.catch(() => undefined);
     if (session.dashboard !== null) say(`dashboard ${session.dashboard}`);
     if (session.servers.length > 0) feed = new LiveFeed(config, session.servers);
@@ -149,25 +149,23 @@ async function up(config: Config, run: Run): Promise<void> {
     out.write('restoring every limit and stopping …\n');
     await session.stop();
   }
-  // An open channel would keep this process.
+  // An open channel would keep this process alive.
   if (process.connected) process.disconnect();
-  out.write("stopped; every limit is the user's again\n");
-  // A reader that has stalled would keep it, too.
+  out.write('stopped; all user limits are restored\n');
   await out.flush(FLUSH_MILLIS);
   process.exit(faulted ? EXIT.failed : EXIT.ok);
 }
 
-/** Resolves when somebody wants it to stop: a signal, or the time is over. */
+/** Resolves on a signal, a lost parent or reader, or when the time is over. */
 function stopAsked(session: UpSession, seconds: number | undefined): Promise<void> {
   return new Promise((resolve) => {
     process.on('SIGINT', () => resolve());
     process.on('SIGTERM', () => resolve());
-    // Whoever started this is gone.
+    // The parent has ended.
     process.on('disconnect', () => resolve());
-    // So is whoever read what it says.
+    // The reader has ended.
     process.stdout.on('error', () => resolve());
-    // From a terminal it means that the terminal is gone, else that the configuration is to be read
-    // again.
+    // With a terminal SIGHUP means that it was closed, otherwise to reload the configuration.
     process.on('SIGHUP', () => (process.stdin.isTTY ? resolve() : session.signal('SIGHUP')));
     process.on('SIGUSR2', () => session.signal('SIGUSR2'));
     if (seconds !== undefined) setTimeout(resolve, seconds * 1000).unref();

@@ -5,7 +5,7 @@ import { publishActionSettings } from '../../runtime/wiring/action-settings.js';
 import { rig } from '../openwhisk-plugin/openwhisk-api/rig.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
-test('annotations become the bucket: written once, renewed where they change, and gone with them; other namespaces stay', async (t) => {
+test('the bucket follows annotations, and keeps other namespaces', async (t) => {
   const { fakeOpenWhisk, controller } = await rig(t, '2.0.0');
   fakeOpenWhisk.add(
     'guest/thumbs',

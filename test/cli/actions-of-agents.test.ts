@@ -19,7 +19,7 @@ import { observation } from '../support/observations.js';
 const FN = '/guest/thumbs';
 const limit = (mib: number) => ({ cpu: 1000 as Millicores, memory: mebibytes(mib), shares: 256 });
 
-test('right-size recommends, its size is written, an OOM kill takes it back', async (t) => {
+test('right-size recommends, its size is written, an OOM kill undoes it', async (t) => {
   const { fakeOpenWhisk, apply, undo } = await rig(t, '2.0.0', { holdMs: 600_000 });
   fakeOpenWhisk.add('guest/thumbs', { memory: 512 });
   const bus = new MemoryBus();
@@ -59,7 +59,7 @@ test('right-size recommends, its size is written, an OOM kill takes it back', as
   t.like(await apply(...(await requests())), [
     { result: 'changed', from: { memory: 512 }, to: { memory: 192 } },
   ]);
-  // Nothing new is wished: nothing is sent.
+  // Nothing is sent without a new request.
   await decide(6, 192, 0);
   t.like(await apply(...(await requests())), [{ result: 'unchanged' }]);
 

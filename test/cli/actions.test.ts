@@ -38,7 +38,7 @@ async function setUp(t: ExecutionContext, mode = 'enforce') {
   return { fakeOpenWhisk, at, run };
 }
 
-test('list, a dry run, a change, and back: as an operator does it', async (t) => {
+test('list, dry run, apply and undo', async (t) => {
   const { fakeOpenWhisk, at, run } = await setUp(t);
   fakeOpenWhisk.add('guest/pkg/thumbs', { memory: 512 }, { 'gleaner.slo': '250' });
   const dry = await run('apply', '--requests', at('requests.json'));
@@ -66,7 +66,7 @@ test('list, a dry run, a change, and back: as an operator does it', async (t) =>
   t.false(readFileSync(at('state/actions.journal'), 'utf8').includes(KEY.split(':')[1]!));
 });
 
-test('Ctrl-C midway: the change that was made is told and undone, the next is not begun', async (t) => {
+test('Ctrl-C stops before the next change and reports the one made', async (t) => {
   const { fakeOpenWhisk, at, run } = await setUp(t);
   for (const name of ['a', 'b']) fakeOpenWhisk.add(`guest/${name}`, { memory: 512 });
   const requests = ['/guest/a', '/guest/b'].map((fn) => ({ function: fn, memoryMiB: 256 }));
@@ -101,10 +101,10 @@ test('Ctrl-C midway: the change that was made is told and undone, the next is no
   t.is(fakeOpenWhisk.actions.get('guest/a')!.limits.memory, 512);
   const nothing = await run('undo', '/guest/b');
   t.is(nothing.code, 0);
-  t.regex(nothing.err, /nothing that Gleaner changed stands there/);
+  t.regex(nothing.err, /nothing to undo for these actions/);
 });
 
-test('a key that is refused is named by its place', async (t) => {
+test('a refused key is named by its position', async (t) => {
   const { at, run } = await setUp(t);
   writeFileSync(at('keys'), `${KEY}\naaaa:bbbb\n`, { mode: 0o600 });
   const { code, err } = await run('list');
@@ -112,7 +112,7 @@ test('a key that is refused is named by its place', async (t) => {
   t.regex(err, /does not let key 2 of 2 open its namespace \(HTTP 401\)/);
 });
 
-test('list shows a mode as its owner wrote it', async (t) => {
+test('list shows modes as their owners wrote them', async (t) => {
   const { fakeOpenWhisk, run } = await setUp(t);
   fakeOpenWhisk.add('guest/left', {}, { 'gleaner.mode': 'off' });
   fakeOpenWhisk.add('guest/watched', {}, { 'gleaner.mode': 'observe' });
@@ -121,7 +121,7 @@ test('list shows a mode as its owner wrote it', async (t) => {
   t.regex(out, /\/guest\/watched .* observe /);
 });
 
-test('apply tells whose bounds keep a limit as it is', async (t) => {
+test('apply names the bounds that keep a limit unchanged', async (t) => {
   const { fakeOpenWhisk, at, run } = await setUp(t);
   fakeOpenWhisk.add(
     'guest/pkg/thumbs',
@@ -132,12 +132,12 @@ test('apply tells whose bounds keep a limit as it is', async (t) => {
   t.is(code, 0);
   t.regex(
     out,
-    /unchanged .*memory: at the edge of what is allowed; memory: at least 384 MB \(gleaner\.bounds\)/,
+    /unchanged .*memory: at the edge of what is allowed; memory: at least 384 MB \(\S+bounds\)/,
   );
   t.is(fakeOpenWhisk.puts().length, 0);
 });
 
-test('an API that cannot be reached is named at once, with its address and the cause', async (t) => {
+test('an unreachable API is named at once, with address and cause', async (t) => {
   const { fakeOpenWhisk, run } = await setUp(t);
   const { url } = fakeOpenWhisk;
   fakeOpenWhisk.stop();
@@ -147,7 +147,7 @@ test('an API that cannot be reached is named at once, with its address and the c
   t.false(err.includes('asked again'), err);
 });
 
-test('in mode recommend, the default, nothing is written, and the reason is told', async (t) => {
+test('in mode recommend, the default, nothing is written, and the reason is shown', async (t) => {
   const { fakeOpenWhisk, at, run } = await setUp(t, 'recommend');
   fakeOpenWhisk.add('guest/pkg/thumbs', { memory: 512 });
   const { out, code } = await run('apply', '--requests', at('requests.json'), '--no-dry-run');
@@ -168,7 +168,7 @@ test('with the kill switch set nothing is written, and undo works', async (t) =>
   t.is(fakeOpenWhisk.actions.get('guest/pkg/thumbs')!.limits.memory, 512);
 });
 
-test('what the bucket of modes pauses or holds back is no wish; it allows nothing more', async (t) => {
+test('paused functions are left out, and the bucket of modes allows nothing more', async (t) => {
   const broker = new MemoryBus().connect();
   t.teardown(() => broker.close());
   const requests = ['/g/a', '/g/paused', '/g/observed', '/g/enforced'].map((fn) => ({
@@ -187,7 +187,7 @@ test('what the bucket of modes pauses or holds back is no wish; it allows nothin
   t.deepEqual(await names(), []);
 });
 
-test('a kill switch and a pause that a hook has are held to, stored or not', async (t) => {
+test('kill switch and pauses of a hook apply, stored or not', async (t) => {
   const rig = await new HookRig().start();
   t.teardown(() => rig.hook.stop());
   const container = rig.container({ quota: 1000 });
@@ -210,7 +210,7 @@ test('a kill switch and a pause that a hook has are held to, stored or not', asy
   t.deepEqual(await names(), []);
 });
 
-test('keys that others may read, wrong keys and a missing configuration are named; no key is shown', async (t) => {
+test('readable keys, wrong keys and a missing configuration are named without a key', async (t) => {
   const { at, run } = await setUp(t);
   rmSync(at('keys'));
   writeFileSync(at('keys'), `${KEY}\n`, { mode: 0o644 });
@@ -229,7 +229,7 @@ test('keys that others may read, wrong keys and a missing configuration are name
   t.regex((await gleaner(['actions', 'list'])).err, /GLN_OPENWHISK_UNKNOWN/);
 });
 
-test('a file of wishes that is not one is wrong usage', async (t) => {
+test('an invalid file of requests is wrong usage', async (t) => {
   const { at, run } = await setUp(t);
   writeFileSync(at('requests.json'), JSON.stringify([{ function: '/guest/thumbs', memory: 192 }]));
   const { code, err } = await run('apply', '--requests', at('requests.json'));
@@ -237,7 +237,7 @@ test('a file of wishes that is not one is wrong usage', async (t) => {
   t.regex(err, /memory/);
 });
 
-test("of agents' decisions only the limits asked for become wishes, and nothing of a paused one", (t) => {
+test("only the chosen limits of agents' decisions become requests, none if paused", (t) => {
   const agent = { manager: 'right-size', phase: 'managing', steps: 1, paused: false };
   const decision = {
     nominalMemory: mebibytes(192),

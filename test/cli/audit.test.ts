@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import test from 'ava';
 import { gleaner } from '../support/gleaner.js';
 
-const line = (n: number, action: string, who = 'policy:short-first'): string =>
-  `${JSON.stringify({ at: `2026-01-01T00:00:0${n}.000Z`, who, why: 'start', resource: 'cpu.quota', action, old: 1000, new: 500 + n })}\n`;
+function line(n: number, action: string, who = 'policy:short-first'): string {
+  const limits = { resource: 'cpu.quota', old: 1000, new: 500 + n };
+  const at = `2026-01-01T00:00:0${n}.000Z`;
+  return `${JSON.stringify({ at, who, why: 'start', action, ...limits })}\n`;
+}
 
-test('the audit log is read over its rotated files, youngest last, filtered; a missing one says what to do', async (t) => {
+test('the audit log is read over its rotated files, newest last, and filtered', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-audit-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const audit = (...args: string[]) =>

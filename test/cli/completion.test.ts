@@ -8,13 +8,19 @@ import { gleanerProgram } from '../../cli/program.js';
 
 const program = await gleanerProgram();
 
-/** What bash offers after a line, by its own machinery. */
+/** Completions of a line, by bash itself. */
 function offered(line: string): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-completion-'));
   const file = join(folder, 'gleaner.bash');
   writeFileSync(file, completionScript(program, 'bash'));
   const words = line.split(' ');
-  const script = `source ${file}; COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _gleaner; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const script = [
+    `source ${file}`,
+    `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})`,
+    `COMP_CWORD=${words.length - 1}`,
+    '_gleaner',
+    `printf '%s\\n' "\${COMPREPLY[@]}"`,
+  ].join('; ');
   const { stdout, stderr, status } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
   rmSync(folder, { recursive: true });
   if (status !== 0) throw new Error(stderr);

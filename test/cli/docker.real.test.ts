@@ -39,7 +39,7 @@ const workload = {
 };
 
 test.serial(
-  'kill -9 of the hook: the supervisor gives every user limit back within a second',
+  'after kill -9 of the hook the supervisor restores all user limits within a second',
   async (t) => {
     if (
       spawnSync('docker', ['version'], { stdio: 'ignore' }).status !== 0 ||

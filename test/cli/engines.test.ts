@@ -2,7 +2,7 @@ import test from 'ava';
 import { enginesText } from '../../cli/commands/engines.js';
 import { gleaner } from '../support/gleaner.js';
 
-test('gleaner engines says of every engine whether it runs, and how fast', async (t) => {
+test('gleaner engines shows for every engine whether it runs, and how fast', async (t) => {
   const { code, out } = await gleaner(['engines', '--output', 'json']);
   t.is(code, 0);
   const engines = JSON.parse(out) as {

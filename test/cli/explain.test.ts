@@ -1,4 +1,6 @@
 import test from 'ava';
+import { agentDecisionSchema } from '../../broker/services/index.js';
+import { decisionJson } from '../../cli/commands/agents.js';
 import { failedInitsText, grantText, outcomeText } from '../../cli/commands/explain.js';
 import { cores, localTime } from '../../runtime/output.js';
 
@@ -13,13 +15,13 @@ const ended = (reason: string, status: number) =>
     loan: 0,
   } as never);
 
-test('explain tells that the initialization of an activation failed, and how', (t) => {
+test('explain shows a failed initialization of an activation', (t) => {
   t.is(ended('init_failed', 502), 'not enforced; initialization failed (status 502)');
   t.is(ended('init_failed', 0), 'not enforced; initialization failed (no answer)');
   t.is(ended('container_end', 0), 'not enforced; container ended');
 });
 
-test('explain tells of failed initializations whose activations are not known', (t) => {
+test('explain shows failed initializations of unknown activations', (t) => {
   // 2026-01-01T00:00:00Z in microseconds.
   const text = failedInitsText({
     count: 3,
@@ -34,7 +36,39 @@ test('explain tells of failed initializations whose activations are not known', 
   );
 });
 
-test('a grant is said in words: what was granted, allowed and requested, and why', (t) => {
+test('a decision for programs has units in its keys, and null for none', (t) => {
+  const decision = agentDecisionSchema.parse({
+    at: 1_700_000_000_000_000,
+    step: 3,
+    phase: 'serving',
+    host: 'invoker0',
+    activations: 8,
+    features: [0.5],
+    others: true,
+    price: { cpu: 0.2, memory: 0 },
+    decision: { cpu: 750, memory: 134_217_728, weightFactor: 2, actions: [1] },
+    sent: true,
+  });
+  t.deepEqual(JSON.parse(JSON.stringify(decisionJson(decision))), {
+    atMicros: 1_700_000_000_000_000,
+    invokerHost: 'invoker0',
+    step: 3,
+    phase: 'serving',
+    activations: 8,
+    features: [0.5],
+    others: true,
+    sent: true,
+    priceCpu: 0.2,
+    priceMemory: 0,
+    requested: { cpuMillicores: 750, memoryBytes: 134_217_728, weightFactor: 2, actions: [1] },
+  });
+  t.like(decisionJson({ ...decision, price: null, decision: null }), {
+    priceCpu: null,
+    requested: null,
+  });
+});
+
+test('a grant in words: granted, allowed and requested limits, and the reason', (t) => {
   const grant = {
     user: 1000,
     demand: 400,
@@ -61,7 +95,7 @@ test('a grant is said in words: what was granted, allowed and requested, and why
   t.is(grantText(fixed, cores), "1, the user's: control arm: user limit");
 });
 
-test('times are in the reader’s time zone, and none for what is no time', (t) => {
+test('times are local, and absent if invalid', (t) => {
   const date = new Date(2026, 10, 29, 0, 18, 48);
   t.is(localTime(date.getTime() * 1000), '2026-11-29 00:18:48');
   t.is(localTime(date.getTime() * 1000, 'time'), '00:18:48');

@@ -20,7 +20,7 @@ function answers(
 const shown = (pages: FunctionPages): string[] =>
   pages.functions.map(({ name, activations }) => `${name}${activations}`).sort();
 
-test('functions are asked for in pages, and what was told last stands until its turn comes again', (t) => {
+test('functions are requested in pages, and the last answer of each is kept', (t) => {
   const pages = new FunctionPages(2);
   const round = [1, 2, 3].map((second) => {
     pages.take(answers(pages, { h: NAMES }, second));
@@ -36,7 +36,7 @@ test('functions are asked for in pages, and what was told last stands until its 
   t.deepEqual(shown(pages), ['a4', 'b4', 'c2', 'd2', 'e3']);
 });
 
-test('a function that is gone is forgotten at the end of the next round; of two hosts each has its own', (t) => {
+test('a removed function is dropped after the next round, separately per host', (t) => {
   const pages = new FunctionPages(10);
   pages.take(answers(pages, { h: NAMES, i: ['a'] }, 1));
   t.deepEqual(shown(pages), ['a1', 'a1', 'b1', 'c1', 'd1', 'e1']);
@@ -44,7 +44,7 @@ test('a function that is gone is forgotten at the end of the next round; of two 
   t.deepEqual(shown(pages), ['a2', 'a2']);
 });
 
-test('a host with fewer functions than another is still asked, and has none on later pages', (t) => {
+test('a host with fewer functions has none on later pages', (t) => {
   const pages = new FunctionPages(2);
   for (const second of [1, 2]) pages.take(answers(pages, { h: ['a', 'b', 'c'], i: ['a'] }, second));
   t.deepEqual(shown(pages), ['a1', 'a1', 'b1', 'c2']);

@@ -46,15 +46,14 @@ const row: FunctionRow = {
 };
 const narrow = { wide: false, width: NARROW, colors: plain };
 
-test('the default table fits 100 columns, also with both kinds of CPU limits and several hosts', (t) => {
+test('the default table fits 100 columns, also with both kinds of CPU limits', (t) => {
   const one = functionTable([row], narrow);
   t.is(
     one.text,
-    [
-      'FUNCTION                MODE       CALLS  CORES NOW/USER  MIB NOW/USER  P99/SLO MS  OBJECTIVE',
-      '/guest/image-thumbnail  recommend  10285          0.25/1       128/256    899/1327  kept',
-      '',
-    ].join('\n'),
+    `\
+FUNCTION                MODE       CALLS  CORES NOW/USER  MIB NOW/USER  P99/SLO MS  OBJECTIVE
+/guest/image-thumbnail  recommend  10285          0.25/1       128/256    899/1327  kept
+`,
   );
   const mixed = functionTable(
     [row, { ...row, name: '/a/b', host: 'second', cpuMode: 'weight', shares: 16 }],
@@ -69,7 +68,7 @@ test('the default table fits 100 columns, also with both kinds of CPU limits and
   t.true(visibleLength(least.heading) <= 60, least.heading);
 });
 
-test('the wide table has every figure, each column with one unit in its heading and none in its cells', (t) => {
+test('the wide table has every figure, with units in headings only', (t) => {
   const { heading, lines } = functionTable([row], { ...narrow, wide: true });
   for (const title of [
     'HARVESTED CORE-S',
@@ -84,7 +83,7 @@ test('the wide table has every figure, each column with one unit in its heading 
   t.notRegex(lines[0]!, /\d(ms|s|min|%)\b/);
 });
 
-test('JSON has the same keys in the same order for every function, and every figure that hooks tell', (t) => {
+test('JSON has the same keys in the same order, with every figure of the hooks', (t) => {
   t.deepEqual(Object.keys(functionJson(row)), [...FUNCTION_KEYS]);
   t.is(functionJson(row).payload, null, 'absent in the answer');
   t.deepEqual(
@@ -93,7 +92,7 @@ test('JSON has the same keys in the same order for every function, and every fig
   );
 });
 
-test('rows that follow stand below the headings of the first table', (t) => {
+test('later rows line up with the headings of the first table', (t) => {
   const first = functionTable([row], narrow);
   const [later] = functionTable([{ ...row, cpu: 100, activations: 7 }], {
     ...narrow,
@@ -103,7 +102,7 @@ test('rows that follow stand below the headings of the first table', (t) => {
   t.is(later!.length, first.lines[0]!.length);
 });
 
-test('a function is named by the end of its name where only one function ends so', (t) => {
+test('a function is found by a unique end of its name', (t) => {
   const known = ['/guest/dh', '/guest/pkg/thumb', '/team/thumb', '/team/adh'];
   t.is(functionNamed('/guest/dh', known), '/guest/dh');
   t.is(functionNamed('dh', known), '/guest/dh', 'a part, not a suffix of letters');

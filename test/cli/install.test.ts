@@ -259,7 +259,7 @@ test('remove stops services, restores limits, then deletes only its own files', 
   await t.throwsAsync(remove({ ...usual, restore }), { code: 'GLN_NOT_INSTALLED' });
 });
 
-test('remove refuses while OpenWhisk has changed limits, since the journal would be lost', async (t) => {
+test('remove refuses while OpenWhisk has changed limits', async (t) => {
   const { layout, put } = installFixture(t);
   put('1.0.0', ['agents', 'actions']);
   const journal = layout.at(join(layout.state, 'actions.journal'));

@@ -79,7 +79,7 @@ test('the header names platform, manager, NATS, host, mode and pool', (t) => {
   );
 });
 
-test('a line has user and current limits, in cores or as a weight, and what was harvested and borrowed', (t) => {
+test('a line has user and current limits, harvested and borrowed CPU', (t) => {
   const lines = renderLive(model, plain, 200).split('\n');
   const line = (name: string) =>
     lines
@@ -116,7 +116,7 @@ test('a line has user and current limits, in cores or as a weight, and what was 
   ]);
 });
 
-test('no line is wider than the screen, whatever its colors, and what does not fit is counted', (t) => {
+test('no line is wider than the screen, and hidden functions are counted', (t) => {
   for (const width of [20, 60, 100])
     for (const line of renderLive(model, colored, width).split('\n'))
       t.true(visibleLength(line) <= width);
@@ -129,7 +129,7 @@ test('no line is wider than the screen, whatever its colors, and what does not f
   t.true(lines.some((line) => /^… \d+ more$/.test(line)));
 });
 
-test('a narrow screen loses whole columns, and keeps latency, objective, harvested and borrowed', (t) => {
+test('a narrow screen leaves out whole columns', (t) => {
   const lines = renderLive(model, colored, 80).split('\n');
   const head = lines.find((line) => line.startsWith('FUNCTION')) ?? '';
   for (const title of ['NOW', 'HARVESTED', 'BORROWED', 'P99', 'SLO'])
@@ -139,7 +139,7 @@ test('a narrow screen loses whole columns, and keeps latency, objective, harvest
   t.true(lines.some((line) => line.includes('Ctrl-C')));
 });
 
-test('NATS away and the kill switch are said in words', (t) => {
+test('lost NATS and the kill switch are shown in words', (t) => {
   const text = renderLive(
     { ...model, nats: 'away', restarts: 2, hosts: [{ ...model.hosts[0]!, killed: true }] },
     plain,
@@ -151,15 +151,16 @@ test('NATS away and the kill switch are said in words', (t) => {
   t.regex(renderLive({ ...model, hosts: [] }, plain, 200), /waiting for the hook/);
 });
 
-test('without a terminal it is one line of sums', (t) => {
+test('without a terminal the view is one line of sums', (t) => {
   // 1.5 + 1.5 harvested, 2 borrowed, 3.25 saved; one of two functions is within its objective.
   t.is(
     renderPlain(model),
-    'up 9 s  mode enforce  functions 2  calls 24  harvested 3.0 core-s  borrowed 2.0 core-s  saved 3.3 s  SLO kept 1/2  not enough control samples yet: 0 of 20',
+    'up 9 s  mode enforce  functions 2  calls 24  harvested 3.0 core-s  borrowed 2.0 core-s  ' +
+      'saved 3.3 s  SLO kept 1/2  not enough control samples yet: 0 of 20',
   );
 });
 
-test('a p99 of a few calls, or an objective of a few control runs, is no failure: what is learned is not counted', (t) => {
+test('functions that still learn their objective are not counted as missed', (t) => {
   const learning = { ...model.functions[1]!, objective: 'learning' as const };
   t.regex(renderPlain({ ...model, functions: [row, learning] }), /SLO kept 1\/1 /);
   t.regex(renderPlain({ ...model, functions: [learning] }), /SLO learning /);
@@ -170,7 +171,7 @@ test('a p99 of a few calls, or an objective of a few control runs, is no failure
   t.false(line.includes(colored.red('900ms')), line);
 });
 
-test('the verdict stands above the functions: change, interval and samples, with those that gained and slowed most', (t) => {
+test('the verdict above the functions has change, interval and samples', (t) => {
   // Without variance the interval is the figure itself: exp(-.223144) = .8, exp(.182322) = 1.2.
   const sums = (samples: number, logRatio: number) => ({
     weight: samples / 2,
@@ -195,13 +196,14 @@ test('the verdict stands above the functions: change, interval and samples, with
   );
   const lines = text.split('\n').slice(2, 5);
   t.deepEqual(lines, [
-    'compared with the control arm: −20 % response time [95 % interval −20 % to −20 %, 60 activations and 60 control samples]',
+    'compared with the control arm: −20 % response time [95 % interval −20 % to −20 %, ' +
+      '60 activations and 60 control samples]',
     'gained most  /guest/thumb  −20 % [−20 %, −20 %] (40 activations, 40 control samples)',
     'slowed most  /guest/harmed  +20 % [+20 %, +20 %] (20 activations, 20 control samples)',
   ]);
 });
 
-test('the screen that was there before comes back', (t) => {
+test('the previous screen is restored', (t) => {
   let written = '';
   const screen = new LiveScreen(
     {
@@ -222,7 +224,7 @@ test('the screen that was there before comes back', (t) => {
   t.true(written.endsWith('\u001b[?25h\u001b[?1049l'));
 });
 
-test('who only looks is not told that leaving stops anything', (t) => {
+test('`gleaner top` does not say that Ctrl-C stops Gleaner', (t) => {
   const plain = colorsFor({ isTerminal: false }, {});
   t.regex(renderLive(model, plain, 120), /Ctrl-C restores and stops/);
   const viewOnly = renderLive({ ...model, upSeconds: null }, plain, 120);

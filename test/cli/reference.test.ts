@@ -3,7 +3,7 @@ import test from 'ava';
 import { generatedDocs } from '../../cli/commands/docs.js';
 import { gleanerProgram } from '../../cli/program.js';
 
-test('the generated pages are what commands and schema say (else: npm run build && npm run docs)', async (t) => {
+test('the generated pages are up to date (otherwise: npm run build && npm run docs)', async (t) => {
   for (const [path, text] of generatedDocs(await gleanerProgram()))
     t.is(readFileSync(path, 'utf8'), text, path);
 });

@@ -54,7 +54,7 @@ function configFor(api: string): Config {
   return config;
 }
 
-test('on real containers: recommended from what calls used, written, a call is killed, undone, and the next one lives', async (t) => {
+test('a size is recommended, written, and undone after an OOM kill', async (t) => {
   if (missing(t, dockerAndTap)) return;
   t.timeout(180_000);
   const image = await ensureActionImage();
@@ -114,9 +114,7 @@ test('on real containers: recommended from what calls used, written, a call is k
   );
   t.like(recommended, { function: FN, from: mebibytes(512), verdict: 'ready', heldBy: '' });
   const { highest } = recommended!.evidence;
-  t.log(
-    `peak ${Math.round(highest / mebibytes(1))} MiB, recommended ${recommended!.to / mebibytes(1)} MiB`,
-  );
+  t.log(`peak ${Math.round(highest / mebibytes(1))} MiB`, `size ${recommended!.to / mebibytes(1)}`);
   // The node process and 30 MB, with a margin of 25 %, in steps of 64 from 128 on.
   t.true(
     highest > mebibytes(30) &&
@@ -137,12 +135,12 @@ test('on real containers: recommended from what calls used, written, a call is k
   ]);
   t.is(Number(inspected), recommended!.to);
 
-  // By whatever name: on a busy machine the engine may tell of the kill later than the invoker asks
-  // (openwhisk-observed.md §4).
+  // The error may differ: on a busy machine the engine reports the kill after the invoker has
+  // asked for it.
   t.false((await invoke(smaller + 64)).ok);
-  await until(() => size() === 512, LONG, 'the user has the size back');
+  await until(() => size() === 512, LONG, 'the user size is restored');
   t.true((await invoke(smaller + 64)).ok);
-  await until(() => reasons.length >= 2, LONG, 'both changes were told of');
+  await until(() => reasons.length >= 2, LONG, 'both changes are reported');
   t.regex(reasons[0]!, /^right-sized to/);
   t.regex(reasons[1]!, /^undone: a call was killed/);
   t.true(

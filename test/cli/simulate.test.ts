@@ -9,7 +9,7 @@ const SAMPLE = 'test/data/azure-2019-sample';
 const published = ['simulate', '--mode', 'freyr-2021', '--workload', SAMPLE];
 const small = ['simulate', '--functions', '20', '--load', '0.7', '--hosts', '2', '--cores', '2'];
 
-test("the published simulator's figures come out as JSON", async (t) => {
+test("the published simulator's figures as JSON", async (t) => {
   const { code, out } = await gleaner([
     ...published,
     '--functions',
@@ -27,13 +27,13 @@ test("the published simulator's figures come out as JSON", async (t) => {
     t.is(typeof summary[name], 'number');
 });
 
-test('and as a table, of the sample that comes with the product', async (t) => {
+test('the figures of the shipped sample as a table', async (t) => {
   const { code, out } = await gleaner(['simulate', '--mode', 'freyr-2021']);
   t.is(code, 0);
   t.regex(out, /rfet\.mean +1\n/);
 });
 
-test('one run, twice the same bytes', async (t) => {
+test('the same run gives the same bytes', async (t) => {
   const args = [...small, '--manager', 'short-first', '--output', 'json'];
   const [one, two] = await Promise.all([gleaner(args), gleaner(args)]);
   t.is(one.code, 0, one.err);
@@ -49,7 +49,7 @@ test('one run, twice the same bytes', async (t) => {
   );
 });
 
-test('a summary for people says what was played, how it went and who paid', async (t) => {
+test('a summary shows the workload, the figures and the slowest functions', async (t) => {
   const { code, out, err } = await gleaner([...small, '--mode', 'quota', '--manager', 'greedy']);
   t.is(code, 0, err);
   t.is(err, '', 'no bar without a terminal');
@@ -62,7 +62,7 @@ test('a summary for people says what was played, how it went and who paid', asyn
     t.regex(out, text);
 });
 
-test('a policy that cannot act in a mode is said to', async (t) => {
+test('a policy without effect in a mode is reported', async (t) => {
   const { code, err } = await gleaner([
     ...small,
     '--mode',
@@ -77,14 +77,14 @@ test('a policy that cannot act in a mode is said to', async (t) => {
 });
 
 test('wrong usage ends with 2, a missing trace with 1', async (t) => {
-  const unknownManager = await gleaner([...published, '--manager', 'nobody']);
+  const unknownManager = await gleaner([...published, '--manager', 'unknown']);
   t.is(unknownManager.code, 2);
   t.regex(unknownManager.err, /one of: fixed, greedy, ensure/);
   for (const args of [
     ['--functions', '0'],
     ['--load', 'much'],
     ['--memory', '1', '--user-memory', '2'],
-    ['--manager', 'nobody'],
+    ['--manager', 'unknown'],
   ])
     t.is((await gleaner(['simulate', ...args])).code, 2, args.join(' '));
   for (const mode of ['weight', 'freyr-2021'])
@@ -122,7 +122,7 @@ function ownWorkload(change: Record<string, unknown> = {}): string {
   return path;
 }
 
-test("a workload's own host is the one that is simulated, unless the command line says otherwise", async (t) => {
+test("a workload's hosts are simulated unless the command line sets others", async (t) => {
   const own = await gleaner(['simulate', '--workload', ownWorkload(), '-o', 'json']);
   t.is(own.code, 0, own.err);
   const run = JSON.parse(own.out) as RunSummary;
@@ -149,7 +149,7 @@ test("a workload's own host is the one that is simulated, unless the command lin
   t.deepEqual([two.hosts, two.cores], [2, 2]);
 });
 
-test('the configuration is honored, and what does not apply is refused or named', async (t) => {
+test('the configuration applies, and keys without effect are refused or named', async (t) => {
   // Four tenths of a core of a user's one: a limit can be lowered, as far as the floor lets it.
   const lowParallelism = {
     ...OWN.functions[0]!,
@@ -192,7 +192,7 @@ test('the configuration is honored, and what does not apply is refused or named'
   t.is(summary.harvest.control, summary.activations);
 });
 
-test('a run that is bound by memory or by CPU says so, and what to change', async (t) => {
+test('a run limited by memory or CPU is named so, with advice', async (t) => {
   // Room for one container of 128 MiB where ten calls a second of 300 ms of waiting need three at
   // once.
   const io = {
@@ -226,7 +226,7 @@ test('shipped workloads come with hosts that fit them', async (t) => {
   t.notRegex(out, /LIMITED BY MEMORY/);
 });
 
-test('a row per activation is exported as CSV and JSON lines, with units in the names', async (t) => {
+test('activations are exported as CSV and JSON lines, with units in the names', async (t) => {
   const folder = temporaryFolder('simulate');
   const csv = join(folder, 'run.csv');
   const lines = join(folder, 'run.jsonl');
@@ -245,7 +245,8 @@ test('a row per activation is exported as CSV and JSON lines, with units in the 
   const [header, ...rows] = readFileSync(csv, 'utf8').trimEnd().split('\n');
   t.is(
     header,
-    'activation,function,host,start,outcome,arrivedAtMs,waitMs,initMs,runMs,responseMs,cpuMs,aloneMs,aloneAtUserLimitsMs',
+    'activation,function,host,start,outcome,arrivedAtMs,waitMs,initMs,runMs,responseMs,cpuMs,' +
+      'aloneMs,aloneAtUserLimitsMs',
   );
   t.is(rows.length, run.activations);
   t.regex(rows[0]!, /^\d+,"\/guest\/a,b",0,(cold|warm),success,/);
@@ -269,7 +270,7 @@ test('a row per activation is exported as CSV and JSON lines, with units in the 
   );
 });
 
-test('odd rows of a trace are in the table and in JSON, and an error with --strict only', async (t) => {
+test('invalid rows of a trace are shown, and an error only with --strict', async (t) => {
   const folder = temporaryFolder('odd-rows');
   const path = join(folder, 'calls.csv');
   writeFileSync(

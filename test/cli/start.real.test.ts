@@ -28,7 +28,7 @@ test.serial('npm start shows figures, and a SIGTERM to it stops everything', asy
   t.deepEqual(processesWith(state), []);
 });
 
-test.serial('a start script that is killed takes everything along', async (t) => {
+test.serial('a killed start script ends every part', async (t) => {
   const state = join(tmpdir(), `gleaner-start-${process.pid}-b`);
   t.teardown(() => rmSync(state, { recursive: true, force: true }));
   const { child, ended, output } = start(state);
@@ -39,7 +39,7 @@ test.serial('a start script that is killed takes everything along', async (t) =>
   t.pass();
 });
 
-test('the nats-server that is installed is pinned by version and hash', (t) => {
+test('the installed nats-server is pinned by version and hash', (t) => {
   const lines = readFileSync('scripts/nats-server.txt', 'utf8')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));

@@ -6,12 +6,14 @@ import test from 'ava';
 import { redacted, redactedValue } from '../../cli/support/redact.js';
 import { gleaner } from '../support/gleaner.js';
 
-/** One of each kind, made up; none of them may be found in a bundle. */
+/** Made-up secrets of each kind, which must not be in a bundle. */
 const secrets = {
   url: 'hunter2hunter2',
   seed: 'SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY',
   jwt: 'eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ.eyJqdGkiOiJBQkMifQ.c2lnbmF0dXJl',
-  auth: '23bc46b1-71f6-4ed5-8c54-816aa4f8c502:123zO3xZCLrMN6v2BKK1dXYFpXlPkccOFqm12CdAsMgRU4VrNZ9lyGVCGuMDGIwP',
+  auth:
+    '23bc46b1-71f6-4ed5-8c54-816aa4f8c502:' +
+    '123zO3xZCLrMN6v2BKK1dXYFpXlPkccOFqm12CdAsMgRU4VrNZ9lyGVCGuMDGIwP',
   bearer: 'abcdef0123456789abcdef',
   pem: 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC',
 };
@@ -31,7 +33,7 @@ const held = (text: string): string[] =>
     .filter(([, secret]) => text.includes(secret))
     .map(([name]) => name);
 
-test('secrets are known by their shape, one by one, and what is none stays', (t) => {
+test('each pattern of secrets is redacted, and other text is kept', (t) => {
   for (const line of lines) t.deepEqual(held(redacted(line)), [], line);
   const kept =
     'function /guest/hello on host invoker-1: 128 MiB, reason over_provisioned, id 3f2a9c10d4';
@@ -43,7 +45,7 @@ test('secrets are known by their shape, one by one, and what is none stays', (t)
   });
 });
 
-test('a bundle has every part, nobody else may read it, and no secret of configuration, logs or audit is in it', async (t) => {
+test('a bundle has every part, is private, and holds no secrets', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-bundle-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'logs'));

@@ -131,14 +131,14 @@ async function stage(t: ExecutionContext, manager: ResourceManager = fixedManage
   return { rest, bus, following, limit, serve, restart, table, config };
 }
 
-test('the tuner climbs to the limit that brings most, through the controller, and every step can be undone', async (t) => {
+test('the tuner climbs to the best limit, and every step can be undone', async (t) => {
   const { following, limit, serve, restart, table, config } = await stage(t);
   const limits = [limit()];
   for (let i = 0; i < 16 && !(limits.includes(30) && limits.length > 4); i++) {
     await following.turn();
     await serve();
     if (limits.at(-1) !== limit()) limits.push(limit());
-    // In the middle of it the agent host starts anew and finds what was learned.
+    // The agent host restarts meanwhile and loads its state.
     if (limits.length === 3) {
       t.not(await table(), null);
       await restart();
@@ -157,7 +157,7 @@ test('the tuner climbs to the limit that brings most, through the controller, an
   t.like(open?.limits.get('concurrency'), { original: 20, why: 'concurrency' });
 });
 
-test('while the function’s agent learns nothing is tried', async (t) => {
+test('nothing is tried while the agent of the function learns', async (t) => {
   const { following, limit, serve, table } = await stage(t, {
     ...fixedManager(),
     phase: () => 'online',
@@ -170,7 +170,7 @@ test('while the function’s agent learns nothing is tried', async (t) => {
   t.is(await table(), null);
 });
 
-test('an owner who holds back is not overruled', async (t) => {
+test('bounds of the owner are kept', async (t) => {
   const { rest, following, limit, serve } = await stage(t);
   rest.actions.get('guest/thumbs')!.annotations.push({ key: 'gleaner.mode', value: 'recommend' });
   for (let i = 0; i < 4; i++) {
@@ -180,7 +180,7 @@ test('an owner who holds back is not overruled', async (t) => {
   t.is(limit(), 20);
 });
 
-test('a limit at which containers are killed is left before the next turn, and not tried again, also after a restart', async (t) => {
+test('a limit with OOM kills is left at once, and not tried again after a restart', async (t) => {
   const { bus, following, limit, serve, restart } = await stage(t);
   const viewer = bus.connect();
   const reasons: string[] = [];
@@ -200,7 +200,10 @@ test('a limit at which containers are killed is left before the next turn, and n
   await until(() => limit() === 20, LONG, 'the limit is back');
   t.regex(
     reasons[0] ?? '',
-    /^limit 30 and above are harmful: at 30 0 of \d+ activations failed, 1 OOM kills; at the user's own 20 0 of \d+ .*; back to 20$/,
+    new RegExp(
+      '^limit 30 and above are harmful: at 30 0 of \\d+ activations failed, 1 OOM kills; ' +
+        "at the user's own 20 0 of \\d+ .*; back to 20$",
+    ),
   );
   await restart();
   let known: ExplainedAgent | undefined;

@@ -66,7 +66,13 @@ test('a check names unknown policies and managers of single functions by line', 
   const file = join(folder, 'gleaner.yaml');
   writeFileSync(
     file,
-    'functions:\n  overrides:\n    - {match: /guest/a,\n      policy: nonsense,\n      manager: none}\n',
+    [
+      'functions:',
+      '  overrides:',
+      '    - match: /guest/a',
+      '      policy: nonsense',
+      '      manager: unknown\n',
+    ].join('\n'),
   );
   const { code, out } = await gleaner(['--config', file, 'config', 'check']);
   t.is(code, 2);
@@ -81,7 +87,7 @@ test('a kill switch that cannot be set is reported', async (t) => {
   t.is(code, 1);
   const { hosts } = JSON.parse(out) as { hosts: { result: string; ok: boolean }[] };
   t.is(hosts.length, 1);
-  t.regex(hosts[0]!.result, /the kill switch is not set/);
+  t.regex(hosts[0]!.result, /cannot set the kill switch/);
   const up = await gleaner([...blocked, 'up', '--for', '1']);
   t.is(up.code, 1);
   t.regex(up.err, /GLN_STATE_FOLDER/);
@@ -182,7 +188,8 @@ test('a check reports a missing manager module by line', async (t) => {
   t.is(code, 2);
   t.true(
     out.startsWith(
-      `${file}:3: agents.manager: cannot use the manager module ${join(folder, 'gone.mjs')}: no such file`,
+      `${file}:3: agents.manager: cannot use the manager module ${join(folder, 'gone.mjs')}: ` +
+        'no such file',
     ),
     out,
   );
