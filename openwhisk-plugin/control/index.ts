@@ -1,12 +1,13 @@
 export { ActivationTracker } from './activation-tracker.js';
 export { Activation, ManagedContainer } from './container.js';
-export type { EndedActivation } from './ended-activation.js';
+export type { EndedActivation, EndReason } from './ended-activation.js';
 export type { ExplainedGrant, Explanation } from './explanations.js';
 export { FunctionRecord, type FunctionSettings, Revision } from './function-record.js';
 export { HostController } from './host-controller.js';
 export { allocatableOf, hostReport } from './host-report.js';
 export { amounts, observationOf } from './observation.js';
 export type {
+  FunctionDirectory,
   LimitChange,
   LimitPort,
   ReportPort,

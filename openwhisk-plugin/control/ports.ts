@@ -69,7 +69,7 @@ export interface ReportPort<C extends ManagedContainer<C>> {
 }
 
 /** The functions of this host. */
-interface FunctionDirectory {
+export interface FunctionDirectory {
   /** Null for a name that OpenWhisk would not allow. */
   revision(action: string, version: string, user: UserLimits, now: Millis): Revision | null;
 }

@@ -2,8 +2,8 @@ import { Agent, AgentHostCore } from '../../agents/host/index.js';
 import type { Decision, ResourceManager } from '../../agents/index.js';
 import { Aggregator } from '../../broker/mean-field/index.js';
 import type { HostReport, Observation } from '../../broker/messages/index.js';
-import { type Bytes, MIB, type Millicores, type Millis, type Random } from '../../config/index.js';
-import { observationOf } from '../../openwhisk-plugin/control/index.js';
+import { MIB, type Millis, type Random } from '../../config/index.js';
+import { hostReport, observationOf } from '../../openwhisk-plugin/control/index.js';
 import type { Cluster } from './cluster.js';
 import type { FunctionOnHost } from './function-on-host.js';
 import type { HookLimitController } from './hook-limit-controller.js';
@@ -19,8 +19,6 @@ const KINDS = 3;
 /** The one agent host there is, and the one aggregator. */
 const AGENTS = 'agents';
 const BOOT = 'simulated';
-/** As hooks have it: a function not called for so long wants nothing in its host's report, ms. */
-const DEMAND_WINDOW_MILLIS = 30_000;
 
 /** A wish that concerns a function as a whole, until it is carried out. */
 interface FunctionTarget {
@@ -183,47 +181,27 @@ const hostName = (host: number): string => {
   return names[host];
 };
 
-/** What a hook tells the aggregator of its host. */
+/** What a daemon tells the aggregator about its host. */
 function reportOf(
   { decider, functions }: ManagedHost,
   host: number,
   sequence: number,
   now: number,
 ): HostReport {
-  const { capacity, settings, cpuPool, memoryPool } = decider;
-  const amounts = (cpu: number, memory: number) => ({
-    cpu: cpu as Millicores,
-    memory: memory as Bytes,
-  });
-  let cpu = 0;
-  let memory = 0;
-  let active = 0;
+  const { cpuPool, memoryPool } = decider;
   let running = 0;
-  for (const fn of functions) {
-    running += fn.running;
-    if (fn.running === 0 && now - fn.lastSeen > DEMAND_WINDOW_MILLIS) continue;
-    active++;
-    cpu += fn.demandCpu * Math.max(1, fn.running);
-    memory += fn.demandMemory * Math.max(1, fn.running);
-  }
-  const allocatable = amounts(
-    Math.max(0, capacity.allocatableCpu - settings.cpuReserve),
-    Math.max(0, capacity.allocatableMemory - settings.memoryReserve),
+  for (const fn of functions) running += fn.running;
+  return hostReport(
+    { host: hostName(host), boot: BOOT, sequence },
+    decider,
+    functions,
+    {
+      granted: { cpu: cpuPool.granted, memory: memoryPool.granted },
+      pool: { cpu: cpuPool.free, memory: memoryPool.free },
+      containers: 0,
+      running,
+      mode: 'enforce',
+    },
+    now,
   );
-  return {
-    v: 1,
-    host: hostName(host),
-    boot: BOOT,
-    sequence,
-    capacity: amounts(capacity.cpu, capacity.memory),
-    allocatable,
-    pool: amounts(cpuPool.free, memoryPool.free),
-    demand: amounts(cpu, memory),
-    available: allocatable,
-    granted: amounts(cpuPool.granted, memoryPool.granted),
-    functions: active,
-    containers: 0,
-    running,
-    mode: 'enforce',
-  };
 }

@@ -1,53 +1,38 @@
-import { type Bytes, MIB, type Micros, type Millis, type Random } from '../../config/index.js';
-import { Revision } from '../../openwhisk-plugin/control/index.js';
+import { MIB, type Micros, type Millis, type Random } from '../../config/index.js';
+import type { EndReason, ReportPort } from '../../openwhisk-plugin/control/index.js';
 import {
-  type ContainerState,
   closeWindow,
   type DecisionSettings,
-  type GrantChange,
-  type Outcome,
   type Policies,
   type Run,
 } from '../../openwhisk-plugin/decision/index.js';
 import { Stop } from './activations.js';
-import { PERIOD_MICROS } from './cfs.js';
 import type { Cluster } from './cluster.js';
 import { WINDOW_MICROS } from './crossing.js';
 import { FunctionOnHost } from './function-on-host.js';
 import { HarvestCounts } from './harvest-counts.js';
 import type { LimitController, StepListener } from './limit-controller.js';
 import { EngineLimitWriter } from './limit-writer.js';
-import { ClusterRun, type ManagedContainer } from './managed-container.js';
+import { EngineActivation, EngineContainer, type EngineRun } from './managed-container.js';
 import { ManagedHost } from './managed-host.js';
 import { ClusterOutcome } from './recorder.js';
 import { EngineUsage } from './usage.js';
 import { UserLimitTable } from './user-limits.js';
 
-/**
- * Size of a median payload, bytes: streams tell payloads as multiples of their function's median.
- */
+/** Size of a median payload, bytes: streams give payloads as multiples of their function's median. */
 const MEDIAN_PAYLOAD = 1024;
-/** The simulated functions have one version; another nominal memory tells revisions apart. */
+/** The simulated functions have one version; another nominal memory makes another revision. */
 const VERSION = '0.0.1';
 
-/** Stamps of the guard's own events are negative: the control side has the others. */
+/** Stamps of boosts are negative: the control plane has the others. */
 const boostStamp = (serial: number): number => -serial;
 
-/** What a step is told of a run that has ended; reused. */
-interface Ended {
-  run: Run;
-  duration: Micros;
-  initMicros: Micros;
-  cold: boolean;
-  clean: boolean;
-}
-
-const OUTCOMES: Readonly<Record<number, Outcome>> = {
-  [ClusterOutcome.success]: 'success',
-  // The invoker gives the container up: the hook sees it end in the middle of a run.
-  [ClusterOutcome.timeout]: 'failure',
-  [ClusterOutcome.outOfMemory]: 'oom',
-  [ClusterOutcome.lost]: 'unknown',
+/** How a tap would see each outcome. A timed out or killed container ends during the run. */
+const REASONS: Readonly<Record<number, EndReason>> = {
+  [ClusterOutcome.success]: 'answer',
+  [ClusterOutcome.timeout]: 'container_end',
+  [ClusterOutcome.outOfMemory]: 'container_end',
+  [ClusterOutcome.lost]: 'stopped',
 };
 
 export interface HookOptions {
@@ -58,9 +43,8 @@ export interface HookOptions {
 }
 
 /**
- * The hooks of all hosts of a cluster: what the tap, the sampler and the limit writer do on a real
- * one is told by the engine here, exactly and at once; what is decided, and how, is the same
- * `Decider`'s. Mode is `enforce`.
+ * The engine's adapter of each host's `HostController`: what the tap, the sampler and the limit
+ * writer do on a real host the engine tells here, exactly and at once. Mode is `enforce`.
  */
 export class HookLimitController implements LimitController {
   readonly hosts: readonly ManagedHost[];
@@ -73,14 +57,11 @@ export class HookLimitController implements LimitController {
   readonly #users: UserLimitTable;
   readonly #usage: EngineUsage;
   readonly #writer: EngineLimitWriter;
-  /** By place. */
-  readonly #containers: (ManagedContainer | undefined)[] = [];
-  readonly #runs: (ClusterRun | undefined)[] = [];
-  readonly #spare: ClusterRun[] = [];
-  readonly #byState = new Map<ContainerState, ManagedContainer>();
-  #ended: Ended | undefined;
+  /** By place in the engine's columns. */
+  readonly #containers: (EngineContainer | undefined)[] = [];
+  readonly #activations: (EngineActivation | undefined)[] = [];
+  readonly #spare: EngineActivation[] = [];
   #serial = 0;
-  #now = 0;
 
   constructor(cluster: Cluster, { settings, policies, random }: HookOptions) {
     this.#cluster = cluster;
@@ -90,13 +71,13 @@ export class HookLimitController implements LimitController {
     this.#writer = new EngineLimitWriter(cluster, settings);
     const { shape } = cluster.parts;
     const oracle = {
-      remainingCpu: (run: Run) =>
-        this.#usage.remainingCpu((run as ClusterRun).activation, this.#now),
+      remainingCpu: (run: Run) => this.#usage.remainingCpu((run as EngineRun).activation),
     };
+    const ports = { limits: this.#writer, usage: this.#usage, reports: this.#reports };
     this.hosts = Array.from(
       { length: shape.hosts },
       (_, host) =>
-        new ManagedHost(settings, shape, policies(), random.fork(`host ${host}`), oracle),
+        new ManagedHost(settings, shape, policies(), random.fork(`host ${host}`), oracle, ports),
     );
   }
 
@@ -104,175 +85,130 @@ export class HookLimitController implements LimitController {
     return this.#records[fn * this.hosts.length + host];
   }
 
-  containerStarted(container: number, now: number): void {
-    const { functions } = this.#cluster;
+  containerStarted(index: number, now: number): void {
     const { columns: k } = this.#cluster.containers;
-    const fn = k.fn[container]!;
-    const hostIndex = k.host[container]!;
+    const fn = k.fn[index]!;
+    const hostIndex = k.host[index]!;
     const host = this.#enter(hostIndex, now);
-    const { decider } = host;
     const ms = (now / 1000) as Millis;
+    const spec = this.#cluster.functions.specs[fn]!;
     const user = this.#users.of(fn);
-    const spec = functions.specs[fn]!;
-    const history = decider.functionState(spec.name, VERSION, user, ms);
-    // As hooks are told by who made the action smaller.
-    history.rightSizeFactor = Math.max(1, (spec.memoryMiB * MIB) / user.memory);
-    history.configuredSlo = spec.sloMs ?? Number.NaN;
-    const state = decider.container(user);
+    const state = host.decider.container(user);
     // Counters begin at zero with the container.
     state.read = true;
     const record = this.#recordOf(fn, hostIndex, spec.name);
-    if (record.revision?.state !== history)
-      record.revision = new Revision(record, VERSION, history);
-    const managed = {
-      index: container,
-      serial: ++this.#serial,
-      state,
-      history,
-      record,
-      revision: record.revision,
-      throttled: 0,
-      boosted: true,
-    };
-    this.#containers[container] = managed;
-    this.#byState.set(state, managed);
-    this.#writer.boost(managed, decider.boost(state, ms), now);
+    const container = new EngineContainer(index, ++this.#serial, state, record);
+    this.#containers[index] = container;
+    host.controller.containerStarted(container);
+    host.controller.beginBoost(container, ms);
+    const { state: history } = host.controller.identify(container, spec.name, VERSION, ms)!;
+    history.rightSizeFactor = Math.max(1, (spec.memoryMiB * MIB) / user.memory);
+    history.configuredSlo = spec.sloMs ?? Number.NaN;
     this.#cluster.scheduleLimitEvent(
       now + 1000 * this.#settings.boostTime,
-      container,
-      boostStamp(managed.serial),
+      index,
+      boostStamp(container.serial),
     );
-    this.#writeChanged(host);
   }
 
-  initEnded(container: number, now: number): void {
-    const managed = this.#containers[container];
-    if (managed?.boosted) this.#endBoost(managed, now);
+  initEnded(index: number, now: number): void {
+    const container = this.#containers[index];
+    if (container !== undefined) this.#endBoost(container, 'init_answered', now);
   }
 
-  containerEnded(container: number, now: number): void {
-    const managed = this.#containers[container];
-    // Made and given up before its `/init`.
-    if (managed === undefined) return;
-    const host = this.#enter(managed.record.host, now);
-    host.decider.containerEnded(managed.state, (now / 1000) as Millis);
-    this.#containers[container] = undefined;
-    this.#byState.delete(managed.state);
-    this.#writeChanged(host);
+  containerEnded(index: number, now: number): void {
+    const container = this.#containers[index];
+    // Made and removed before its `/init`.
+    if (container === undefined) return;
+    this.#containers[index] = undefined;
+    const host = this.#enter(container.record.host, now);
+    container.ended = true;
+    host.controller.containerEnded(container, (now / 1000) as Millis);
   }
 
   runStarted(a: number, now: number): void {
     const { columns: c } = this.#cluster.activations;
-    const container = c.container[a]!;
-    const managed = this.#containers[container]!;
-    const { state, history, record, revision } = managed;
+    const container = this.#containers[c.container[a]!]!;
+    const { record, state } = container;
+    const revision = container.revision!;
     const host = this.#enter(record.host, now);
-    const { decider } = host;
     const ms = (now / 1000) as Millis;
-    const run = this.#spare.pop() ?? new ClusterRun(history, state);
-    run.reset(history, state);
+    const activation = this.#spare.pop() ?? new EngineActivation(revision.state, state);
+    activation.begin(container, revision, Math.round(c.payload[a]! * MEDIAN_PAYLOAD));
+    const { run } = activation;
     run.activation = a;
-    run.payload = Math.round(c.payload[a]! * MEDIAN_PAYLOAD) as Bytes;
-    run.startCpu = this.#usage.cpu(container, a, now) as Micros;
+    this.#activations[a] = activation;
+    container.running++;
     record.receive(ms);
-    record.target.applyTo(run, ms);
-    // Growth is measured from here: a sampler would have read it just before.
-    state.last.at = ms;
-    state.last.workingSet = this.#cluster.containers.columns.resident[container]! as Bytes;
-    this.#runs[a] = run;
-    if (history.hitUserLimit) decider.memoryLoan(state, history, ms);
-    decider.start(run, ms);
-    record.running++;
-    record.noteStart(run, state, ms);
+    host.controller.onRequest(activation, ms);
     revision.concurrent ||= state.concurrent;
     host.demand += run.cpu.demand;
     c.windowAt[a] = now;
     c.windowCpu[a] = c.cpuUsed[a]!;
-    c.reviseAt[a] = 1000 * decider.revisesAt(run, 0);
-    this.#writer.write(managed, now);
-    this.#writeChanged(host);
+    c.reviseAt[a] = 1000 * host.decider.revisesAt(run, 0);
   }
 
   crossed(a: number, now: number): void {
-    const run = this.#runs[a];
-    if (run === undefined) return;
-    const { columns: c } = this.#cluster.activations;
-    const managed = this.#containers[c.container[a]!]!;
-    const host = this.#enter(managed.record.host, now);
-    // Asked once for each limit: what it says now, it would say again.
-    if (c.stopKind[a] === Stop.memoryTrip) this.#cluster.invokers.limits.forget(a);
-    const action = host.decider.sample(
-      run,
-      this.#usage.read(managed.index, a, managed.throttled, now),
-      (now / 1000) as Millis,
-    );
-    this.#startWindow(a, run);
-    if (action === 'none') return;
-    this.counts.trips++;
-    this.#writer.write(managed, now);
-    this.#writeChanged(host);
+    const activation = this.#activations[a];
+    if (activation === undefined) return;
+    const host = this.#enter(activation.container.record.host, now);
+    // Asked once for each limit: the answer would be the same.
+    if (this.#cluster.activations.columns.stopKind[a] === Stop.memoryTrip)
+      this.#cluster.invokers.limits.forget(a);
+    host.controller.onSample(activation, this.#usage.read(activation), (now / 1000) as Millis);
+    this.#startWindow(activation.run);
   }
 
   revises(a: number, now: number): void {
-    const run = this.#runs[a];
-    if (run === undefined) return;
+    const activation = this.#activations[a];
+    if (activation === undefined) return;
     const { columns: c } = this.#cluster.activations;
-    const { decider } = this.#enter(c.host[a]!, now);
+    const { controller, decider } = this.#enter(c.host[a]!, now);
     const used = c.done[a]! / 1000;
     c.reviseAt[a] = Number.POSITIVE_INFINITY;
-    if (decider.revise(run, used))
-      this.#cluster.invokers.limits.setWeight(c.container[a]!, run.shares, now);
-    c.reviseAt[a] = 1000 * decider.revisesAt(run, used);
+    controller.revise(activation, used);
+    c.reviseAt[a] = 1000 * decider.revisesAt(activation.run, used);
   }
 
   rateChanges(a: number, now: number): void {
     const { columns: c } = this.#cluster.activations;
     if (now - c.windowAt[a]! < WINDOW_MICROS) return;
-    const run = this.#runs[a];
-    if (run === undefined) return;
-    closeWindow(
-      run,
-      this.#usage.cpu(c.container[a]!, a, this.#now),
-      now / 1000,
-      this.#settings.minimumWindow,
-    );
-    this.#startWindow(a, run);
+    const activation = this.#activations[a];
+    if (activation === undefined) return;
+    this.#usage.now = now;
+    const { container, run } = activation;
+    const cpu = this.#usage.cpu(container.index, a);
+    closeWindow(run, cpu, now / 1000, this.#settings.minimumWindow);
+    this.#startWindow(run);
   }
 
   runEnded(a: number, outcome: number, now: number): void {
-    const run = this.#runs[a];
-    if (run === undefined) return;
+    const activation = this.#activations[a];
+    if (activation === undefined) return;
     const { columns: c } = this.#cluster.activations;
-    const container = c.container[a]!;
-    const managed = this.#containers[container]!;
-    const { state, record, history } = managed;
+    const { container, run } = activation;
+    const { record } = container;
     const host = this.#enter(record.host, now);
-    const { decider } = host;
     const ms = (now / 1000) as Millis;
-    this.#runs[a] = undefined;
+    this.#activations[a] = undefined;
     c.tripRate[a] = Number.POSITIVE_INFINITY;
-    const sample = this.#usage.read(managed.index, a, managed.throttled, now);
-    run.endCpu = sample.cpu;
-    managed.throttled = sample.throttledPeriods;
-    decider.sample(run, sample, ms);
-    if (outcome === ClusterOutcome.outOfMemory) {
-      record.step.oomKills++;
-      decider.oom(history, this.#cluster.containers.columns.limit[container]! as Bytes, ms);
-    }
-    const duration = now - c.runAt[a]!;
-    const clean = outcome === ClusterOutcome.success;
-    run.cold = c.runAt[a]! > c.tapAt[a]!;
-    decider.finish(run, OUTCOMES[outcome]!, duration / 1000, clean, ms);
-    record.running--;
+    container.running--;
+    if (outcome === ClusterOutcome.outOfMemory) container.isOomKilled = true;
+    activation.reason = REASONS[outcome]!;
+    activation.status = 200;
+    activation.clean = outcome === ClusterOutcome.success;
+    activation.duration = (now - c.runAt[a]!) as Micros;
+    activation.initMicros = (c.runAt[a]! - c.tapAt[a]!) as Micros;
+    activation.cold = activation.initMicros > 0;
+    host.controller.onAnswer(activation, ms);
     host.demand -= run.cpu.demand;
     if (record.running === 0 && host.demand < 1e-6) host.demand = 0;
     if (c.counted[a] === 1)
       this.counts.ended(record.fn, run, this.#cluster.accounts.outcomeStatistics);
-    if (this.control !== null) this.#recordStep(managed, run, a, duration, clean, ms);
-    if (state.runs.length === 0) this.#writer.restore(managed, now);
-    else this.#writer.write(managed, now);
-    this.#writeChanged(host);
-    this.#spare.push(run);
+    this.control?.stepped(record, ms);
+    // Fewer share the limits now.
+    this.#writer.watch(container);
+    this.#spare.push(activation);
   }
 
   due(target: number, stamp: number, now: number): void {
@@ -280,10 +216,11 @@ export class HookLimitController implements LimitController {
       this.control?.due(target, stamp, now);
       return;
     }
-    const managed = this.#containers[target];
-    if (managed === undefined || !managed.boosted || boostStamp(managed.serial) !== stamp) return;
-    this.#endBoost(managed, now);
-    this.#cluster.refresh(managed.record.host);
+    const container = this.#containers[target];
+    if (container === undefined || !container.boosted || boostStamp(container.serial) !== stamp)
+      return;
+    this.#endBoost(container, 'too_long', now);
+    this.#cluster.refresh(container.record.host);
   }
 
   levels(): { readonly harvested: number; readonly borrowed: number; readonly demand: number } {
@@ -302,71 +239,48 @@ export class HookLimitController implements LimitController {
   #enter(host: number, now: number): ManagedHost {
     const managed = this.hosts[host]!;
     managed.count(now / 1000);
-    this.#now = now;
+    this.#setTime(now);
     return managed;
   }
 
-  #endBoost(managed: ManagedContainer, now: number): void {
-    this.hosts[managed.record.host]!.decider.boostEnded(managed.state);
-    this.#writer.endBoost(managed, now);
+  #setTime(now: number): void {
+    this.#usage.now = now;
+    this.#writer.now = now;
   }
 
-  readonly #writeManaged = (state: ContainerState, why: GrantChange): void => {
-    const managed = this.#byState.get(state);
-    if (managed === undefined || state.runs.length === 0) return;
-    if (why === 'revoked') this.counts.revoked++;
-    this.#writer.write(managed, this.#now);
+  #endBoost(container: EngineContainer, why: string, now: number): void {
+    this.#setTime(now);
+    this.hosts[container.record.host]!.controller.endBoost(container, why);
+  }
+
+  readonly #reports: ReportPort<EngineContainer> = {
+    safeguarded: ({ run }) => {
+      this.counts.trips++;
+      this.#startWindow(run as EngineRun);
+    },
+    revoked: () => {
+      this.counts.revoked++;
+    },
+    decided: ignore,
+    ended: ignore,
+    stepped: ignore,
+    boosted: ignore,
+    lent: ignore,
+    lentLater: ignore,
+    oomKilled: ignore,
   };
 
-  /** Limits of others that this decision has changed. */
-  #writeChanged(host: ManagedHost): void {
-    host.decider.takeChanged(this.#writeManaged);
-  }
-
   /**
-   * The engine watches the decider's window: it may have begun anew at an end of another run in the
-   * container.
+   * The engine watches the decider's window, which may have begun again at the end of another run
+   * in the container.
    */
-  #startWindow(a: number, run: ClusterRun): void {
+  #startWindow(run: EngineRun): void {
     const { columns: c } = this.#cluster.activations;
+    const a = run.activation;
     const at = Math.round(1000 * run.windowAt);
     if (c.windowAt[a] === at) return;
     c.windowAt[a] = at;
     c.windowCpu[a] = c.cpuUsed[a]!;
-  }
-
-  #recordStep(
-    managed: ManagedContainer,
-    run: ClusterRun,
-    a: number,
-    duration: number,
-    clean: boolean,
-    now: number,
-  ): void {
-    const { columns: c } = this.#cluster.activations;
-    const { record } = managed;
-    const init = c.runAt[a]! - c.tapAt[a]!;
-    this.#ended ??= {
-      run,
-      duration: 0 as Micros,
-      initMicros: 0 as Micros,
-      cold: false,
-      clean: false,
-    };
-    const ended = this.#ended;
-    ended.run = run;
-    ended.duration = duration as Micros;
-    ended.initMicros = init as Micros;
-    ended.cold = init > 0;
-    ended.clean = clean;
-    const busy = duration > 0 ? ((run.endCpu - run.startCpu) / duration) * 1000 : -1;
-    const { step } = record;
-    step.record(ended, !clean, busy, now);
-    if (managed.state.mode === 'quota') {
-      step.periods += Math.ceil(duration / PERIOD_MICROS);
-      step.throttledPeriods += c.throttled[a]!;
-    }
-    this.control?.stepped(record, now);
   }
 
   #recordOf(fn: number, host: number, action: string): FunctionOnHost {
@@ -375,8 +289,10 @@ export class HookLimitController implements LimitController {
     if (record === undefined) {
       record = new FunctionOnHost(fn, host, action);
       this.#records[place] = record;
-      this.hosts[host]!.functions.push(record);
+      this.hosts[host]!.add(record);
     }
     return record;
   }
 }
+
+const ignore = (): void => undefined;

@@ -1,14 +1,18 @@
-import type { DecisionSettings } from '../../openwhisk-plugin/decision/index.js';
+import type { Bytes } from '../../config/index.js';
+import type { LimitPort } from '../../openwhisk-plugin/control/index.js';
+import type { DecisionSettings, WriteResult } from '../../openwhisk-plugin/decision/index.js';
 import { OnCore } from './activations.js';
 import { quotaOf } from './cfs.js';
 import type { Cluster } from './cluster.js';
-import type { ClusterRun, ManagedContainer } from './managed-container.js';
+import type { EngineContainer, EngineRun } from './managed-container.js';
 
 /**
- * Writes limits into the engine at once, as a limit writer writes cgroups, and arms what the engine
- * must watch under them.
+ * Writes limits into the engine, where a real host writes cgroup files, and tells the engine what
+ * the safeguard watches under such limits. Times in us.
  */
-export class EngineLimitWriter {
+export class EngineLimitWriter implements LimitPort<EngineContainer> {
+  /** The event's time; every event sets it. */
+  now = 0;
   readonly #cluster: Cluster;
   readonly #settings: DecisionSettings;
 
@@ -17,47 +21,55 @@ export class EngineLimitWriter {
     this.#settings = settings;
   }
 
-  /** A container started: `quota` in millicores. */
-  boost({ index, state }: ManagedContainer, quota: number, now: number): void {
-    const { limits } = this.#cluster.invokers;
-    limits.setWeight(index, state.shares, now);
-    if (state.mode === 'quota') limits.setQuota(index, quotaOf(quota), now);
+  setShares({ index }: EngineContainer, shares: number): WriteResult {
+    this.#cluster.invokers.limits.setWeight(index, shares, this.now);
+    return 'written';
   }
 
-  endBoost(managed: ManagedContainer, now: number): void {
-    const { limits } = this.#cluster.invokers;
-    const { index, state } = managed;
-    managed.boosted = false;
-    limits.setWeight(index, state.shares, now);
-    if (state.runs.length === 0) limits.setQuota(index, quotaOf(state.userQuota), now);
+  setQuota(container: EngineContainer, quota: number): WriteResult {
+    this.watch(container);
+    const { index, state } = container;
+    if (state.mode === 'quota')
+      this.#cluster.invokers.limits.setQuota(index, quotaOf(quota), this.now);
+    return 'written';
   }
 
-  /** Puts the grants of a container's runs into force. */
-  write(managed: ManagedContainer, now: number): void {
-    const { limits } = this.#cluster.invokers;
-    const { state, index } = managed;
-    const { runs } = state;
-    for (let i = 0; i < runs.length; i++) this.#watch(runs[i] as ClusterRun, runs.length, now);
-    const run = runs[0]!;
-    managed.boosted = false;
-    limits.setWeight(index, state.shares, now);
-    if (state.mode === 'quota') limits.setQuota(index, quotaOf(run.quota), now);
-    if (run.memory.user > 0) limits.setMemory(index, run.memoryLimit, now);
+  setMemory(container: EngineContainer, limit: number): void {
+    this.watch(container);
+    this.#cluster.invokers.limits.setMemory(container.index, limit, this.now);
   }
 
-  /**
-   * Quotas return to the user's at the end; weights stay, since a container serves one function.
-   */
-  restore({ index, state }: ManagedContainer, now: number): void {
-    const { limits } = this.#cluster.invokers;
-    if (state.mode === 'quota') limits.setQuota(index, quotaOf(state.userQuota), now);
-    if (state.memory.active) limits.setMemory(index, state.user.memory, now);
+  restore(container: EngineContainer): void {
+    const { user } = container;
+    this.setShares(container, user.shares);
+    this.setQuota(container, user.quota);
+    this.setMemory(container, user.memory);
   }
 
-  /**
-   * Tells the engine what to watch of a run for the safeguard; called when its limits are written.
-   */
-  #watch(run: ClusterRun, together: number, now: number): void {
+  /** The engine refuses nothing, protects nothing and has no groups above containers. */
+  onMemoryRefused(): void {}
+  protectMemory(): void {}
+  recommend(): void {}
+
+  memoryCeiling(): Bytes {
+    return Number.POSITIVE_INFINITY as Bytes;
+  }
+
+  isChanged(container: EngineContainer): boolean {
+    return container.limited;
+  }
+
+  memoryInForce({ index }: EngineContainer): number {
+    return this.#cluster.containers.columns.limit[index]!;
+  }
+
+  /** What the engine must watch of the container's activations. */
+  watch({ running, state: { runs } }: EngineContainer): void {
+    if (running === 0) return;
+    for (let i = 0; i < runs.length; i++) this.#watch(runs[i] as EngineRun, runs.length);
+  }
+
+  #watch(run: EngineRun, together: number): void {
     const { columns: c } = this.#cluster.activations;
     const { cores, invokers } = this.#cluster;
     const { thetaSpike, midRun } = this.#settings;
@@ -69,8 +81,8 @@ export class EngineLimitWriter {
         : Number.POSITIVE_INFINITY;
     const later = trip > c.tripRate[activation]!;
     c.tripRate[activation] = trip;
-    // Unchanged limits arm nothing.
-    if (!later && c.onCore[activation] !== OnCore.not) cores.interrupted(activation, now);
+    // A limit that stays or rises gives the engine nothing new to look for.
+    if (!later && c.onCore[activation] !== OnCore.not) cores.interrupted(activation, this.now);
     if (midRun && memory.reduced)
       invokers.limits.watchMemory(activation, thetaSpike * memory.granted);
     else invokers.limits.forget(activation);

@@ -1,4 +1,4 @@
-import type { Revision } from '../../openwhisk-plugin/control/index.js';
+import { Activation, ManagedContainer } from '../../openwhisk-plugin/control/index.js';
 import {
   type ContainerState,
   type FunctionState,
@@ -6,20 +6,32 @@ import {
 } from '../../openwhisk-plugin/decision/index.js';
 import type { FunctionOnHost } from './function-on-host.js';
 
-/** A container as its host's hook knows it. */
-export interface ManagedContainer {
-  readonly index: number;
-  readonly serial: number;
-  readonly state: ContainerState;
-  readonly history: FunctionState;
-  readonly record: FunctionOnHost;
-  readonly revision: Revision;
-  /** Throttled periods of ended runs. */
-  throttled: number;
-  boosted: boolean;
+/** A run that knows its activation's place in the engine's columns. */
+export class EngineRun extends Run {
+  activation = -1;
 }
 
-/** A run that knows its activation. */
-export class ClusterRun extends Run {
-  activation = -1;
+/** A container's place in the engine's columns, with what its host's controller knows of it. */
+export class EngineContainer extends ManagedContainer<EngineContainer> {
+  readonly index: number;
+  readonly serial: number;
+  readonly record: FunctionOnHost;
+  isOomKilled = false;
+
+  constructor(index: number, serial: number, state: ContainerState, record: FunctionOnHost) {
+    super('', state);
+    this.index = index;
+    this.serial = serial;
+    this.record = record;
+    this.tapped = true;
+  }
+}
+
+export class EngineActivation extends Activation<EngineContainer> {
+  declare run: EngineRun;
+
+  constructor(history: FunctionState, container: ContainerState) {
+    super();
+    this.run = new EngineRun(history, container);
+  }
 }

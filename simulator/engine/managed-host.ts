@@ -1,26 +1,41 @@
-import { type Bytes, MIB, type Millicores, type Random } from '../../config/index.js';
+import { type Bytes, MIB, type Millicores, type Millis, type Random } from '../../config/index.js';
+import {
+  type FunctionDirectory,
+  HostController,
+  type LimitPort,
+  type ReportPort,
+  Revision,
+  type UsagePort,
+} from '../../openwhisk-plugin/control/index.js';
 import {
   Decider,
   type DecisionSettings,
   type HostCapacity,
   type Oracle,
   type Policies,
+  type UserLimits,
 } from '../../openwhisk-plugin/decision/index.js';
 import type { FunctionOnHost } from './function-on-host.js';
+import type { EngineContainer } from './managed-container.js';
 import type { ClusterShape } from './options.js';
 
-/**
- * The hook of one host: every decision is its decider's, as on a real one. Time in ms, CPU in
- * millicores.
- */
-export class ManagedHost {
+export interface EnginePorts {
+  readonly limits: LimitPort<EngineContainer>;
+  readonly usage: UsagePort<EngineContainer>;
+  readonly reports: ReportPort<EngineContainer>;
+}
+
+/** One simulated host with its controller. Time in ms, CPU in millicores. */
+export class ManagedHost implements FunctionDirectory {
   readonly decider: Decider;
+  readonly controller: HostController<EngineContainer>;
   readonly functions: FunctionOnHost[] = [];
-  /** Demand of all that runs now. */
+  /** What all running activations ask for. */
   demand = 0;
-  /** Millicore-ms since the start: borrowed, and demand. */
+  /** Millicore-ms since the start. */
   borrowedIntegral = 0;
   demandIntegral = 0;
+  readonly #byAction = new Map<string, FunctionOnHost>();
   #countedTo = 0;
 
   constructor(
@@ -29,11 +44,27 @@ export class ManagedHost {
     policies: Policies,
     random: Random,
     oracle: Oracle,
+    ports: EnginePorts,
   ) {
     this.decider = new Decider(settings, capacityOf(shape), policies, random);
     this.decider.oracle = oracle;
-    // Memory outside of containers is known and constant here.
+    // Memory beyond the containers is known here and never changes.
     this.decider.headroom.update((shape.systemMemoryMiB * MIB) as Bytes, 0 as Bytes);
+    this.controller = new HostController(this.decider, { functions: this, ...ports });
+  }
+
+  add(record: FunctionOnHost): void {
+    this.functions.push(record);
+    this.#byAction.set(record.action, record);
+  }
+
+  revision(action: string, version: string, user: UserLimits, now: Millis): Revision | null {
+    const record = this.#byAction.get(action);
+    if (record === undefined) return null;
+    const state = this.decider.functionState(action, version, user, now);
+    if (record.revision?.state === state) return record.revision;
+    record.revision = new Revision(record, version, state);
+    return record.revision;
   }
 
   /** Call it before anything changes. */
