@@ -1,9 +1,6 @@
 import { openWorkload, type Part, shippedSplit } from '../../simulator/workload/index.js';
 
-/**
- * Called in so many of its 60 minutes, and so often a minute on average: below, there is no pattern
- * to follow.
- */
+/** Functions with fewer active minutes of 60, or fewer activations per minute, have no pattern. */
 const MINUTES_CALLED = 40;
 const LEAST_A_MINUTE = 2;
 /** Standard deviation / mean of a minute's calls: below, it is a timer's even beat. */

@@ -63,10 +63,7 @@ interface Container {
   leaving: boolean;
 }
 
-/**
- * Each response time as it ends, ms; for evaluation. A call that failed counts as long as anyone
- * waits (`PATIENCE`).
- */
+/** Receives each response time, ms; a failed activation counts as the client's timeout. */
 export type ResponseSink = (millis: number) => void;
 
 /**
@@ -113,7 +110,7 @@ export class FunctionQueue {
   get waiting(): number {
     return this.#waitingAt.length - this.#head;
   }
-  /** Since when the first in line waits; Infinity: nobody does. */
+  /** Since when the first in the queue waits; Infinity: the queue is empty. */
   get waitingSince(): number {
     return this.#waitingAt[this.#head] ?? Number.POSITIVE_INFINITY;
   }

@@ -19,7 +19,7 @@ export interface CurvePoint {
   readonly tail: number;
 }
 
-/** Tail latency against throughput of a function that is alone (simppo-aware.md §1.8). */
+/** Tail latency over throughput of an isolated function [SIMPPO]. */
 function tailCurve(
   fn: ScaledFunction,
   loads: readonly number[] = LOADS,

@@ -14,9 +14,8 @@ function latencyOf(buckets: Int32Array, sum: number, max: number): Observation['
 }
 
 /**
- * A step as the product's managers see it. `user` is the first size: nobody asked for anything
- * else. `latency`: what the tap of a hook sees (`run`), or what a proxy in the path would
- * (`response`); use is CPU time over it either way, so products of both are right.
+ * A step as an observation for the product's managers; the first size stands for the user limit.
+ * `latency`: as a hook's tap measures it (`run`), or as a proxy in the path would (`response`).
  */
 export function observationOfState(
   { fn, queue, held, slo }: ScaledState,

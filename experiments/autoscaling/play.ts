@@ -58,7 +58,7 @@ export function learnEpisode(
 ): number[] {
   cluster.reset(episode, start);
   team.begin();
-  // Nobody has decided anything yet.
+  // The first step runs at the start's allocation.
   cluster.advance();
   const sums = team.agents.map(() => 0);
   let steps = 0;

@@ -1,7 +1,7 @@
 import { bucketBound, LATENCY_BUCKETS } from '../../broker/messages/index.js';
 import type { Window } from './function-queue.js';
 
-/** Steps that a tail latency looks back on (simppo-aware.md §1.8: three intervals of 10 s). */
+/** Steps in the window of a tail latency: three of 10 s [AWARE artifact]. */
 const STEPS = 3;
 /** With fewer samples the largest stands for the 99th percentile. */
 const SAMPLES = 20;

@@ -11,7 +11,7 @@ import type { ScalingController } from './play.js';
 import type { ScaledFunction } from './scaled-function.js';
 import type { Allocation } from './scaling-cluster.js';
 
-/** Nobody decides: the start stands. */
+/** Keeps the start's allocation. */
 export const doNothing: ScalingController = {
   name: 'do-nothing',
   begin: () => {},
@@ -39,10 +39,7 @@ export function randomActions(seed: number): ScalingController {
 const clamp = (value: number, least: number, most: number): number =>
   Math.min(most, Math.max(least, value));
 
-/**
- * A manager of the product, one state per function. What it does not wish stays; limits are kept to
- * the protocol's bounds.
- */
+/** A manager of the product, clipped to the protocol's bounds. */
 function managed(
   name: string,
   manager: ResourceManager,

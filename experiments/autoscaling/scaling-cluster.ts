@@ -6,10 +6,9 @@ import { ResponseWindow } from './response-window.js';
 import type { ScaledFunction } from './scaled-function.js';
 
 /**
- * Who slows whom. `reserved`: a container's limit is set apart for it, and where more is promised
- * than there is, all get their share of it (the published environment, simppo-aware.md §1.10 and
- * §6.4). `busy`: only those that run compete, as under the kernel's scheduler. `alone`: each
- * function has all cores for itself.
+ * How containers share the cores. `reserved`: limits are reserved, and scaled down together if they
+ * exceed the capacity, as in the published environment [AWARE artifact]. `busy`: only running
+ * containers compete, as under the kernel's scheduler. `alone`: each function has all cores.
  */
 export type Contention = 'reserved' | 'busy' | 'alone';
 
@@ -24,7 +23,7 @@ export interface ScalingOptions {
   readonly steps: number;
 }
 
-/** Under `busy` contention rates are worked out anew so often, ms. */
+/** Interval at which rates are recomputed under `busy` contention, ms. */
 const SLICE = 250;
 
 /** What one function holds: limits per container, and how many. */
@@ -121,7 +120,7 @@ export class ScalingCluster {
     queue.scaleTo(containers, this.#now, startMs(fn, cpu));
   }
 
-  /** Listens to each response of a function; null: nobody does. */
+  /** Receives each response of a function; null: stops. */
   listen(index: number, sink: ResponseSink | null): void {
     this.states[index]!.queue.sink = sink;
   }
@@ -208,10 +207,7 @@ function shareOut(states: readonly ScaledState[], cores: number, factors: Float6
 const running = (queue: FunctionQueue, { containers }: Allocation): number =>
   Math.min(containers, queue.serving + queue.waiting);
 
-/**
- * Containers that the published start gives, generalized: half as many again as the load keeps
- * busy, and two (simppo-aware.md §1.7).
- */
+/** The published initial over-provisioning, generalized: 1.5 x the busy containers, plus two. */
 export function publishedStart(fn: ScaledFunction, perSecond: number): Allocation {
   const { first, most } = SIMPPO_SIZES;
   const call = fn.meanCpu / Math.min(first.cpu / 1000, fn.parallelism) + fn.meanIo;

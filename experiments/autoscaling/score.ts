@@ -17,7 +17,7 @@ interface FunctionScore {
   readonly violations: number;
   /** Share of the steps whose p99 was above the SLO. */
   readonly violatedSteps: number;
-  /** p99 of the response time, ms; a failed call counts as `PATIENCE`. */
+  /** p99 of the response time, ms; a failed activation counts as the client's timeout. */
   readonly p99: number;
   readonly slo: number;
 }
@@ -69,7 +69,7 @@ export class ScoreKeeper {
     });
   }
 
-  /** Once, at the end: nobody listens any more. */
+  /** Once, at the end; it stops receiving responses. */
   close(): RunScore {
     const steps = this.#steps;
     const functions = this.#cluster.states.map(({ fn, slo }, i): FunctionScore => {

@@ -39,14 +39,14 @@ export interface AdaptationRow {
 
 const ADAPTING = ['tl', 'tl-plus', 'aware-online', 'aware'] as const;
 
-/** `earned`: by what it was before, where it was anything. */
+/** `earned`: the source agent's return on its own workload; null without a source. */
 export interface AdaptationRun extends ContenderRun {
   readonly earned: number | null;
 }
 
 export const adaptationPieces = ({ sources }: AwareStudyRequest): number => sources.length;
 
-/** All contenders on the pairs that begin from one source: what can be played apart. */
+/** All contenders on the pairs with one source; pieces are independent. */
 export function adaptation(
   tools: StudyTools,
   { heldOut, sources, pairs, sourceEpisodes, adaptationEpisodes }: AwareStudyRequest,
@@ -56,8 +56,8 @@ export function adaptation(
     tl: trainedOn(tools, sources[source]!, false, sourceEpisodes, 101 + source),
     'tl-plus': trainedOn(tools, sources[source]!, true, sourceEpisodes, 101 + source),
   };
-  const mine = pairsOf(heldOut, pairs).filter((_, i) => i % sources.length === source);
-  const runs = mine.map((paired) => {
+  const ownPairs = pairsOf(heldOut, pairs).filter((_, i) => i % sources.length === source);
+  const runs = ownPairs.map((paired) => {
     const learned = ADAPTING.map((name) => {
       const before = name === 'tl' || name === 'tl-plus' ? start[name] : null;
       const agentRun = agentRunFor(name, tools, paired, before?.agentRun ?? null);
@@ -94,7 +94,7 @@ export function adaptation(
 
 export function adaptationRows(runs: readonly (readonly AdaptationRun[])[]): AdaptationRow[] {
   const converged = runs.map((run) => {
-    // What learning comes to here, by whichever of them.
+    // The best learner's result stands for the optimum.
     const best = run.filter(({ name }) => ADAPTING.some((one) => one === name));
     const by = [...best].sort((a, b) => bestWindow(b.records) - bestWindow(a.records))[0]!;
     const late = by.records.slice(-20);

@@ -1,6 +1,6 @@
 import { META_SCALE } from '../../agents/aware/index.js';
 
-/** What a function is given: containers, and the size of each. */
+/** Number and size of a function's containers. */
 export interface AwareAllocation {
   /** Cores and MiB of one container. */
   readonly cpu: number;
@@ -8,23 +8,17 @@ export interface AwareAllocation {
   readonly containers: number;
 }
 
-/**
- * The Kubernetes controller's ranges (simppo-aware.md §1.5), memory without the room that these
- * applications never need. Steps: 128 millicores, 32 MiB.
- */
+/** Ranges of the Kubernetes controller [AWARE artifact], with less memory: it is never needed. */
 export const RANGES = {
   cpu: { least: 0.128, most: META_SCALE.cpu, step: 0.128 },
   memory: { least: 64, most: META_SCALE.memory, step: 32 },
   containers: { least: 1, most: META_SCALE.containers, step: 1 },
 } as const;
 
-/**
- * What a user asks for who does not know: the initial size of simppo-aware.md §1.5 (its 2048 MiB
- * cut down to these applications).
- */
+/** A user's guess: the initial size of [AWARE artifact], with less memory. */
 export const INITIAL: AwareAllocation = { cpu: 1.024, memory: 512, containers: 4 };
 
-/** One dimension, one step; the first does nothing (simppo-aware.md §1.5). */
+/** One step in one dimension; the first does nothing [AWARE]. */
 export const AWARE_ACTIONS = [
   'stay',
   'cpu up',
@@ -48,7 +42,7 @@ export const within = (dimension: Dimension, value: number): number => {
   return Math.min(most, Math.max(least, value));
 };
 
-/** After one action; what would leave the range stops at its end. */
+/** The allocation after one action, clipped to the ranges. */
 export function afterAction(allocation: AwareAllocation, action: number): AwareAllocation {
   const step = dimensionOf(action);
   if (step === null) return allocation;
@@ -57,10 +51,7 @@ export function afterAction(allocation: AwareAllocation, action: number): AwareA
   return { ...allocation, [dimension]: value };
 }
 
-/**
- * 1 where an action changes something. Each bound is held against its own dimension
- * (simppo-aware.md §7.1 item 3).
- */
+/** 1 for each action that changes something, by the bounds of its own dimension. */
 export function allocationMask(allocation: AwareAllocation, to: Uint8Array): Uint8Array {
   to[0] = 1;
   for (let action = 1; action < AWARE_ACTIONS.length; action++) {
@@ -72,10 +63,7 @@ export function allocationMask(allocation: AwareAllocation, to: Uint8Array): Uin
   return to;
 }
 
-/**
- * A free move as the nearest of the actions: the dimension that changes by most steps
- * (simppo-aware.md §3.3).
- */
+/** The action nearest to a free change: the dimension that changes by most steps. */
 export function actionOf(from: AwareAllocation, to: AwareAllocation): number {
   let best = 0;
   let most = 0.5;

@@ -168,9 +168,7 @@ export function servingFigures(all: readonly ChangeRun[]): ServingFigures {
   };
 }
 
-/**
- * An agent of AWARE's that has learned a workload and serves it: under its life cycle, or for ever.
- */
+/** An agent that has learned a workload and serves it, with or without retraining. */
 function servingAgent(
   tools: StudyTools,
   { app, seed }: Paired,

@@ -1,10 +1,7 @@
 import type { AwareApp } from '../../simulator/workload/index.js';
 import { grownTo, INPUTS, type InputKind, SEGMENTS } from '../../simulator/workload/index.js';
 
-/**
- * What one application asks for in one condition: payload sizes and load. Nothing of it is seen by
- * a controller.
- */
+/** The demand of one application in one condition; controllers do not see it. */
 export interface Demand {
   readonly id: number;
   /** Of one call: CPU, core-s, and waits without a core, s. */
@@ -23,7 +20,7 @@ export interface Demand {
   readonly noise: number;
 }
 
-/** What a change scenario does to an application (simppo-aware.md §3.8). */
+/** What a change scenario does to an application [AWARE]. */
 export interface Condition {
   readonly grown?: InputKind;
   readonly callsPerDay?: number;

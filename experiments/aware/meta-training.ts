@@ -206,11 +206,10 @@ function policyGradients(rollout: Rollout, pair: ActorCritic, embedding: number)
 }
 
 /**
- * Trains meta-learner and base-learner together (simppo-aware.md §3.5): the base-learner by PPO on
- * the episodes of all sampled applications, the meta-learner by the sum of their policy gradients
- * through the embedding, plus a contrast that the publication does not have: two episodes of one
- * application shall be more alike than those of two. Then the meta-learner is frozen and the
- * base-learner goes on. The same request, the same weights.
+ * Trains meta-learner and base-learner together [AWARE]: the base-learner by PPO on the episodes of
+ * all sampled applications, the meta-learner by their policy gradients through the embedding, plus
+ * a contrastive loss (an addition). Then the meta-learner is frozen and the base-learner trains
+ * alone. The same request gives the same weights.
  */
 export function trainMetaLearner(
   engine: Engine,

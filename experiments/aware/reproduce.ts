@@ -14,7 +14,7 @@ const rowOf = (rows: readonly AdaptationRow[], name: string): AdaptationRow =>
 const bootOf = (rows: readonly BootstrapRow[], name: string): BootstrapRow =>
   rows.find(({ contender }) => contender === name)!;
 
-/** a / b, or the difference where b is too near zero to divide by (design §7). */
+/** a / b, or the difference if b is too near zero to divide by. */
 function times(a: number, b: number, unit = 'x'): string {
   return b < 0.005 || a < 0
     ? `${(a - b).toFixed(3)} apart (too near zero to divide)`
@@ -71,13 +71,24 @@ export function awareReport(
   return `${[
     '# AWARE, run again',
     '',
-    `Written by \`${command}\`; the same figures anywhere. Everything here is a **simulation of one application at a time** (experiments/aware): calls as a fluid, latencies by`,
-    "a queueing formula, 10 s a step, 50 steps an episode, allocations that stay from episode to episode, the Kubernetes controller's ranges and steps. AWARE's figures are of a",
-    'cluster, with other demand (theirs is not published) and DDPG or PPO as base-learner; ours is PPO. Ratios can be held side by side, amounts cannot.',
+    `Written by \`${command}\`; the same figures anywhere. Everything here is a ` +
+      '**simulation of one application at a time** (experiments/aware): calls as a fluid, ' +
+      'latencies by',
+    'a queueing formula, 10 s a step, 50 steps an episode, allocations that stay from ' +
+      "episode to episode, the Kubernetes controller's ranges and steps. AWARE's figures " +
+      'are of a',
+    'cluster, with other demand (theirs is not published) and DDPG or PPO as ' +
+      'base-learner; ours is PPO. Ratios can be held side by side, amounts cannot.',
     '',
-    `Meta-learner and base-learner as shipped (\`gleaner train-meta\`; docs/model-card.md), trained on the 800 applications that are not held out. ${request.heldOut.length} held-out applications, ${request.pairs}`,
-    `paired runs (same application, calls and seeds for every contender); means over runs, 95 % intervals (bootstrap). Nothing was tuned on the held-out ones. HPA+VPA is tuned`,
-    'for each application with calls of its own: target of HPA and least CPU of VPA, the best of those that hold the SLO. *Missed*: share of steps whose p99 is above the SLO.',
+    'Meta-learner and base-learner as shipped (`gleaner train-meta`; ' +
+      'docs/model-card.md), trained on the 800 applications that are not held out. ' +
+      `${request.heldOut.length} held-out applications, ${request.pairs}`,
+    'paired runs (same application, calls and seeds for every contender); means over ' +
+      'runs, 95 % intervals (bootstrap). Nothing was tuned on the held-out ones. HPA+VPA ' +
+      'is tuned',
+    'for each application with calls of its own: target of HPA and least CPU of VPA, the ' +
+      'best of those that hold the SLO. *Missed*: share of steps whose p99 is above the ' +
+      'SLO.',
     '',
     '## What was missed',
     '',
@@ -87,76 +98,128 @@ export function awareReport(
     '',
     '| what | published | here |',
     '|---|---|---|',
-    `| adaptation, faster than TL | 5.5x | ${times(tl.episodes.mean, online.episodes.mean)} (${number(tl.episodes)} against ${number(online.episodes)} episodes) |`,
-    `| adaptation, faster than TL+ | 4.6x | ${times(plus.episodes.mean, online.episodes.mean)} (${number(plus.episodes)} episodes) |`,
-    `| SLO violations while adapting, fewer than TL+ | 7.1x | ${times(plus.missed.mean, online.missed.mean)} (${percent(plus.missed)} against ${percent(online.missed)} of the steps) |`,
-    `| CPU utilization deficit of TL+ | 4.6x | ${times(plus.cpuDeficit.mean, online.cpuDeficit.mean)} (${percent(plus.cpuDeficit)} against ${percent(online.cpuDeficit)}) |`,
-    `| memory utilization deficit of TL+ | 6.2x | ${times(plus.memoryDeficit.mean, online.memoryDeficit.mean)} (${percent(plus.memoryDeficit)} against ${percent(online.memoryDeficit)}) |`,
-    `| CPU cycles of retraining saved | 68-72 % | ${(100 * (1 - online.updates.mean / tl.updates.mean)).toFixed(0)} % of TL's updates, ${(100 * (1 - online.updates.mean / plus.updates.mean)).toFixed(0)} % of TL+'s |`,
+    '| adaptation, faster than TL | 5.5x | ' +
+      `${times(tl.episodes.mean, online.episodes.mean)} (${number(tl.episodes)} against ` +
+      `${number(online.episodes)} episodes) |`,
+    '| adaptation, faster than TL+ | 4.6x | ' +
+      `${times(plus.episodes.mean, online.episodes.mean)} (${number(plus.episodes)} ` +
+      'episodes) |',
+    '| SLO violations while adapting, fewer than TL+ | 7.1x | ' +
+      `${times(plus.missed.mean, online.missed.mean)} (${percent(plus.missed)} against ` +
+      `${percent(online.missed)} of the steps) |`,
+    '| CPU utilization deficit of TL+ | 4.6x | ' +
+      `${times(plus.cpuDeficit.mean, online.cpuDeficit.mean)} (${percent(plus.cpuDeficit)} ` +
+      `against ${percent(online.cpuDeficit)}) |`,
+    '| memory utilization deficit of TL+ | 6.2x | ' +
+      `${times(plus.memoryDeficit.mean, online.memoryDeficit.mean)} ` +
+      `(${percent(plus.memoryDeficit)} against ${percent(online.memoryDeficit)}) |`,
+    '| CPU cycles of retraining saved | 68-72 % | ' +
+      `${(100 * (1 - online.updates.mean / tl.updates.mean)).toFixed(0)} % of TL's ` +
+      `updates, ${(100 * (1 - online.updates.mean / plus.updates.mean)).toFixed(0)} % of ` +
+      "TL+'s |",
     `| reward lost when the workload is swapped, TL | 45.6 % | ${percent(tl.drop)} |`,
-    `| reward lost when payloads change | 12.8-19.9 % | ${(100 * mean(swap.map(({ drop }) => drop.mean))).toFixed(1)} % |`,
+    '| reward lost when payloads change | 12.8-19.9 % | ' +
+      `${(100 * mean(swap.map(({ drop }) => drop.mean))).toFixed(1)} % |`,
     ...scenarios
       .filter(({ scenario }) => scenario.startsWith('load'))
       .map(
         ({ scenario, drop }) =>
-          `| reward lost, ${scenario} | ${scenario.endsWith('low') ? '19.9 %' : '21.8 %'} | ${percent(drop)} |`,
+          `| reward lost, ${scenario} | ` +
+          `${scenario.endsWith('low') ? '19.9 %' : '21.8 %'} | ${percent(drop)} |`,
       ),
-    `| episodes to recover from a swap, TL | about 230 | ${number(tl.episodes)}, ${tl.reached} of ${tl.pairs} did |`,
-    `| serving against no retraining: CPU, memory utilization | +9.6 %, +14.8 % | ${percent(serving.cpu)}, ${percent(serving.memory)} |`,
-    `| serving against no retraining: SLO violations | 3.1x fewer | ${times(serving.missedWithout.mean, serving.missed.mean)} fewer (${percent(serving.missedWithout)} against ${percent(serving.missed)}) |`,
+    `| episodes to recover from a swap, TL | about 230 | ${number(tl.episodes)}, ` +
+      `${tl.reached} of ${tl.pairs} did |`,
+    '| serving against no retraining: CPU, memory utilization | +9.6 %, +14.8 % | ' +
+      `${percent(serving.cpu)}, ${percent(serving.memory)} |`,
+    '| serving against no retraining: SLO violations | 3.1x fewer | ' +
+      `${times(serving.missedWithout.mean, serving.missed.mean)} fewer ` +
+      `(${percent(serving.missedWithout)} against ${percent(serving.missed)}) |`,
     `| serving against no retraining: reward | +8.6 % | ${percent(serving.earned)} |`,
     `| serving, reward below converged | 3.6 % | ${percent(serving.belowConverged)} |`,
-    `| bootstrapping against none: SLO violations | 16.9x fewer | ${times(scratch.missed.mean, guided.missed.mean)} fewer (${percent(scratch.missed)} against ${percent(guided.missed)}) |`,
-    `| bootstrapping against none: CPU, memory utilization, first 100 episodes | +47.5 %, +39.2 % (slides +32.2 %) | ${times(1 + guided.hundreds[0]!.cpu.mean, 1 + scratch.hundreds[0]!.cpu.mean)}, ${times(1 + guided.hundreds[0]!.memory.mean, 1 + scratch.hundreds[0]!.memory.mean)} |`,
-    `| embeddings: same workload closer than different | 95 % asked | ${(100 * triplets.share).toFixed(1)} % of ${triplets.triplets} triplets, bundles of ${request.tripletEpisodes} |`,
+    '| bootstrapping against none: SLO violations | 16.9x fewer | ' +
+      `${times(scratch.missed.mean, guided.missed.mean)} fewer (${percent(scratch.missed)} ` +
+      `against ${percent(guided.missed)}) |`,
+    '| bootstrapping against none: CPU, memory utilization, first 100 episodes | +47.5 ' +
+      '%, +39.2 % (slides +32.2 %) | ' +
+      `${times(1 + guided.hundreds[0]!.cpu.mean, 1 + scratch.hundreds[0]!.cpu.mean)}, ` +
+      `${times(1 + guided.hundreds[0]!.memory.mean, 1 + scratch.hundreds[0]!.memory.mean)} ` +
+      '|',
+    '| embeddings: same workload closer than different | 95 % asked | ' +
+      `${(100 * triplets.share).toFixed(1)} % of ${triplets.triplets} triplets, bundles of ` +
+      `${request.tripletEpisodes} |`,
     '',
     '## All held-out applications, without learning',
     '',
-    'The base-learner as shipped, conditioned on two episodes of HPA+VPA at a setting that nobody tuned; never learns. `fixed` keeps what the user asked for.',
+    'The base-learner as shipped, conditioned on two episodes of untuned HPA+VPA; it ' +
+      'never learns. `fixed` keeps the user limits.',
     '',
-    '| contender | reward a step | missed | SLO preservation | CPU utilization | memory utilization |',
+    '| contender | reward a step | missed | SLO preservation | CPU utilization | memory ' +
+      'utilization |',
     '|---|---|---|---|---|---|',
     ...survey.map(
       ({ contender, figures: { earned, missed: m, preservation, cpu, memory } }) =>
-        `| ${contender} | ${number(earned, 3)} | ${percent(m)} | ${number(preservation, 3)} | ${percent(cpu)} | ${percent(memory)} |`,
+        `| ${contender} | ${number(earned, 3)} | ${percent(m)} | ` +
+        `${number(preservation, 3)} | ${percent(cpu)} | ${percent(memory)} |`,
     ),
     '',
     `## Adaptation: ${adaptation[0]!.pairs} workloads, ${request.adaptationEpisodes} episodes`,
     '',
-    `TL and TL+ come from one of ${request.sources.length} converged agents. \`aware-online\`: meta-learner and base-learner, acting and learning from the first step, as TL does; \`aware\`: the same under the whole life`,
-    "cycle, ten episodes of watching the fallback included. Converged: within 2.6 % of what the best learner earned in its last 20 episodes, in the mean of ten in a row. *Lost*: share of the source's",
-    "(others: the converged) reward lost in the first ten episodes. Deficits: below the converged agent's utilization, first 100 episodes. *Late*: last 20 episodes, as a share of the best's.",
+    `TL and TL+ come from one of ${request.sources.length} converged agents. ` +
+      '`aware-online`: meta-learner and base-learner, acting and learning from the first ' +
+      'step, as TL does; `aware`: the same under the whole life',
+    'cycle, ten episodes of watching the fallback included. Converged: within 2.6 % of ' +
+      'what the best learner earned in its last 20 episodes, in the mean of ten in a row. ' +
+      "*Lost*: share of the source's",
+    '(others: the converged) reward lost in the first ten episodes. Deficits: below the ' +
+      "converged agent's utilization, first 100 episodes. *Late*: last 20 episodes, as a " +
+      "share of the best's.",
     '',
-    '| contender | episodes to converge | did | lost | missed | CPU deficit | memory deficit | updates | late |',
+    '| contender | episodes to converge | did | lost | missed | CPU deficit | memory ' +
+      'deficit | updates | late |',
     '|---|---|---|---|---|---|---|---|---|',
     ...adaptation.map(
       (row) =>
-        `| ${row.contender} | ${number(row.episodes)} | ${row.reached} of ${row.pairs} | ${percent(row.drop)} | ${percent(row.missed)} | ${percent(row.cpuDeficit)} | ${percent(row.memoryDeficit)} | ${number(row.updates)} | ${number(row.late, 3)} |`,
+        `| ${row.contender} | ${number(row.episodes)} | ${row.reached} of ${row.pairs} | ` +
+        `${percent(row.drop)} | ${percent(row.missed)} | ${percent(row.cpuDeficit)} | ` +
+        `${percent(row.memoryDeficit)} | ${number(row.updates)} | ${number(row.late, 3)} ` +
+        '|',
     ),
     '',
     '## Changes while serving',
     '',
-    `An agent that has learned for ${request.beforeEpisodes} episodes serves, under its life cycle; then the change, and ${request.afterEpisodes} more. *Noticed*: episodes until the detector trips (all, where it never does).`,
-    '*Recovered*: episodes until the mean of ten is within 2.6 % of the last 20. The SLO follows a change of the payload (it is the knee of the curve).',
+    `An agent that has learned for ${request.beforeEpisodes} episodes serves, under its ` +
+      `life cycle; then the change, and ${request.afterEpisodes} more. *Noticed*: episodes ` +
+      'until the detector trips (all, where it never does).',
+    '*Recovered*: episodes until the mean of ten is within 2.6 % of the last 20. The SLO ' +
+      'follows a change of the payload (it is the knee of the curve).',
     '',
     '| change | runs | lost in the first ten | noticed | recovered | did | published |',
     '|---|---|---|---|---|---|---|',
     ...scenarios.map(
       ({ scenario, runs, drop, noticed, recovered, reached }) =>
-        `| ${scenario} | ${runs} | ${percent(drop)} | ${number(noticed)} | ${number(recovered)} | ${reached} of ${runs} | ${PUBLISHED[scenario] ?? '15.6-19.9 %'} |`,
+        `| ${scenario} | ${runs} | ${percent(drop)} | ${number(noticed)} | ` +
+        `${number(recovered)} | ${reached} of ${runs} | ` +
+        `${PUBLISHED[scenario] ?? '15.6-19.9 %'} |`,
     ),
     '',
     `## The first episodes of a new function: ${bootstrap[0]!.pairs} workloads`,
     '',
-    'CPU and memory utilization against the tuned HPA+VPA, and missed steps, a hundred episodes at a time. Published, from nothing: CPU -32.3, -42.9, -22.1, -10.0 %; memory -28.8, -30.5, -26.5, -7.8 %; SLO',
-    'violations 56.1x, 22.2x, 12.7x, 10.1x those of the rule. `bootstrap`: the life cycle without the meta-learner; `clone`: behavior cloning of ten episodes, and never anything more.',
+    'CPU and memory utilization against the tuned HPA+VPA, and missed steps, a hundred ' +
+      'episodes at a time. Published, from nothing: CPU -32.3, -42.9, -22.1, -10.0 %; ' +
+      'memory -28.8, -30.5, -26.5, -7.8 %; SLO',
+    'violations 56.1x, 22.2x, 12.7x, 10.1x those of the rule. `bootstrap`: the life ' +
+      'cycle without the meta-learner; `clone`: behavior cloning of ten episodes, and ' +
+      'never anything more.',
     '',
     '| contender | episodes | CPU | memory | missed | missed, of HPA+VPA | reward |',
     '|---|---|---|---|---|---|---|',
     ...bootstrap.flatMap(({ contender, hundreds }) =>
       hundreds.map(
         ({ cpu, memory, missed: m, earned }, hundred) =>
-          `| ${contender} | ${100 * hundred + 1}-${100 * (hundred + 1)} | ${percent(cpu)} | ${percent(memory)} | ${percent(m)} | ${times(m.mean, bootOf(bootstrap, 'hpa-vpa').hundreds[hundred]!.missed.mean)} | ${number(earned, 3)} |`,
+          `| ${contender} | ${100 * hundred + 1}-${100 * (hundred + 1)} | ` +
+          `${percent(cpu)} | ${percent(memory)} | ${percent(m)} | ` +
+          `${times(m.mean, bootOf(bootstrap, 'hpa-vpa').hundreds[hundred]!.missed.mean)} ` +
+          `| ${number(earned, 3)} |`,
       ),
     ),
     '',
@@ -166,9 +229,14 @@ export function awareReport(
     '',
     '## How to read it',
     '',
-    '- HPA+VPA here is tuned for each application and moves to its wish at once; agents move one step of one dimension in 10 s. AWARE compares with a rule that is tuned once.',
-    '- The reward is .7 x SLO preservation + .3 x the mean of both utilizations (simppo-aware.md §1.6): an SLO that is missed by a little costs little, so the best policy lives near the edge.',
-    '- The workload changes its whole character only where it is swapped; `no retraining` is hard to beat where the features already say what a good allocation is.',
+    '- HPA+VPA here is tuned for each application and moves to its target at once; ' +
+      'agents move one step in one dimension in 10 s. AWARE compares with a rule that is ' +
+      'tuned once.',
+    '- The reward is .7 x SLO preservation + .3 x the mean of both utilizations: an SLO ' +
+      'that is missed by a little costs little, so the best policy lives near the edge.',
+    '- The workload changes its whole character only where it is swapped; `no ' +
+      'retraining` is hard to beat where the features already say what a good allocation ' +
+      'is.',
   ].join('\n')}\n`;
 }
 

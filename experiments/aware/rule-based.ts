@@ -77,7 +77,7 @@ export function observationOf(
 export const callsPerCore = ({ cpu, wait }: Demand): number =>
   Math.max(1, Math.round((cpu + wait) / cpu));
 
-/** A manager of agents/managers at the wheel of an `AwareSystem`. */
+/** A manager of agents/managers as the controller of an `AwareSystem`. */
 class ManagedController implements Controller {
   readonly #manager: ResourceManager;
   readonly #perContainer: number;
@@ -116,8 +116,8 @@ export interface Tuning {
 }
 
 /**
- * AWARE takes the highest target at which the SLO still held (simppo-aware.md §3.8); without a
- * floor VPA makes containers so small that it never does.
+ * [AWARE] takes the highest target that still holds the SLO; without a floor VPA makes containers
+ * so small that none does.
  */
 export const TUNINGS: readonly Tuning[] = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9].flatMap((target) =>
   [0.256, 0.512, 1.024].map((least) => ({ target, least })),

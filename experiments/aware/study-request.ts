@@ -20,7 +20,7 @@ export interface AwareStudyRequest {
   readonly tripletEpisodes: number;
 }
 
-/** Converged: within 2.6 % of what the best contender came to (simppo-aware.md §3.4). */
+/** Converged: within 2.6 % of the best contender's return [AWARE]. */
 export const CONVERGED = lifeCycleSettings.servingShare;
 /** Episodes that count as the first ones. */
 export const FIRST = 100;

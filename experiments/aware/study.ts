@@ -16,10 +16,7 @@ export interface AwareStudy {
   readonly transitions: Readonly<Record<string, number>>;
 }
 
-/**
- * The reproduction of AWARE's evaluation (simppo-aware.md §3.8) from its pieces' results, wherever
- * they were played. The same request and weights, the same figures.
- */
+/** The reproduction of AWARE's evaluation [AWARE] from the results of its pieces. */
 export function gatherStudy(
   request: AwareStudyRequest,
   result: (piece: AwarePiece) => unknown,

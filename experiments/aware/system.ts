@@ -22,7 +22,7 @@ export interface SystemSnapshot {
   readonly oomKills: number;
 }
 
-/** A control step: 10 s (simppo-aware.md §1.8). */
+/** A control step [AWARE]. */
 export const STEP_SECONDS = 10;
 /**
  * p99 over mean of service times and waits (their spread and the payload's), and of an exponential
@@ -65,10 +65,7 @@ export function latencyOf(
 const KNEE = 0.7;
 const SLO_HEADROOM = 1.1;
 
-/**
- * The SLO: latency at the knee of the curve of tail latency over load (simppo-aware.md §1.8), on
- * containers of one core. It follows a change of the work.
- */
+/** The SLO: tail latency at the knee of the load curve, on containers of one core [SIMPPO]. */
 export function sloOf(demand: Demand): number {
   const containers = Math.max(2, Math.ceil((demand.rate * demand.cpu) / KNEE));
   return (

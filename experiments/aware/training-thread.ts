@@ -9,10 +9,7 @@ export interface TrainingRequest {
   readonly training: MetaTraining;
 }
 
-/**
- * Applications of a part, by the shipped split: `test` are the 200 that are held out
- * (simppo-aware.md §3.8).
- */
+/** Applications of a part, by the shipped split: `test` are the 200 held-out ones [AWARE]. */
 export function appsOf(part: 'train' | 'validation' | 'test') {
   const apps = awareApps();
   return shippedSplit('aware').functions[part].map(

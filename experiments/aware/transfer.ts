@@ -4,10 +4,7 @@ import type { SystemSnapshot } from './system.js';
 /** How fast the forecast's sums forget. */
 const FORGET = 0.98;
 
-/**
- * ARIMA(1, 1, 0), one step ahead: d(t+1) = phi d(t) on differences, phi by recursive least squares
- * (simppo-aware.md §3.7).
- */
+/** ARIMA(1, 1, 0) [AWARE]: d(t+1) = phi d(t) on differences, phi by recursive least squares. */
 export class LoadForecast {
   #last = Number.NaN;
   #difference = 0;
@@ -35,10 +32,7 @@ const LEARNING = 0.3;
 /** Neighbors that are looked up: staying, and each step in CPU and containers. */
 const NEIGHBOURS = [0, 1, 2, 5, 6];
 
-/**
- * SLO preservation that an allocation of CPU and containers had when it was last tried: a table, in
- * steps of the ranges (simppo-aware.md §3.7).
- */
+/** The last known SLO preservation of each allocation of CPU and containers [AWARE]. */
 export class AllocationTable {
   readonly #cells = new Map<string, number>();
 

@@ -21,7 +21,8 @@ const tableOf = (rows: readonly StudyRow[]): string[] => [
   '|---|---|---|---|---|---|',
   ...rows.map(
     ({ surface, contender, found, distances, late, bad, lateBad }) =>
-      `| ${surface} | ${contender} | ${found} of ${distances.length} | ${share(late)} | ${count(bad)} | ${count(lateBad)} |`,
+      `| ${surface} | ${contender} | ${found} of ${distances.length} | ${share(late)} | ` +
+      `${count(bad)} | ${count(lateBad)} |`,
   ),
 ];
 
@@ -45,17 +46,25 @@ export function concurrencyReport(
   return `${[
     '# What the concurrency tuner finds',
     '',
-    `Written by \`${command}\`; the same figures anywhere. Searches of agents/tuning/concurrency on curves (experiments/concurrency), each seed ${LATE.to} iterations of`,
-    `30 s under a load that always fills the limit; noise of ${100 * STUDY_NOISE.throughput} % (sd) on a measured throughput and ${STUDY_NOISE.share} on CPU and memory`,
-    'shares. Limits 10, 30, ..., 310. None of this ran on a real container; for that see concurrency-real.md.',
+    `Written by \`${command}\`; the same figures anywhere. Searches of ` +
+      `agents/tuning/concurrency on curves (experiments/concurrency), each seed ${LATE.to} ` +
+      'iterations of',
+    '30 s under a load that always fills the limit; noise of ' +
+      `${100 * STUDY_NOISE.throughput} % (sd) on a measured throughput and ` +
+      `${STUDY_NOISE.share} on CPU and memory`,
+    'shares. Limits 10, 30, ..., 310. Figures of real containers: concurrency-real.md.',
     '',
     ...SURFACES.map(
       ({ name, about }) =>
         `- **${name}**: ${about}${JUDGED.some((judged) => judged === name) ? '' : '; not judged'}.`,
     ),
     '',
-    `*Found*: seeds that are within ${NEAR} of a best limit after ${LEARNED_AT} iterations; the Q-tables followed without exploring, the others where they are. *Late throughput*: mean over`,
-    `iterations ${LATE.from} to ${LATE.to} as a share of the best limit's, exploring included. *Bad*: iterations of the first ${LEARNED_AT} at a limit that brings less than ${100 * BAD_BELOW} % of the best;`,
+    `*Found*: seeds that are within ${NEAR} of a best limit after ${LEARNED_AT} ` +
+      'iterations; the Q-tables followed without exploring, the others where they are. ' +
+      '*Late throughput*: mean over',
+    `iterations ${LATE.from} to ${LATE.to} as a share of the best limit's, exploring ` +
+      `included. *Bad*: iterations of the first ${LEARNED_AT} at a limit that brings less ` +
+      `than ${100 * BAD_BELOW} % of the best;`,
     `*late*: those from ${LATE.from} on. Means over seeds, 95 % intervals (bootstrap).`,
     '',
     ...starts.flatMap((start) => [
@@ -66,18 +75,27 @@ export function concurrencyReport(
     ]),
     '## Against what was asked (issue 6; q-learning on the judged surfaces)',
     '',
-    `- Within ${NEAR} of the optimum in 90 % of the seeds: ${yes('finds').length} of ${verdicts.length}; missed: ${places(no('finds'))}.`,
-    `- Late throughput above constant 100's: ${yes('beatsConstant').length} of ${verdicts.length}; missed: ${places(no('beatsConstant'))}.`,
-    `- Fewer bad iterations than hill climbing: ${places(yes('fewerBad'))}; more: ${places(no('fewerBad'))}.`,
+    `- Within ${NEAR} of the optimum in 90 % of the seeds: ${yes('finds').length} of ` +
+      `${verdicts.length}; missed: ${places(no('finds'))}.`,
+    `- Late throughput above constant 100's: ${yes('beatsConstant').length} of ` +
+      `${verdicts.length}; missed: ${places(no('beatsConstant'))}.`,
+    `- Fewer bad iterations than hill climbing: ${places(yes('fewerBad'))}; more: ` +
+      `${places(no('fewerBad'))}.`,
     '',
     '## How to read it',
     '',
-    "- `q-published` is the paper's rule (simppo-aware.md §5.1). Its table has a row for each (limit, CPU bin, memory bin), rewards are relative to the best so far *at the time*, and an",
-    '  untried action is worth nothing: what is tried first is kept. `q-learning` repeats the same update in each iteration for all that is known',
-    '  (Dyna-Q), so old rewards are corrected and one bin learns from the other. All else is the same: alpha, gamma, epsilon, bins, reward.',
-    '- Q-learning explores at random for 50 iterations and at 10 % for ever: most of its bad iterations are that price. Hill climbing on a curve with one top',
-    '  and little noise is hard to beat. Q-learning is ahead where a step from the top is dear (optimum-10), as hill climbing never rests.',
-    '- The published claim (average throughput above the constant 100) has no public figures; profile 7 was best at 70, profile 10 at 10.',
+    "- `q-published` is the paper's rule. Its table has a row for each (limit, CPU bin, " +
+      'memory bin), rewards are relative to the best so far *at the time*, and an',
+    '  untried action is worth nothing: what is tried first is kept. `q-learning` ' +
+      'repeats the same update in each iteration for all that is known',
+    '  (Dyna-Q), so old rewards are corrected and one bin learns from the other. All ' +
+      'else is the same: alpha, gamma, epsilon, bins, reward.',
+    '- Q-learning explores at random for 50 iterations and at 10 % after them: most of ' +
+      'its bad iterations are that price. Hill climbing on a curve with one top',
+    '  and little noise is hard to beat. Q-learning is ahead if a step from the top is ' +
+      'expensive (optimum-10), as hill climbing never stops.',
+    '- The published claim (average throughput above the constant 100) has no public ' +
+      'figures; profile 7 was best at 70, profile 10 at 10.',
     '- `plateau-100`: where the constant is already as good as can be, exploring only costs.',
   ].join('\n')}\n`;
 }

@@ -21,10 +21,7 @@ import {
   type TrialPlan,
 } from './trial.js';
 
-/**
- * When epsilon has come down to its floor (simppo-aware.md §5.1), and the iterations whose
- * throughput is compared (§5.3).
- */
+/** Iterations until epsilon has reached its floor [Schuler], and those that are compared. */
 export const LEARNED_AT = 510;
 export const LATE = { from: 300, to: 600 } as const;
 /** An iteration is bad where its limit brings less than this share of the best throughput. */

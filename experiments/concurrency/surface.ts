@@ -65,10 +65,7 @@ function plateauSurface(
   };
 }
 
-/**
- * After simppo-aware.md §5.2: profile 7 (sleep) was best at 70, profile 10 (memory, little CPU) at
- * 10; above 210 all fall.
- */
+/** In [Schuler] profile 7 (sleep) was best at 70 and profile 10 (memory) at 10. */
 export const SURFACES: readonly Surface[] = [
   lawSurface('optimum-70', 'calls that sleep: best at 70', 70, 0, 1 / 400),
   lawSurface('optimum-10', 'calls that fill memory: best at 10', 10, 0.05, 1 / 120),

@@ -5,10 +5,7 @@ import {
   type Workload,
 } from '../../simulator/workload/index.js';
 
-/**
- * Profiles that come anew: called a few times a second, so that agents have steps to learn from
- * within hours.
- */
+/** Profiles of new functions: a few activations per second, so that agents learn within hours. */
 export const NEW_FUNCTIONS: readonly string[] = [
   'base64',
   'markdown2html',

@@ -210,31 +210,31 @@ export interface NewFunctionTable {
 /** One table for each mode. */
 export function newFunctionTables(runs: readonly NewFunctionRun[]): NewFunctionTable[] {
   return [...new Set(runs.map(({ mode }) => mode))].map((mode) => {
-    const mine = runs.filter((run) => run.mode === mode);
-    const highest = mine.map(({ fallback }) => Math.max(...fallback.map(({ p99 }) => p99)));
-    const lowest = mine.map(({ fallback }) => Math.min(...fallback.map(({ p99 }) => p99)));
+    const inMode = runs.filter((run) => run.mode === mode);
+    const highest = inMode.map(({ fallback }) => Math.max(...fallback.map(({ p99 }) => p99)));
+    const lowest = inMode.map(({ fallback }) => Math.min(...fallback.map(({ p99 }) => p99)));
     const rows = (['aware', 'simppo', 'simppo-online'] as const).map(
       (contender): NewFunctionRow => {
-        const p99s = mine.map(({ others }) => others[contender].p99);
+        const p99s = inMode.map(({ others }) => others[contender].p99);
         const above = p99s.map((p99, i) => p99 - highest[i]!);
         return {
           contender,
           p99: bootstrapMean(p99s),
-          difference: bootstrapMean(p99s.map((p99, i) => p99 - mine[i]!.fallback[0]!.p99)),
+          difference: bootstrapMean(p99s.map((p99, i) => p99 - inMode[i]!.fallback[0]!.p99)),
           aboveSpread: bootstrapMean(above),
           within: above.filter((one) => one <= ALLOWED).length,
-          failures: mine.reduce((sum, { others }) => sum + others[contender].failures, 0),
+          failures: inMode.reduce((sum, { others }) => sum + others[contender].failures, 0),
         };
       },
     );
     return {
       mode,
       fallback: {
-        p99: bootstrapMean(mine.map(({ fallback }) => fallback[0]!.p99)),
+        p99: bootstrapMean(inMode.map(({ fallback }) => fallback[0]!.p99)),
         spread: bootstrapMean(highest.map((one, i) => one - lowest[i]!)),
-        failures: mine.reduce((sum, { fallback }) => sum + fallback[0]!.failures, 0),
+        failures: inMode.reduce((sum, { fallback }) => sum + fallback[0]!.failures, 0),
       },
-      runs: mine.length,
+      runs: inMode.length,
       rows,
     };
   });

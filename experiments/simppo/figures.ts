@@ -104,10 +104,7 @@ export function verdictsOf(
   });
 }
 
-/**
- * p99 of functions that share, against the same agents each alone with all cores: the published
- * comparison (simppo-aware.md §1.12).
- */
+/** p99 of functions on a shared cluster relative to isolated agents, as published [SIMPPO]. */
 export interface Degradation {
   readonly contender: ContenderName;
   /** (p99 - isolated p99) / isolated p99: mean and largest over functions. */

@@ -21,14 +21,11 @@ import {
   WARM_UP,
 } from './protocol.js';
 
-/**
- * An agent's own detector (simppo-aware.md §3.4): it retrains where it earns less than this share
- * of what it earned.
- */
+/** An agent retrains if it earns less than this share of its earlier return [AWARE]. */
 const TRIP = 0.974;
 /**
- * Converged (§1.9): the mean of so many episodes moved by less than 2 %, their deviation is at most
- * 5 %, of the largest return there can be.
+ * Converged: the mean of this many episodes moved by less than 2 % and their deviation is at most 5
+ * % of the largest possible return.
  */
 const WINDOW = 10;
 const LARGEST = 1;
@@ -36,7 +33,7 @@ const MOVED = 0.02;
 const DEVIATION = 0.05;
 /** Episodes that a population is judged by before and after it grows: always the same. */
 const JUDGED = 2;
-/** Weights that others have converged with are changed gently, for ever. */
+/** Converged weights are changed with small, constant steps. */
 const RETRAINING: ScalingAgentSettings = {
   ...scalingSettings,
   ppo: {
@@ -121,10 +118,10 @@ function rewardsOf(arena: Arena, team: ScalingTeam): number[] {
 }
 
 /**
- * The curve of simppo-aware.md §1.12: functions join a population that has converged, capacity
- * grows with them, the load stays. New agents start from the most similar one's weights; for one
- * episode nobody else learns, then those whose own detector trips do; until each one's returns are
- * stable again. Within a stage the traces stay, calls are drawn anew each episode.
+ * The growth curve [SIMPPO]: functions join a converged population, and the capacity grows with
+ * them. New agents start from the most similar agent's weights. For one episode only they learn,
+ * then also agents whose detector trips, until all returns are stable. A stage keeps its traces;
+ * each episode draws new activations.
  */
 export function* grow(seed: number, size: StudySize): Generator<GrowthStage> {
   const [first = 3, ...stages] = size.growth;

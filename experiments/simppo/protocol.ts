@@ -13,8 +13,8 @@ import {
 } from '../autoscaling/index.js';
 
 /**
- * Seconds of one step (simppo-aware.md §1.8); cores per function; steps that are played before any
- * figure counts: the horizontal autoscaler's own five minutes.
+ * Length of a step [SIMPPO]; cores per function; steps before the first one that counts, as long as
+ * HPA's stabilization of five minutes.
  */
 const STEP_MS = 10_000;
 export const CORES_PER_FUNCTION = 2;
@@ -58,10 +58,7 @@ export const QUICK: StudySize = {
   maxRetraining: 30,
 };
 
-/**
- * Where contenders meet: 0.8 is the issue's load, 0.5 that of the published protocol
- * (simppo-aware.md §1.8).
- */
+/** Loads at which contenders are compared; 0.5 is the published one [AWARE artifact]. */
 export interface Setting {
   readonly load: number;
   readonly contention: Contention;

@@ -59,16 +59,15 @@ export function faasrmTrainingSettings({
     ...faasrmSettings,
     options: cluster ? LEVELS : LEVELS * LEVELS,
     rollout: cluster ? 4096 : 2048,
-    // Nobody pays there for what others get (simulator/freyr-2021/README.md).
+    // In the published simulator a grant costs other activations nothing.
     price: cluster ? faasrmSettings.price : 0,
     ppo: { ...faasrmSettings.ppo, updates: episodes },
   };
 }
 
 /**
- * Trains the option-scoring network on whole runs, one an episode: settings take turns, seeds rise
- * from the plan's, an episode's lessons are of one version of the weights. The same plan gives the
- * same weights, resumed between episodes or not.
+ * Trains the option-scoring network, one run per episode: settings alternate, seeds count up, and
+ * an episode uses one version of the weights. The same plan gives the same weights, resumed or not.
  */
 export function* trainFaasrm(
   plan: FaasrmPlan,

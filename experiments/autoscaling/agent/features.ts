@@ -2,7 +2,7 @@ import { VIRTUAL, type VirtualAgent, virtualFeatures } from '../../../agents/sim
 import { SIMPPO_SIZES } from './settings.js';
 import { type ClusterTotals, preservation, type ScalingState, type ScalingView } from './state.js';
 
-/** The published six [SIMPPO], which the mean field adds up; then others of the agent's function. */
+/** The published six [SIMPPO], which the mean field adds up, then others of the own function. */
 const SCALING_FEATURES = [
   'cpu_util',
   'slo_preservation',

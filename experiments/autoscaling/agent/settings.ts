@@ -23,8 +23,8 @@ export interface ScalingReward {
   readonly price: number;
   readonly priceBy: 'share' | 'idle';
   /**
-   * Penalty of late and failed activations, as a share: p99 / SLO does not show them below the SLO,
-   * and shows them too late above it.
+   * Penalty of late and failed activations, as a share: below the SLO p99 / SLO hides them, and
+   * above the SLO it shows them late.
    */
   readonly late: number;
   /** Penalty of failed activations, as a share: OOM kills, or timed out while waiting. */
