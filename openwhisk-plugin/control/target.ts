@@ -97,9 +97,9 @@ export class HeldTarget {
   }
 
   /**
-   * Takes note of an answer to another host. A new owner is the new owner here, too: messages of the
-   * previous one are refused even before the new one has answered this host. The target in force
-   * stays until it is stale. False: the message is of a previous owner.
+   * Takes note of an answer to another host. A new owner is the new owner here, too: messages of
+   * the previous one are refused even before the new one has answered this host. The target in
+   * force stays until it is stale. False: the message is of a previous owner.
    */
   noteElsewhere(target: Target, staleMillis: number, now: number): boolean {
     if (!this.#isRemembered(staleMillis, now) || target.epoch > this.#epoch)

@@ -29,7 +29,7 @@ const PREFIX = 'gleaner.';
 const UNREADABLE_MAX = 32;
 const UNREADABLE_LENGTH = 200;
 
-/** What the owner of an action says about it by annotations (design §3, field-notes B). */
+/** What the owner of an action says about it by annotations. */
 export interface Annotations {
   /** `gleaner.mode`; `off` is `observe` here. Null: nothing said. */
   readonly mode: Mode | null;
@@ -42,7 +42,7 @@ export interface Annotations {
   /** `gleaner.bounds`, as in `functions.overrides`. */
   readonly bounds: z.output<typeof overrideSchema>['bounds'] | null;
   /**
-   * Names of those that cannot be read. The function is then only observed: whoever writes one
+   * Names of those that cannot be read. The function is then only observed: an owner who writes one
    * wants to hold something back.
    */
   readonly unreadable: readonly string[];
@@ -75,7 +75,7 @@ export function readAnnotations({ annotations }: RestAction): Annotations {
   };
 }
 
-/** What hooks and agent hosts are told of an action; null: there is nothing to tell. */
+/** The settings of an action that hooks and agent hosts receive; null: none. */
 export function actionSettings(
   action: RestAction,
   open: OpenChange | undefined,

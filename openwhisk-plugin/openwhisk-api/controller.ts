@@ -31,7 +31,7 @@ import { RetryPolicy, type RetrySettings } from './retry-policy.js';
 
 export interface ControllerSettings extends RetrySettings {
   /**
-   * Changes a minute, all namespaces together; what is undone does not wait (field-notes A3-10).
+   * Changes a minute, all namespaces together; what is undone does not wait.
    */
   readonly changesPerMinute: number;
   readonly holdMs: number;
@@ -132,7 +132,7 @@ export class ActionsController {
 
   /**
    * `entries`: the journal's so far. `journal` null: a dry run, nothing is written anywhere.
-   * `each`: told of each outcome as it comes; where it throws, the rest is not begun.
+   * `each`: called with each outcome; if it throws, the rest is not begun.
    */
   async apply(
     requests: readonly LimitRequest[],
@@ -142,7 +142,7 @@ export class ActionsController {
   ): Promise<ActionOutcome[]> {
     const outcomes: ActionOutcome[] = [];
     for (const request of requests) {
-      // Anew each time: an earlier wish of this run may be about the same action.
+      // Read again each time: an earlier request of this run may be about the same action.
       const open = openChanges(entries.filter((entry) => entry.function === request.function)).get(
         request.function,
       );
@@ -155,7 +155,7 @@ export class ActionsController {
     return outcomes;
   }
 
-  /** What of a wish would become a change of an action as it was listed; nothing is asked. */
+  /** The change of a listed action that a request would become; nothing is sent. */
   plan(
     { action, ranges }: ListedAction,
     request: LimitRequest,
@@ -312,13 +312,13 @@ export class ActionsController {
       const { to, changedByOthers, raisedToMax } = planUndo(change, action, namespace.ranges);
       const notes = [
         ...(changedByOthers.length > 0
-          ? [`${changedByOthers.join(', ')}: changed by somebody else since, left`]
+          ? [`${changedByOthers.join(', ')}: changed by another client since; left unchanged`]
           : []),
         ...(raisedToMax ? ["instances: the namespace's whole concurrency, which is as none"] : []),
       ];
       const known = { ...outcome, from: pick(action, to), to, note: notes.join('; ') };
       if (Object.keys(to).length === 0 && !settled && journal !== null) {
-        // Closed now, a change that comes late would stay for ever.
+        // Closed now, a late change would never be undone.
         settled = true;
         await this.#pause(IN_FLIGHT_WAIT);
         continue;
@@ -383,14 +383,15 @@ const isOpenWhiskError = (error: unknown): boolean =>
   ].some((kind) => error instanceof kind);
 
 /**
- * A PUT raises the patch number by one (Actions.scala, `upPatch`): by more where somebody else
+ * A PUT raises the patch number by one (Actions.scala, `upPatch`): by more if another client
  * wrote between our two requests.
  */
 function raced(before: RestAction, after: RestAction): string {
   const [major, minor, patch] = before.version.split('.').map(Number) as [number, number, number];
   return after.version === `${major}.${minor}.${patch + 1}`
     ? ''
-    : `somebody else changed the action in the same moment: version ${before.version} became ${after.version}`;
+    : `another client changed the action meanwhile: version ${before.version} became ` +
+        `${after.version}`;
 }
 
 function pick(action: RestAction, like: LimitValues): LimitValues {

@@ -64,7 +64,7 @@ function linesOf(
   const { at } = newest;
   const kept: JournalEntry[] = change.kept ? [{ ...line, at, kind: 'kept' }] : [];
   if (change.answered) return [...intents, newest, done(setByGleaner, at), ...kept];
-  // Its version is the one before a change that nobody knows the end of; what is ours by then was
+  // Its version is the one before a change with an unknown result; what is ours by then was
   // ours.
   const before = intents.at(-1) ?? newest;
   const known: JournalEntry[] = change.version === user ? [] : [before, done(change.version, at)];

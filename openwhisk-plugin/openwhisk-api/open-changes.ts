@@ -27,7 +27,7 @@ export interface OpenChange {
   readonly limits: ReadonlyMap<WritableLimit, OpenLimit>;
   /**
    * Version before the newest of our changes, or after it where that is known: what is older was
-   * made anew by its owner.
+   * created again by its owner.
    */
   readonly version: string;
   /** Wall clock of the newest change, ms. */
@@ -151,7 +151,7 @@ export function originalOf(
 
 export interface Undo {
   readonly to: LimitValues;
-  /** Limits that somebody else changed since: changed_by_others stand. */
+  /** Limits that another client changed since; they stay. */
   readonly changedByOthers: readonly WritableLimit[];
   /**
    * OpenWhisk cannot take `instances` away again; the namespace's whole concurrency does the same.
@@ -164,8 +164,8 @@ export function planUndo(open: OpenChange, action: RestAction, ranges: Ranges): 
   const to: { [Limit in WritableLimit]?: number } = {};
   const changedByOthers: WritableLimit[] = [];
   let raisedToMax = false;
-  // A version below ours: the action was deleted and made anew, so none of it is ours (field-notes
-  // A1-16).
+  // A version below ours: the action was deleted and created again, so none of its limits are
+  // Gleaner's.
   if (compareVersions(action.version, open.version) < 0)
     return { to, changedByOthers: [...open.limits.keys()], raisedToMax };
   const current = limitsOf(action);

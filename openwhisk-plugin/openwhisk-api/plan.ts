@@ -52,7 +52,7 @@ export interface Planned {
    * even where nothing differs.
    */
   readonly to: LimitValues;
-  /** Limits whose wish was outside of what is allowed and was moved to its edge. */
+  /** Limits whose request was outside the allowed range and was clipped. */
   readonly clipped: readonly WritableLimit[];
   /** Why a limit is left as it is. */
   readonly left: { readonly [Limit in WritableLimit]?: NoChange };
@@ -126,7 +126,7 @@ export function rangeLimitText(allowed: AllowedRange, value: number): string {
 const isSequence = ({ annotations }: RestAction): boolean =>
   annotations.some(({ key, value }) => key === 'exec' && value === 'sequence');
 
-/** What of a wish becomes a change. Pure. */
+/** The change that a request becomes. Pure. */
 export function planChange({
   action,
   request,

@@ -1,7 +1,7 @@
 import { errorClass } from '../../config/index.js';
 
 /**
- * Wrong or missing key, or one without the right: asking again helps nobody, so a run ends here.
+ * Wrong or missing key, or one without the right: a retry cannot help, so the run ends here.
  */
 export class OpenWhiskAuthError extends errorClass('GLN_OPENWHISK_AUTH') {
   readonly status: number;
@@ -27,7 +27,7 @@ export class OpenWhiskRefusedError extends errorClass('GLN_OPENWHISK_REFUSED') {
 }
 
 /**
- * Somebody else wrote the action in the same moment (HTTP 409). Nothing was changed; the next plan
+ * Another client wrote the action meanwhile (HTTP 409). Nothing was changed; the next plan
  * sees what they wrote.
  */
 export class ActionConflictError extends errorClass('GLN_OPENWHISK_CONFLICT') {}

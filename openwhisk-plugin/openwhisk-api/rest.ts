@@ -50,7 +50,7 @@ interface RawClient {
 
 /**
  * OpenWhisk's REST API of one namespace, through the package `openwhisk`: reads actions and limits,
- * writes limits. One request a call, no retries here: whoever asks knows whether asking again is
+ * writes limits. One request a call, no retries here: the caller knows whether a retry is
  * safe.
  */
 export class OpenWhiskRest {

@@ -52,9 +52,9 @@ export interface JudgedSize extends SizeRecommendation {
 
 /**
  * Sizes of actions from what their calls say: recommended with evidence, written a few at a time
- * where operator and owner allow it, watched, and taken back at the first OOM kill (design §3,
- * memory). Everything it knows of its own past is in the journal. Concurrency limits that tuners
- * try are written by the same way (`tune`).
+ * where operator and owner allow it, watched, and taken back at the first OOM kill. Everything it
+ * knows of its own past is in the journal. Concurrency limits that tuners try are written by the
+ * same way (`tune`).
  */
 export class RightSizing {
   readonly #parts: RightSizingParts;
@@ -131,7 +131,7 @@ export class RightSizing {
     return outcomes;
   }
 
-  /** An OOM kill was told of. Null: it is not one under a size of ours. */
+  /** An OOM kill was reported. Null: not under a size that Gleaner set. */
   async killed(fn: string, limit: Bytes): Promise<ActionOutcome | null> {
     return await this.#alone(async (journal) => {
       const change = openChanges(journal.entries).get(fn);

@@ -68,12 +68,12 @@ export interface SizingInputs {
 
 const HOUR_MS = 3_600_000;
 /**
- * A size of ours is raised where a peak of late leaves less than this share of itself: before, it
+ * A size of ours is raised if a recent peak leaves less than this share of itself: before, it
  * is within its margin.
  */
 const RAISED_BELOW = 0.1;
 /**
- * A watch that ends with too few calls holds nobody up for longer than so many times its length.
+ * A watch with too few activations delays others for at most this many times its length.
  */
 const MAX_WATCHES = 10;
 
@@ -182,7 +182,7 @@ export interface Wave {
 
 /**
  * The next wave. A few are changed first and watched; each found good lets one more be watched at a
- * time, and after an OOM kill it begins anew with a few. Pure: all that it needs of the past is in
+ * time, and after an OOM kill it restarts with a few. Pure: all that it needs of the past is in
  * the journal, so it goes on where a killed process stopped.
  *
  * @param keptBefore changes found good since the last OOM kill
@@ -221,7 +221,7 @@ export function nextWave(
     }
   }
   const requests: LimitRequest[] = [];
-  // After an OOM kill nobody is made smaller in the same breath.
+  // After an OOM kill no action is made smaller in the same round.
   let slots = killed.length > 0 ? 0 : rules.canaries + keptBefore + kept.length - watched;
   for (const { function: fn, to, verdict } of recommendations) {
     const raises = verdict === 'raise';

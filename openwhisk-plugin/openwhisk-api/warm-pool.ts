@@ -8,7 +8,7 @@ export interface WarmPoolUse {
   readonly busy: number;
 }
 
-/** Containers that idle are kept for ten minutes (field-notes C2), s. */
+/** Idle containers are kept for ten minutes, s. */
 const IDLE_SECONDS = 600;
 /** Halvings: the time is then known to 600 s / 2^40. */
 const HALVINGS = 40;

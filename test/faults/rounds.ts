@@ -31,7 +31,7 @@ export interface RoundOptions {
 }
 
 /**
- * A container's limits are the user's again so long after its hook or its tap is gone (design §3).
+ * A container's limits are the user's again so long after its hook or its tap is gone.
  */
 export const RESTORE_BOUND = 1000;
 /** Batches are asked one after the other; a target that goes stale is noticed at the next batch. */

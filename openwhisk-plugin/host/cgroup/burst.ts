@@ -2,7 +2,7 @@ import { ControlFile } from './control-file.js';
 
 /**
  * The kernel's burst of a container (`cpu.cfs_burst_us`, `cpu.max.burst`): a quota below it is
- * refused (field-notes A2-13). Engines set none, so the file is kept open only where there is one.
+ * refused. Engines set none, so the file is kept open only where there is one.
  */
 export class Burst {
   readonly #path: string;
@@ -19,7 +19,7 @@ export class Burst {
     if (this.#file !== null && this.#file.number() > quota) this.#file.write(quota);
   }
 
-  /** After a quota was refused: true where somebody has set a burst since, which is lowered now. */
+  /** After a quota was refused: true if a burst was set meanwhile; it is lowered now. */
   lowerBurstAfterError(quota: number): boolean {
     if (this.#file !== null) return false;
     this.#file = ControlFile.open(this.#path, 'r+');

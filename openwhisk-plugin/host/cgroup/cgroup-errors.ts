@@ -7,8 +7,7 @@ import { errorClass } from '../../../config/index.js';
 export class CgroupNotFoundError extends errorClass('GLN_CGROUP_NOT_FOUND') {}
 
 /**
- * This process lives in a cgroup namespace of its own and sees none of the host's (field-notes
- * A2-22).
+ * This process lives in a cgroup namespace of its own and sees none of the host's.
  */
 export class CgroupNamespaceError extends errorClass('GLN_CGROUP_NAMESPACE') {}
 

@@ -32,13 +32,13 @@ interface Membership {
 
 /**
  * Where the cgroups of a container are, from what the kernel says of its first process and of the
- * mounts: never from a guessed path. Each controller stands for itself, so v1, v2 and hybrid hosts
- * are one case. Where /proc hides other processes, the hierarchies are searched for the container's
- * id.
+ * mounts: never from a guessed path. Each controller is looked up separately, so v1, v2 and hybrid
+ * hosts are one case. Where /proc hides other processes, the hierarchies are searched for the
+ * container's id.
  *
  * @param pid the container's first process
- * @param id the engine's identifier: a path without it belongs to somebody else (the pid was handed
- * on)
+ * @param id the engine's identifier: a path without it belongs to another process (the pid was
+ * handed on)
  * @param root the file system's root, `/` but in tests Throws {@link CgroupNotFoundError}, {@link
  * CgroupNamespaceError}.
  */
@@ -55,7 +55,8 @@ export function resolveCgroups(pid: number, id: string, root = '/'): CgroupPaths
       throw new CgroupNamespaceError(`the cgroups of container ${id.slice(0, 12)} are not visible`);
     throw gone(
       text === null
-        ? `no cgroup of container ${id.slice(0, 12)} in any hierarchy (/proc is mounted with hidepid, so process ${pid} cannot be asked)`
+        ? `no cgroup of container ${id.slice(0, 12)} in any hierarchy ` +
+            `(/proc is mounted with hidepid: process ${pid} cannot be read)`
         : `process ${pid} is not in a cgroup of container ${id.slice(0, 12)}`,
     );
   }
@@ -152,7 +153,7 @@ function visible(
 
 /**
  * Which of the controllers that limits need a mounted hierarchy of either version has; none where
- * nothing is mounted. `doctor` asks (field-notes A2-23).
+ * nothing is mounted. `doctor` asks.
  */
 export function availableControllers(root = '/'): string[] {
   const { cgroups } = readMounts(root);

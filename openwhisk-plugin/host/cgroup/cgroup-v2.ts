@@ -5,8 +5,7 @@ import type { LimitFiles, MemoryPaths } from './limit-files.js';
 import { type MemoryGuarantees, memoryCeiling } from './memory-ceiling.js';
 
 /**
- * cgroup v2: one directory, whose files are there only where the controller is delegated
- * (field-notes A2-23).
+ * cgroup v2: one directory, whose files are there only where the controller is delegated.
  */
 export class CgroupV2Files implements LimitFiles {
   readonly version = 2;
@@ -58,7 +57,7 @@ export class CgroupV2Files implements LimitFiles {
     return this.#memory !== null;
   }
 
-  /** As it stands in `cpu.max`: a ratio is kept whatever the period (field-notes A2-12). */
+  /** As it stands in `cpu.max`: a ratio is kept whatever the period. */
   get period(): number {
     const period = this.#max?.number(1) ?? UNREADABLE;
     return period > 0 ? period : this.#userPeriod;

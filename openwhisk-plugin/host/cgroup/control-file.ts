@@ -26,9 +26,9 @@ const buffer = Buffer.alloc(RATHER_LARGE);
 export type WriteError = 'EBUSY' | 'EINVAL' | 'gone' | 'other';
 
 /**
- * One file of a cgroup on a descriptor that stays open: 1-2 us an access instead of 9 (libraries.md
- * §4.2), and a vanished cgroup answers ENODEV instead of hitting whatever has its name now. Nothing
- * is allocated where nothing fails.
+ * One file of a cgroup on a descriptor that stays open: 1-2 us an access instead of 9, and a
+ * vanished cgroup answers ENODEV instead of hitting whatever has its name now. Nothing is allocated
+ * where nothing fails.
  */
 export class ControlFile {
   #descriptor: number;

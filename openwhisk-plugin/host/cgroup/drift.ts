@@ -5,7 +5,7 @@ import type { LimitHandle } from '../ports/index.js';
 export interface DriftHandle extends LimitHandle {
   swapHolds?(): boolean;
   repairSwap?(): WriteResult;
-  /** systemd, which was told of its limits, is writing them. */
+  /** systemd has its limits and is writing them. */
   isSettling?(): boolean;
 }
 
@@ -13,15 +13,14 @@ export interface DriftHandle extends LimitHandle {
 export const QUOTA_ROUNDING = 0.02;
 
 /**
- * `gone`: the cgroup is not there any more. `swap`: swap came back for exactly OpenWhisk's flags
- * (field-notes A2-10).
+ * `gone`: the cgroup is not there any more. `swap`: swap came back for exactly OpenWhisk's flags.
  */
 export type Drift = 'none' | 'limits' | 'swap' | 'gone';
 
 /**
  * Compares what was last written with what the kernel says, read into `found` (a quota that differs
  * by rounding alone is set to the expected one): systemd's daemon-reload, an operator's hand or a
- * half-applied engine call undo limits without a word (field-notes A2-08, A2-09).
+ * half-applied engine call undo limits without a word.
  */
 export function findDrift(handle: DriftHandle, found: Limits): Drift {
   const { shares, quota, memory } = handle.expected;

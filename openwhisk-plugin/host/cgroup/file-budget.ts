@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const SAMPLED = 6;
 /** Everything else of the process: sockets, logs, pipes, libraries. */
 const OWN = 512;
-/** So many containers may always be sampled without opening anything. */
+/** Containers that can always be sampled without opening a file. */
 const MIN = 64;
 const UNKNOWN = 65_536;
 
@@ -49,7 +49,7 @@ export class FileBudget {
     return this.#open.size;
   }
 
-  /** A container with so many files that stay open as long as it lives. */
+  /** A container, and the number of files that stay open as long as it lives. */
   opened(kept: number): void {
     this.#kept += kept;
     this.#shrink();

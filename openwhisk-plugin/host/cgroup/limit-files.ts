@@ -18,7 +18,7 @@ export interface MemoryPaths {
 /**
  * The limit files of one container in the kernel's own units, either version. Numbers: UNLIMITED
  * for none, UNREADABLE when the cgroup is gone. Files that the kernel does not offer make
- * `hasWeight`, `hasQuota`, `hasMemory` false, and are not to be used then: each stands for itself,
+ * `hasWeight`, `hasQuota`, `hasMemory` false, and are not to be used then: each is separate,
  * since kernels without CONFIG_CFS_BANDWIDTH have weights and no quotas.
  */
 export interface LimitFiles {
@@ -26,7 +26,7 @@ export interface LimitFiles {
   readonly hasWeight: boolean;
   readonly hasQuota: boolean;
   readonly hasMemory: boolean;
-  /** us; never written (field-notes A2-11). */
+  /** us; never written. */
   readonly period: number;
   /** v1 shares, v2 weight. */
   weight(): number;
@@ -34,7 +34,7 @@ export interface LimitFiles {
   /** us per period. */
   quota(): number;
   writeQuota(quota: number): WriteError | null;
-  /** Largest quota the groups above allow, us per period of this container (field-notes A2-11). */
+  /** Largest quota the groups above allow, us per period of this container. */
   ceiling(): number;
   /** Largest memory limit with which the groups above keep what they promise, bytes. */
   memoryCeiling(guarantees: MemoryGuarantees): number;
@@ -44,7 +44,7 @@ export interface LimitFiles {
   /** Swap beyond the memory limit, bytes; 0 where swap is not accounted. */
   swap(): number;
   /**
-   * Upwards: the wider limit first, so that memory+swap is never below memory (field-notes A2-02).
+   * Upwards: the wider limit first, so that memory+swap is never below memory.
    */
   raise(memory: number, swap: number): WriteError | null;
   writeSwap(memory: number, swap: number): WriteError | null;

@@ -149,7 +149,7 @@ export class CgroupLimitHandle implements LimitHandle {
     if (found === UNREADABLE) return 'gone';
     if (requested < found && !samePages(found, requested)) return 'refused';
     if (samePages(found, requested)) {
-      // Takes back a lowering that is on its way: the newest wish is this one.
+      // Cancels a lowering in progress: this request is newer.
       Atomics.add(this.#generation, 0, 1);
       this.#expected.memory = memoryBytes(found);
       return this.#repairSwap(found);
@@ -186,13 +186,13 @@ export class CgroupLimitHandle implements LimitHandle {
     if (!this.#files.hasMemory) return 'unsupported';
     const requested = wholePages(limit);
     if (!(requested > 0) || requested === UNLIMITED) return 'refused';
-    const mine = Atomics.add(this.#generation, 0, 1) + 1;
+    const own = Atomics.add(this.#generation, 0, 1) + 1;
     while (this.#lowering) await this.#lowering;
     // systemd writes limits without a look at the use: it must not be behind with an older, lower
     // one.
     if (this.#scope?.isBusy) await this.#scope.idle();
     if (this.#closed) return 'gone';
-    if (Atomics.load(this.#generation, 0) !== mine) return 'refused';
+    if (Atomics.load(this.#generation, 0) !== own) return 'refused';
     const found = this.#files.memory();
     if (found === UNREADABLE) return 'gone';
     if (samePages(found, requested)) {
@@ -202,7 +202,7 @@ export class CgroupLimitHandle implements LimitHandle {
     if (requested > found) return 'refused';
     // Back to the user's own limit: what fits below it is what the user has asked for, so no room
     // is kept, and a paused container is no exception. Below it there must be room, and a paused
-    // container is left alone (field-notes A2-19).
+    // container is left alone.
     const isUserValue =
       this.#user.memory !== NO_LIMIT && requested >= wholePages(this.#user.memory);
     const before = this.#expected.memory;
@@ -219,7 +219,7 @@ export class CgroupLimitHandle implements LimitHandle {
     const result = await this.#lowering;
     this.#lowering = null;
     if (this.#closed) return result;
-    if (Atomics.load(this.#generation, 0) !== mine) {
+    if (Atomics.load(this.#generation, 0) !== own) {
       // A raise came while the kernel was at work: what it asked for is what must stand.
       const newest = wholePages(this.#expected.memory);
       if (this.#expected.memory !== before || result === 'written')
@@ -278,8 +278,7 @@ export class CgroupLimitHandle implements LimitHandle {
   }
 
   /**
-   * False where swap came back, which systemd does to exactly OpenWhisk's flags (field-notes
-   * A2-10).
+   * False where swap came back, which systemd does to exactly OpenWhisk's flags.
    */
   swapHolds(): boolean {
     if (!this.#files.hasMemory || this.#swapAllowance === UNLIMITED) return true;
@@ -347,7 +346,7 @@ export class CgroupLimitHandle implements LimitHandle {
     );
   }
 
-  /** Whether systemd was told of a memory limit at run time that is not the present one. */
+  /** Whether systemd has a runtime memory limit that is not the present one. */
   #systemdDiffers(low: number): boolean {
     if (this.#scope === null) return false;
     const differs = (name: 'MemoryLow' | 'MemorySwapMax' | 'MemoryMax', value: number): boolean => {

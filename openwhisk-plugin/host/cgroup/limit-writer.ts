@@ -21,7 +21,7 @@ export interface CgroupLimitWriterOptions {
   readonly root?: string;
   readonly cgroupVersion: 1 | 2;
   /**
-   * Where systemd owns the cgroups: how to tell it (field-notes A2-09). Absent with the cgroupfs
+   * Where systemd owns the cgroups: how to tell it. Absent with the cgroupfs
    * driver.
    */
   readonly scopes?: ScopeProperties;

@@ -6,7 +6,7 @@ import type { WorkerRequest } from './memory-worker.js';
 /**
  * One worker thread, shared by all containers, in which memory limits are lowered; made at the
  * first use. It does not keep the process alive. A worker that dies answers its jobs with `refused`
- * and is made anew.
+ * and is created again.
  */
 export class MemoryLowerer {
   readonly #pending = new Map<number, (result: WriteResult) => void>();
@@ -24,7 +24,7 @@ export class MemoryLowerer {
     };
     return new Promise((resolve) => {
       this.#pending.set(number, resolve);
-      // Somebody waits for this answer, so the process does as well.
+      // A caller waits for this answer, so the process stays alive.
       worker.ref();
       worker.postMessage(request);
     });

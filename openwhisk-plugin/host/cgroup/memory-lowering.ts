@@ -34,7 +34,7 @@ const systemFiles: TextFiles = {
 /**
  * Lowers a memory limit, in the worker thread: the kernel reclaims inside the write. On v1 it
  * refuses what does not fit (EBUSY); on v2 it kills, so the raw use decides before, and the events
- * after: a rise takes the change back (field-notes A2-03, A2-04).
+ * after: a rise takes the change back.
  *
  * @param wanted false once a newer limit was set meanwhile: then nothing more is written
  */

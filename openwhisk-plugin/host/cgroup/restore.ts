@@ -32,7 +32,7 @@ export interface RestoreReport {
 /**
  * Puts every managed container back to what its user asked for, from Docker alone: what inspect
  * says against what the kernel has. For a hook that starts or leaves, and for its supervisor after
- * a crash (design §3, "The promise"). Containers that end meanwhile are left out. Rejects with a
+ * a crash. Containers that end meanwhile are left out. Rejects with a
  * GleanerError where the engine does not answer.
  */
 export async function restoreAll(parts: {

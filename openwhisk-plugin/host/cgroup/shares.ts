@@ -1,6 +1,5 @@
 /**
- * The kernel's range of v1 shares; outside of it an engine fails or half-applies (field-notes
- * A1-03).
+ * The kernel's range of v1 shares; outside of it an engine fails or half-applies.
  */
 const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
@@ -37,7 +36,7 @@ export function formulaOfRuntime(runtime: string): WeightFormula | null {
   return difference >= 0 ? 'curved' : 'linear';
 }
 
-/** A whole number of shares the kernel takes; NaN where the wish is not a number. */
+/** A whole number of shares the kernel takes; NaN if the request is not a number. */
 export function clampShares(shares: number): number {
   return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.round(shares)));
 }

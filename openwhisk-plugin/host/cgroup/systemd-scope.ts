@@ -40,7 +40,7 @@ const RECORDS = ['run/systemd/system.control', TRANSIENT] as const;
  * together, always.
  *
  * A quota and a weight are not told: they change twice in an activation, and where systemd undoes
- * them they are the user's own. Whoever listens writes them again.
+ * them they are the user's own. The listener writes them again.
  */
 export class SystemdScope {
   readonly #unit: string;
@@ -52,7 +52,7 @@ export class SystemdScope {
   #busy = false;
   #next: readonly ScopeProperty[] | null = null;
 
-  /** @param settling holds what is under way, for whoever waits for all scopes */
+  /** @param settling operations in progress, for callers that wait for all scopes */
   constructor(
     unit: string,
     version: 1 | 2,

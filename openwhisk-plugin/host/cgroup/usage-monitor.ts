@@ -16,7 +16,7 @@ export interface CgroupUsageMonitorOptions {
 }
 
 /**
- * Counters from the kernel, by key and never by line number (field-notes A2-21), on descriptors
+ * Counters from the kernel, by key and never by line number, on descriptors
  * that stay open while they may.
  */
 export class CgroupUsageMonitor implements UsageMonitor {

@@ -309,7 +309,7 @@ export class CgroupUsageProbe implements UsageProbe {
   }
 
   /**
-   * Pauses by `runc` are visible here and nowhere else (field-notes A1-11). What has used CPU since
+   * Pauses by `runc` are visible here and nowhere else. What has used CPU since
    * the last sample was not paused.
    */
   #sampleFreezer(into: UsageSample, { frozen }: SampleFiles): boolean {

@@ -6,7 +6,7 @@ const LONGEST_PAUSE = 10_000;
 
 /**
  * Stops asking an engine that does not answer: after five failures in a row it is left alone for a
- * while (0.5 s, doubling to 10 s), then one call may try (field-notes A1-18).
+ * while (0.5 s, doubling to 10 s), then one call may try.
  */
 export class Breaker {
   readonly #clock: Clock;

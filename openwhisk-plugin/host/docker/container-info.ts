@@ -14,7 +14,7 @@ export type BridgesById = ReadonlyMap<string, Bridge>;
 
 /**
  * What the user asked for, in the kernel's terms. `CpuShares` is a weight and says nothing about a
- * size; without quota the whole host may be used (field-notes A1-02); the quota is taken as it
+ * size; without quota the whole host may be used; the quota is taken as it
  * stands, never computed from memory (A1-04).
  */
 export function userLimits(host: Inspect['HostConfig']): UserLimits {
@@ -22,7 +22,7 @@ export function userLimits(host: Inspect['HostConfig']): UserLimits {
   const periodMicros = host.NanoCpus > 0 || !isPeriod ? DEFAULT_PERIOD : host.CpuPeriod;
   let quota = NO_LIMIT;
   // After an update to "no quota" inspect shows -1 beside the old NanoCpus; the kernel follows the
-  // -1 (field-notes A2-05).
+  // -1.
   if (host.CpuQuota > 0) quota = (host.CpuQuota / periodMicros) * 1000;
   else if (host.CpuQuota === 0 && host.NanoCpus > 0) quota = host.NanoCpus / 1e6;
   const memory = Math.max(0, host.Memory);

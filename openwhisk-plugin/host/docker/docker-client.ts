@@ -18,8 +18,7 @@ import {
 } from './engine-errors.js';
 
 /**
- * Parallel calls; more make each of them slower, and the invoker uses the same daemon (field-notes
- * A1-19).
+ * Parallel calls; more make each of them slower, and the invoker uses the same daemon.
  */
 const CONCURRENCY = 4;
 const LONGEST_ANSWER = 16 * 1024 * 1024;
@@ -39,7 +38,7 @@ export interface DockerClientOptions {
 
 /**
  * The Engine API over its unix socket. There is no way to send anything but a `GET`: Gleaner only
- * reads from Docker (design §2). Each call has a deadline, at most four run at once, answers are
+ * reads from Docker. Each call has a deadline, at most four run at once, answers are
  * bounded, and an engine that hangs is left alone.
  */
 export class DockerClient {
@@ -66,7 +65,7 @@ export class DockerClient {
 
   /**
    * The API version to speak, `1.41`: not above the engine's, not below its minimum (Docker 29
-   * refuses below 1.44, field-notes A1-25). Asked once, and again after {@link forgetVersion}.
+   * refuses below 1.44). Asked once, and again after {@link forgetVersion}.
    */
   async apiVersion(): Promise<string> {
     if (this.#prefix === null) {

@@ -102,7 +102,7 @@ function newlyKnown(seenIn: number, order: number): Known {
 
 /**
  * Docker, by `GET` and events only: subscribe first, list, reconcile by id, and again every 10 s
- * and after each reconnect (design §2, field-notes A2-27).
+ * and after each reconnect.
  */
 export class DockerEngine implements ContainerEngine {
   readonly #client: DockerClient;
@@ -286,8 +286,8 @@ export class DockerEngine implements ContainerEngine {
 
   /**
    * Running containers. The answer has all labels of all containers: where it cannot be read, only
-   * those are asked for whose names may be managed, so that others' labels keep nobody from being
-   * managed.
+   * those are asked for whose names may be managed, so that labels of other containers keep none
+   * from being managed.
    */
   async #list(): Promise<ReturnType<typeof readable<z.infer<typeof listedSchema>>>> {
     let entries: unknown[];
@@ -337,7 +337,7 @@ export class DockerEngine implements ContainerEngine {
       if (this.#known.get(id) === known) this.#known.delete(id);
       throw error;
     }
-    // It may have ended, even begun anew, while the engine answered.
+    // It may have ended, even started again, while the engine answered.
     if (this.#known.get(id) !== known) return;
     if (info === 'unreadable') {
       known.isUnreadable = true;
@@ -357,7 +357,7 @@ export class DockerEngine implements ContainerEngine {
 
   /**
    * Whether a container that started later has its address already: then it has ended, and only its
-   * `die` is still to come. The engine gives an address away before it tells of the end, and two
+   * `die` is still to come. The engine gives an address away before it reports the end, and two
    * inspections may be answered in either order.
    */
   #hasSuccessor(info: ContainerInfo, known: Known): boolean {

@@ -49,12 +49,12 @@ export interface DockerEventsListener {
 }
 
 /**
- * The engine's event stream, reconnected for ever with growing pauses. After a gap it asks for the
- * events of the gap's length before the present, by the clock as it is now: the stamp of the last
- * event seen may lie in the future once the clock was set back, and an event that cannot be read
- * would be asked for again for ever. What is told twice for that is dropped here, so that order is
- * the engine's. A listing must follow each {@link DockerEventsListener.subscribed}, because the
- * engine remembers few events.
+ * The engine's event stream, reconnected with growing pauses. After a gap it asks for the events of
+ * the gap's length before the present, by the clock as it is now: the stamp of the last event seen
+ * may lie in the future once the clock was set back, and an event that cannot be read would be
+ * requested again without end. Events that arrive twice for that reason are dropped here, so that
+ * order is the engine's. A listing must follow each {@link DockerEventsListener.subscribed},
+ * because the engine remembers few events.
  */
 export class DockerEvents {
   readonly #client: DockerClient;
@@ -95,7 +95,7 @@ export class DockerEvents {
     this.#response?.destroy();
   }
 
-  /** Drops the connection, to be made anew: the engine was found dead in another way. */
+  /** Drops the connection, which is opened again: the engine was found dead in another way. */
   reconnect(error: GleanerError): void {
     this.#response?.destroy(error);
   }

@@ -119,7 +119,7 @@ export class HookLock {
       try {
         unlinkSync(path);
       } catch {
-        // Somebody else was faster; the next attempt tells.
+        // Another process was faster; the next attempt reports it.
       }
     }
   }

@@ -8,7 +8,7 @@ import type { UserLimits } from '../../decision/index.js';
 export interface ContainerInfo {
   /** The engine's full identifier. */
   readonly id: string;
-  /** Without the leading slash. Not an identity of a function (openwhisk-observed.md §5.1). */
+  /** Without the leading slash. Not an identity of a function. */
   readonly name: string;
   /** IPv4 address on the bridge, dotted; null where it has none (host network, IPv6 only). */
   readonly address: string | null;
@@ -69,8 +69,7 @@ export interface ContainerEngineListener {
   containerEnded(id: string): void;
   containerPaused(id: string, paused: boolean): void;
   /**
-   * The engine's `oom` event: fires for a child too, when the container lives on (field-notes
-   * A1-09).
+   * The engine's `oom` event: fires for a child too, when the container lives on.
    */
   containerOom(id: string): void;
   bridgesChanged(bridges: readonly Bridge[]): void;
@@ -86,7 +85,7 @@ export interface ContainerEngineListener {
 
 /** Reads from a container engine, by `GET` and events only: nothing is ever changed through it. */
 export interface ContainerEngine {
-  /** Resolves after the first complete pass. Reconnects for ever afterwards. */
+  /** Resolves after the first complete pass. Reconnects without limit afterwards. */
   start(listener: ContainerEngineListener): Promise<void>;
   stop(): Promise<void>;
   facts(): Promise<HostFacts>;

@@ -22,8 +22,7 @@ export interface LimitHandle {
   memoryCeiling?(): Bytes;
   /**
    * Lowers memory and memory+swap together, off the event loop: the kernel reclaims inside the
-   * write. Checks the use first and `refused` where the limit would be below use x (1 + margin)
-   * (field-notes A2-03, A2-04).
+   * write. Checks the use first and `refused` where the limit would be below use x (1 + margin).
    */
   lowerMemory(limit: Bytes): Promise<WriteResult>;
   /** v2: protects the lender (`memory.low`); `unsupported` on v1. */
@@ -41,7 +40,7 @@ export interface LimitWriter {
    * cannot.
    */
   open(container: ContainerInfo): LimitHandle;
-  /** The limit the kernel would really express for a wished weight: v2 weights are coarse. */
+  /** The limit the kernel really expresses for a requested weight: v2 weights are coarse. */
   expressible(shares: number): number;
   /** Resolves when systemd has answered all that handles have told it. */
   settled?(): Promise<void>;

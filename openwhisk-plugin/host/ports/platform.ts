@@ -22,7 +22,7 @@ export interface Platform {
   readonly limits: LimitWriter;
   readonly usage: UsageMonitor;
   /**
-   * What only one hook of this machine may manage, e.g. the engine's socket; absent: nobody else
+   * What only one hook of this machine may manage, e.g. the engine's socket; absent: no other
    * could.
    */
   readonly exclusive?: string;

@@ -93,8 +93,7 @@ export interface TapListener {
 }
 
 /**
- * Sees each request and answer between invoker and containers, without standing in the way (design
- * §2).
+ * Sees each request and answer between invoker and containers, without standing in the way.
  */
 export interface Tap {
   start(listener: TapListener): void;
@@ -124,5 +123,5 @@ export function addressOf(dotted: string): number {
 }
 
 export function dottedOf(address: number): string {
-  return `${(address >>> 24) & 255}.${(address >>> 16) & 255}.${(address >>> 8) & 255}.${address & 255}`;
+  return [24, 16, 8, 0].map((bits) => (address >>> bits) & 255).join('.');
 }

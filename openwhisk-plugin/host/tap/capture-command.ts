@@ -16,8 +16,7 @@ export interface CaptureOptions {
 }
 
 /**
- * Room for headers, a request head and every key before `value` at full length
- * (openwhisk-observed.md §3).
+ * Room for headers, a request head and every key before `value` at full length.
  */
 const SNAPSHOT = 2048;
 

@@ -8,7 +8,7 @@ export const UNREADABLE_STREAM = 2;
 
 /** Whether a request waits for its answer. */
 export const IDLE = 0;
-/** Its head was seen, the body's first packet not yet: nobody has been told. */
+/** Its head was seen, the body's first packet not yet: not reported yet. */
 export const HALF = 1;
 export const OPEN = 2;
 
@@ -27,7 +27,7 @@ export class ConnectionTable {
   readonly bridge: Int32Array;
   readonly trust: Uint8Array;
   readonly open: Uint8Array;
-  /** 1: the listener was told of the open request. */
+  /** 1: the open request was reported to the listener. */
   readonly notified: Uint8Array;
   /**
    * Sequence number of the next request head (meaningful while trusted, or while a chain of heads

@@ -30,8 +30,7 @@ export interface ConnectionOptions {
 const FARTHEST = 2 ** 31;
 
 /**
- * Decides of each packet whether it can be a head, and of whom (design §2, "A packet is believed
- * only where it can be one").
+ * Decides of each packet whether it can be a head, and of whom.
  *
  * A connection is trusted from the container's SYN-ACK on, which says where the first head and the
  * first answer begin; each head then says where the next one begins, and its acknowledgement number
@@ -209,7 +208,7 @@ export class Connections {
     const span = whole ? head.length + Math.max(0, head.contentLength) : FARTHEST;
     if (span < FARTHEST && packet.payloadLength <= span) table.next[slot] = packet.sequence + span;
     else {
-      // No place follows from this head; the next one starts the chain anew.
+      // No place follows from this head; the next one starts a new chain.
       table.next[slot] = packet.sequence - 1;
     }
     return false;

@@ -44,7 +44,7 @@ export class Deliveries {
     this.#bound = bound;
   }
 
-  /** Tells of the open request, once, if it is a container's whose time has begun. */
+  /** Reports the open request, once, if it is a container's whose time has begun. */
   tell(slot: number): void {
     const table = this.#table;
     if (table.notified[slot] === 1 || !this.reach(slot)) return;

@@ -12,7 +12,7 @@ const RUN_BODY = '0x7b226163'; // {"ac
 const INIT_BODY = '0x7b227661'; // {"va
 
 /**
- * The kernel filter of design §2 for containers that serve on `port`.
+ * The kernel filter for containers that serve on `port`.
  *
  * From the container: FIN, RST and SYN-ACK, then answer heads. To the container: request heads and
  * first body packets. The flags stand first: a load beyond the end of a packet makes BPF reject it,

@@ -37,7 +37,7 @@ const ACTIVATION = /^[0-9A-Za-z-]{1,64}$/;
 
 /**
  * Reads who is called from the start of a `/run` body,
- * `{"action_name":"/guest/plain","action_version":…` (design §2, openwhisk-observed.md §3). All
+ * `{"action_name":"/guest/plain","action_version":…`. All
  * keys before `value` are the invoker's and sorted; `value` is the user's, and reading stops there.
  *
  * Null ("unknown") for everything else: another first key, keys out of order or repeated, blanks,
@@ -57,7 +57,7 @@ export function readIdentity(bytes: Uint8Array, start: number, end: number): Ide
     const key = cursor + 1;
     const keyEnd = bytes[cursor] === QUOTE ? stringEnd(bytes, key, end) : -1;
     if (keyEnd < 0) {
-      // Cut off; whoever is called has been read by then, or has not.
+      // Cut off; the action's name has been read by then, or not.
       if (!isCut(bytes, cursor, end)) return null;
       break;
     }

@@ -6,7 +6,7 @@ const PREFIX = 'gleaner-tap-';
 /** Both ends of a pipe meet within milliseconds: who has not by now was killed meanwhile. */
 const ABANDONED_MILLIS = 60_000;
 
-/** A new folder that nobody else may enter. Throws what the file system says. */
+/** A new folder with access for this user only. Throws the file system's error. */
 export const makePipeFolder = (): string => mkdtempSync(join(tmpdir(), PREFIX));
 
 /**

@@ -1,7 +1,7 @@
 const MAX_LEARNED = 4;
 
 /**
- * From whom a request counts (design §2): the bridges' own addresses and the invokers', configured
+ * From whom a request counts: the bridges' own addresses and the invokers', configured
  * or else learned. A container that runs functions is never an invoker: user code can call its
  * neighbors.
  */

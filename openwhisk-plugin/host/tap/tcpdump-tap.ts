@@ -65,7 +65,7 @@ interface Watched {
 }
 
 /**
- * The tap of design §2: a tcpdump on each bridge, and a reader that believes only what can be so.
+ * The tap: a tcpdump on each bridge, and a reader that believes only what can be so.
  */
 export class TcpdumpTap implements Tap {
   readonly #options: TapOptions;

@@ -33,8 +33,8 @@ const STEADY = 10_000;
 /** After a drop the capture is trusted again when its counters have stood still for this long. */
 const QUIET = 1000;
 /**
- * A tcpdump that has answered before and not after so many questions hangs: it is stopped, or
- * frozen with its cgroup.
+ * A tcpdump that has answered before and then leaves this many requests unanswered hangs: it is
+ * stopped, or frozen with its cgroup.
  */
 const MAX_UNANSWERED = 100;
 const READ_BUFFER = 256 * 1024;
@@ -60,7 +60,7 @@ export class Capture {
   #counters = new DropCounters();
   /** When the kernel dropped last, ms; NaN: nothing since the capture is trusted. */
   #droppedAt = Number.NaN;
-  /** It has told its counters before: whoever may not signal it never hears them. */
+  /** It has reported its counters before: without permission to signal it there are none. */
   #answers = false;
   #unanswered = 0;
   #stopped = false;
@@ -174,7 +174,7 @@ export class Capture {
       stderrText = (stderrText + text).slice(-LONGEST_LINE);
       stderrText = this.#readCounters(stderrText);
     });
-    // Not only a start that fails: Node tells of each signal that may not be sent here, too,
+    // Not only a start that fails: Node reports each signal that may not be sent here, too,
     // `fail`'s own among them.
     child.on('error', (error) => fail(messageOf(error)));
     child.stderr?.on('error', () => undefined);
@@ -217,7 +217,7 @@ export class Capture {
 
   /**
    * A pipe whose reading end uses the static buffer. Node offers that for sockets it connects
-   * itself only, so both ends meet at a socket in a folder that nobody else may enter, and which is
+   * itself only, so both ends meet at a socket in a folder with access for this user only, which is
    * gone as soon as they have.
    */
   #openPipe(

@@ -40,7 +40,7 @@ export class WallClockCheck {
     if (isStep(off)) this.#stepped = off;
   }
 
-  /** How far the wall clock now is from where it would be had nobody set it, us. */
+  /** How far the wall clock now is from where it would be without having been set, us. */
   get stepped(): number {
     return this.#stepped;
   }

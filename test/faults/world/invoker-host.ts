@@ -33,8 +33,7 @@ const FUNCTIONS = DEMANDS.length;
 const CONTAINERS = 2;
 const LIMIT_MS = 8000;
 /**
- * The supervisor gives the user limits back so long after a hook's death (design §3: within a
- * second).
+ * The supervisor gives the user limits back so long after a hook's death.
  */
 const RESTORE_MS = 500;
 

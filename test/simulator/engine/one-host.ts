@@ -91,7 +91,10 @@ export function playOnCores(
   return { ends, cpu, excess, levels };
 }
 
-/** Weighted max-min shares: the highest level at which min(cap, weight x level) adds up to the cores. */
+/**
+ * Weighted max-min shares: the highest level at which min(cap, weight x level) adds up to the
+ * cores.
+ */
 export function maxMinRates(
   cores: number,
   running: readonly Pick<Job, 'cap' | 'weight'>[],
