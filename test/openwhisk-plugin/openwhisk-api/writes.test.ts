@@ -88,7 +88,7 @@ test('what a user sets after us stands', async (t) => {
   fakeOpenWhisk.userSets(PATH, { memory: 384 });
   const [outcome] = await undo();
   t.is(outcome!.result, 'unchanged');
-  t.regex(outcome!.note, /memory: changed by somebody else/);
+  t.regex(outcome!.note, /memory: changed by another client/);
   t.is(fakeOpenWhisk.actions.get(PATH)!.limits.memory, 384);
   t.is(open().size, 0);
 });
