@@ -1,3 +1,2 @@
-export type { Environment } from './environment.js';
 export { FEATURES } from './features.js';
 export type { Decided, Decision, PhaseChange, ResourceManager, View } from './resource-manager.js';

@@ -36,7 +36,6 @@ export function observationOf(
   now: number,
 ): Observation {
   const { step } = fn;
-  const ended = step.activations + step.control.count;
   const message: Observation = {
     v: 1,
     function: fn.action,
@@ -68,7 +67,7 @@ export function observationOf(
       p99: step.control.quantile(0.99),
     },
   };
-  if (step.waits && ended > 0) message.cpuWait = millis(step.waited / ended);
+  if (step.waits && step.ended > 0) message.cpuWait = millis(step.waited / step.ended);
   if (step.coldLatency.count > 0) message.coldLatency = step.coldLatency.toMessage();
   if (step.inits > 0) message.initTime = millis(step.initTotal / step.inits);
   if (slo > 0 && Number.isFinite(slo)) message.slo = millis(slo);

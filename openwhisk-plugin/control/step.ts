@@ -64,9 +64,13 @@ export class Step {
   demandCpu = 0;
   demandMemory = 0;
 
-  /** Anything ended in it, the control arm included. */
+  /** Activations that ended in it, those of the control arm included. */
+  get ended(): number {
+    return this.activations + this.control.count;
+  }
+
   get empty(): boolean {
-    return this.activations === 0 && this.control.count === 0;
+    return this.ended === 0;
   }
 
   get usedCpu(): number {

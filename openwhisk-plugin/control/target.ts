@@ -1,6 +1,6 @@
 import type { RefusalKind, Target } from '../../broker/messages/index.js';
 import type { Bytes, Millicores } from '../../config/index.js';
-import type { Run } from '../decision/index.js';
+import type { HostCapacity, Run } from '../decision/index.js';
 
 /** Why a target was refused. Each is a counter and a rate-limited log line. */
 export type TargetRefusal =
@@ -31,6 +31,21 @@ export interface TargetRules {
   readonly cpuMax: number;
   readonly memoryMax: number;
 }
+
+/** A larger amount than this multiple of the host is refused: no container could get it. */
+const LARGEST_SHARE = 8;
+
+export const targetRules = (
+  { host, boot }: Pick<TargetRules, 'host' | 'boot'>,
+  { cpu, memory }: Pick<HostCapacity, 'cpu' | 'memory'>,
+  staleMillis: number,
+): TargetRules => ({
+  host,
+  boot,
+  staleMillis,
+  cpuMax: LARGEST_SHARE * cpu,
+  memoryMax: LARGEST_SHARE * memory,
+});
 
 /**
  * After this many stale periods without a message, an epoch is forgotten: the lease store may have

@@ -105,8 +105,7 @@ export class Reporter {
   /** After each activation: a few comparisons, no message. */
   stepped(fn: FunctionRecord): void {
     this.#begun.add(fn);
-    if (fn.step.activations + fn.step.control.count >= this.#settings.stepActivations)
-      this.#due.add(fn);
+    if (fn.step.ended >= this.#settings.stepActivations) this.#due.add(fn);
   }
 
   flush(): void {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Broker, hostNameFrom, type Logger, RateLimitedLog } from '../../broker/index.js';
 import type { Inspection } from '../../broker/services/index.js';
 import { type Config, messageOf, millis, type Random, timeOfDay } from '../../config/index.js';
-import { type Explanation, HostController } from '../control/index.js';
+import { type Explanation, HostController, targetRules } from '../control/index.js';
 import { Decider, decisionSettings, MemoryHeadroom } from '../decision/index.js';
 import { EngineLock, HookLock } from '../host/lock/index.js';
 import type { Bridge, Platform } from '../host/ports/index.js';
@@ -247,14 +247,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     options.heartbeat ?? (() => undefined),
   );
   const targets = new TargetReceiver(
-    {
-      host: identity.host,
-      boot: identity.boot,
-      staleMillis: config.decision.targetStaleMs,
-      // An agent of another host may think of larger ones; eight times this host is nobody's wish.
-      cpuMax: capacity.cpu * 8,
-      memoryMax: capacity.memory * 8,
-    },
+    targetRules(identity, capacity, config.decision.targetStaleMs),
     clock,
     targetLog,
     (action) => functions.get(action)?.target,

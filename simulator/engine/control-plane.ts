@@ -3,7 +3,12 @@ import type { Decision, ResourceManager } from '../../agents/index.js';
 import { Aggregator } from '../../broker/mean-field/index.js';
 import type { HostReport, Observation } from '../../broker/messages/index.js';
 import { MIB, type Millis, type Random } from '../../config/index.js';
-import { hostReport, observationOf } from '../../openwhisk-plugin/control/index.js';
+import {
+  hostReport,
+  observationOf,
+  type TargetRules,
+  targetRules,
+} from '../../openwhisk-plugin/control/index.js';
 import type { Cluster } from './cluster.js';
 import type { FunctionOnHost } from './function-on-host.js';
 import type { HookLimitController } from './hook-limit-controller.js';
@@ -12,15 +17,16 @@ import type { ManagedHost } from './managed-host.js';
 import type { ControlOptions } from './options.js';
 import { scale } from './replicas.js';
 
-/** Events of the control side: what is due. */
+/** Kinds of due events. */
 const Due = { step: 0, field: 1, target: 2 } as const;
 const KINDS = 3;
 
-/** The one agent host there is, and the one aggregator. */
+/** The only agent host, which is also the aggregator; nothing restarts, so there is one epoch. */
 const AGENTS = 'agents';
 const BOOT = 'simulated';
+const EPOCH = 1;
 
-/** A wish that concerns a function as a whole, until it is carried out. */
+/** A target for a function as a whole, until it is applied. */
 interface FunctionTarget {
   containers: number | undefined;
   nominalMiB: number | undefined;
@@ -34,19 +40,21 @@ export interface ControlPlaneParts {
 }
 
 /**
- * The agents' side of a managed run, without a network: control steps close as a hook closes them,
- * the same `Agent` decides, the same sums make the mean field, and a target is in force after a
- * delay. Times in ms but for the timeline's.
+ * The agents' side of a managed run: the product's agent host and aggregator in simulated time.
+ * Instead of NATS, observations arrive at once and targets after a delay. Times in ms, except those
+ * of the timeline (us).
  */
 export class ControlPlane implements StepListener {
   readonly #cluster: Cluster;
   readonly #limitController: HookLimitController;
   readonly #parts: ControlPlaneParts;
   readonly #agents: (Agent | undefined)[] = [];
-  readonly #aggregator: Aggregator;
   readonly #core: AgentHostCore;
+  readonly #aggregator: Aggregator;
+  /** By host. */
+  readonly #targetRules: readonly TargetRules[];
   readonly #functionTargets: (FunctionTarget | undefined)[] = [];
-  /** By function: containers last wished for. */
+  /** By function: the last target number of containers. */
   readonly #lastContainers: number[] = [];
   #reports = 0;
 
@@ -54,23 +62,21 @@ export class ControlPlane implements StepListener {
     this.#cluster = cluster;
     this.#limitController = limitController;
     this.#parts = parts;
-    const step = parts.options.fieldMs as Millis;
-    this.#core = new AgentHostCore({
-      host: AGENTS,
-      boot: BOOT,
-      interval: step,
-      random: parts.random,
-    });
-    this.#aggregator = new Aggregator({ host: AGENTS, boot: BOOT, step });
-    this.#schedule(step, Due.field, 0, 0);
+    const { options, random } = parts;
+    const interval = options.fieldMs as Millis;
+    this.#core = new AgentHostCore({ host: AGENTS, boot: BOOT, interval, random });
+    this.#aggregator = new Aggregator({ host: AGENTS, boot: BOOT, step: interval });
+    this.#targetRules = limitController.hosts.map(({ decider }, host) =>
+      targetRules({ host: hostName(host), boot: BOOT }, decider.capacity, options.staleMs),
+    );
+    this.#schedule(interval, Due.field, 0, 0);
   }
 
   stepped(fn: FunctionOnHost, now: number): void {
     const { step } = fn;
     const { stepActivations, stepMs } = this.#parts.options;
-    const ended = step.activations + step.control.count;
-    if (ended >= stepActivations) this.#observe(fn, now);
-    else if (ended === 1)
+    if (step.ended >= stepActivations) this.#observe(fn, now);
+    else if (step.ended === 1)
       this.#schedule(
         now + stepMs,
         Due.step,
@@ -81,7 +87,7 @@ export class ControlPlane implements StepListener {
 
   due(target: number, stamp: number, now: number): void {
     const kind = stamp % KINDS;
-    if (kind === Due.field) this.#stepField(now / 1000);
+    if (kind === Due.field) this.#stepField((now / 1000) as Millis);
     else if (kind === Due.target) this.#applyFunctionTarget(target, now);
     else {
       const hosts = this.#limitController.hosts.length;
@@ -91,20 +97,12 @@ export class ControlPlane implements StepListener {
     }
   }
 
-  /** A wish for a function wherever it is, from outside: an environment's step. */
-  decided(fn: number, decision: Decision, now: number): void {
-    for (let host = 0; host < this.#limitController.hosts.length; host++) {
-      const record = this.#limitController.knownRecord(fn, host);
-      if (record !== undefined) this.#target(record, decision, now);
-    }
-    this.#setFunctionTarget(fn, decision, now);
-  }
-
   #schedule(at: number, kind: number, target: number, stamp: number): void {
     this.#cluster.scheduleLimitEvent(Math.round(1000 * at), target, stamp * KINDS + kind);
   }
 
   #observe(fn: FunctionOnHost, now: number): void {
+    const { options, onObservation } = this.#parts;
     fn.containers = this.#cluster.containers.countOf(fn.fn, fn.host);
     const host = this.#limitController.hosts[fn.host]!;
     const sender = { host: hostName(fn.host), boot: BOOT };
@@ -112,26 +110,17 @@ export class ControlPlane implements StepListener {
     const slo = host.decider.slo(revision.state);
     const observation = observationOf(fn, revision, sender, slo, now);
     fn.step.clear();
-    const decision = this.#core.decide(this.#agentOf(fn), observation, now as Millis);
-    this.#target(fn, decision, now);
+    const agent = this.#agentOf(fn);
+    const decision = this.#core.decide(agent, observation, now as Millis);
+    const target = this.#core.target(agent, decision, observation, EPOCH);
+    fn.send(target, this.#targetRules[fn.host]!, now + options.delayMs);
     this.#setFunctionTarget(fn.fn, decision, now);
-    this.#parts.onObservation?.(observation);
+    onObservation?.(observation);
   }
 
   #agentOf({ fn, action }: FunctionOnHost): Agent {
     this.#agents[fn] ??= new Agent(action, this.#parts.manager);
     return this.#agents[fn];
-  }
-
-  #target(fn: FunctionOnHost, { cpu, memory, weightFactor }: Decision, now: number): void {
-    const { delayMs, staleMs } = this.#parts.options;
-    fn.send(
-      cpu ?? Number.NaN,
-      memory ?? Number.NaN,
-      weightFactor ?? Number.NaN,
-      now + delayMs,
-      now + staleMs,
-    );
   }
 
   #setFunctionTarget(fn: number, { containers, nominalMemory }: Decision, now: number): void {
@@ -156,20 +145,18 @@ export class ControlPlane implements StepListener {
     scale(this.#cluster, fn, target.containers, fell, now);
   }
 
-  #stepField(now: number): void {
+  #stepField(now: Millis): void {
     const { options } = this.#parts;
-    const interval = options.fieldMs as Millis;
     if (options.meanField) {
-      const at = now as Millis;
       const agents = this.#agents.filter((agent) => agent !== undefined);
-      this.#aggregator.takePartial(this.#core.partial(agents, at), at);
-      const sequence = ++this.#reports;
+      this.#aggregator.takePartial(this.#core.partial(agents, now), now);
+      this.#reports++;
       this.#limitController.hosts.forEach((host, index) => {
-        this.#aggregator.takeReport(reportOf(host, index, sequence, now), at);
+        this.#aggregator.takeReport(reportOf(host, index, this.#reports, now), now);
       });
-      this.#core.meanField.take(this.#aggregator.step(at, 1), at);
+      this.#core.meanField.take(this.#aggregator.step(now, EPOCH), now);
     }
-    if (this.#cluster.isActive) this.#schedule(now + interval, Due.field, 0, 0);
+    if (this.#cluster.isActive) this.#schedule(now + options.fieldMs, Due.field, 0, 0);
   }
 }
 
@@ -181,7 +168,6 @@ const hostName = (host: number): string => {
   return names[host];
 };
 
-/** What a daemon tells the aggregator about its host. */
 function reportOf(
   { decider, functions }: ManagedHost,
   host: number,
@@ -189,8 +175,6 @@ function reportOf(
   now: number,
 ): HostReport {
   const { cpuPool, memoryPool } = decider;
-  let running = 0;
-  for (const fn of functions) running += fn.running;
   return hostReport(
     { host: hostName(host), boot: BOOT, sequence },
     decider,
@@ -199,7 +183,7 @@ function reportOf(
       granted: { cpu: cpuPool.granted, memory: memoryPool.granted },
       pool: { cpu: cpuPool.free, memory: memoryPool.free },
       containers: 0,
-      running,
+      running: functions.reduce((sum, fn) => sum + fn.running, 0),
       mode: 'enforce',
     },
     now,

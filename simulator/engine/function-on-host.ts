@@ -1,12 +1,5 @@
-import { FunctionRecord } from '../../openwhisk-plugin/control/index.js';
-
-interface Delivery {
-  cpu: number;
-  memory: number;
-  weightFactor: number;
-  from: number;
-  until: number;
-}
+import type { Target } from '../../broker/messages/index.js';
+import { FunctionRecord, type TargetRules } from '../../openwhisk-plugin/control/index.js';
 
 /**
  * A function on one simulated host. Its targets arrive after the network's delay. Times in ms of
@@ -15,13 +8,9 @@ interface Delivery {
 export class FunctionOnHost extends FunctionRecord {
   readonly fn: number;
   readonly host: number;
-  readonly #delivery: Delivery = {
-    cpu: Number.NaN,
-    memory: Number.NaN,
-    weightFactor: Number.NaN,
-    from: Number.POSITIVE_INFINITY,
-    until: Number.NEGATIVE_INFINITY,
-  };
+  #sent: Target | null = null;
+  #rules: TargetRules | null = null;
+  #arrival = Number.POSITIVE_INFINITY;
 
   constructor(fn: number, host: number, action: string) {
     super(action);
@@ -31,22 +20,18 @@ export class FunctionOnHost extends FunctionRecord {
     this.enforced = true;
   }
 
-  /** A target that arrives at `from` and is stale after `until`; it replaces one on its way. */
-  send(cpu: number, memory: number, weightFactor: number, from: number, until: number): void {
-    this.receive(from);
-    const delivery = this.#delivery;
-    delivery.cpu = cpu;
-    delivery.memory = memory;
-    delivery.weightFactor = weightFactor;
-    delivery.from = from;
-    delivery.until = until;
+  /** A target that arrives at `arrival`; one that was sent before has arrived by then. */
+  send(target: Target, rules: TargetRules, arrival: number): void {
+    this.receive(arrival);
+    this.#sent = target;
+    this.#rules = rules;
+    this.#arrival = arrival;
   }
 
-  /** Takes the target that has arrived by now. */
+  /** Accepts a target that has arrived by now. */
   receive(now: number): void {
-    const { cpu, memory, weightFactor, from, until } = this.#delivery;
-    if (from > now) return;
-    this.#delivery.from = Number.POSITIVE_INFINITY;
-    this.target.set(cpu, memory, weightFactor, until);
+    if (this.#sent === null || this.#arrival > now) return;
+    this.target.accept(this.#sent, this.#rules!, now);
+    this.#sent = null;
   }
 }

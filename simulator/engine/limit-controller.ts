@@ -26,7 +26,7 @@ export interface LimitController {
   levels(): { readonly harvested: number; readonly borrowed: number; readonly demand: number };
 }
 
-/** What agents do with what the hooks tell; `wake`s of its own come back through `due`. */
+/** The agents' side: told of ended activations, and woken by its own events in `due`. */
 export interface StepListener {
   /** An activation of the function has ended and is in its step. */
   stepped(fn: FunctionOnHost, now: number): void;
