@@ -3,13 +3,10 @@ interface QueueItem<T> {
   readonly size: number;
 }
 
-/** So many taken places are kept before the array is made shorter. */
+/** Free places at the front before the array is compacted. */
 const SLACK = 1024;
 
-/**
- * First in, first out, and bounded: of more than fit the oldest go, for the newest figure is the
- * one that is worth something (field-notes A4-07). Sizes are in any unit: bytes, or 1 each.
- */
+/** A bounded FIFO that drops the oldest when full: the newest figure is the useful one. */
 export class DroppingQueue<T> {
   readonly #capacity: number;
   #items: (QueueItem<T> | undefined)[] = [];
@@ -24,7 +21,7 @@ export class DroppingQueue<T> {
     return this.#items.length - this.#first;
   }
 
-  /** How many were dropped for it; itself where it is larger than the whole queue. */
+  /** `size` in any unit. @returns how many were dropped, itself if it is larger than the queue */
   push(item: T, size = 1): number {
     this.#items.push({ item, size });
     this.#size += size;
@@ -36,17 +33,17 @@ export class DroppingQueue<T> {
     return dropped;
   }
 
-  /** Size of the oldest; undefined: empty. */
+  /** Size of the oldest; undefined if empty. */
   get nextSize(): number | undefined {
     return this.#items[this.#first]?.size;
   }
 
-  /** The oldest; undefined: empty. */
+  /** The oldest; undefined if empty. */
   shift(): T | undefined {
     return this.length === 0 ? undefined : this.#take().item;
   }
 
-  /** How many there were. */
+  /** @returns how many were dropped */
   clear(): number {
     const { length } = this;
     this.#items = [];

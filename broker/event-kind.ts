@@ -1,4 +1,4 @@
-/** Kinds of events an operator may be told of; each is a token of its subject. */
+/** Kinds of events; each is a token of its subject. */
 export const EVENT_KINDS = [
   'safeguard',
   'harvest',

@@ -1,10 +1,9 @@
-/** Requests that are begun at once within one turn of the event loop; more of them take turns. */
+/** Requests that start within one turn of the event loop; more start one per turn. */
 const BURST = 4;
 
 /**
- * Lets work take turns with everything else of the event loop: of a burst one piece is begun per
- * turn, so a flood of requests for one endpoint delays neither other endpoints nor what the process
- * is there for.
+ * Starts at most one piece of a burst per turn of the event loop, so that a flood of requests for
+ * one endpoint delays neither other endpoints nor the process's main work.
  */
 export class EventLoopQueue {
   readonly #maxWaiting: number;
@@ -12,12 +11,12 @@ export class EventLoopQueue {
   #started = 0;
   #scheduled = false;
 
-  /** @param most pieces of work that may wait */
+  /** @param maxWaiting most pieces of work that may wait */
   constructor(maxWaiting: number) {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** False: too much waits, and this is not done. `act` must not throw. */
+  /** False if too much work waits; then `act` is dropped. `act` must not throw. */
   run(act: () => void): boolean {
     if (this.#waiting.length >= this.#maxWaiting) return false;
     this.#schedule();

@@ -3,19 +3,16 @@ import { errorClass } from '../config/index.js';
 /**
  * A fully qualified action name as one NATS token, and back.
  *
- * OpenWhisk allows spaces, `@`, `.`, `&` in names; NATS subjects and key-value keys do not, and a
- * client silently sends such a subject elsewhere (field-notes A4-01, A4-02). Base64url has neither,
- * is reversible, and every token begins with `L`, since every name begins with `/`: so a token
- * never collides with a reserved word such as {@link NO_FUNCTION}.
+ * OpenWhisk allows spaces, `@`, `.`, `&` in names; NATS subjects and keys do not, and a client
+ * silently sends such a subject to another one. Base64url has none of them and is reversible. Every
+ * name begins with `/`, so every token begins with `L` and never equals {@link NO_FUNCTION}.
  */
 export type FunctionToken = string & { readonly __token: 'function' };
 
-/** Stands where a subject asks for a function and there is none (events of a whole host). */
+/** The token of a subject that concerns no function, such as an event of a whole host. */
 export const NO_FUNCTION = '_';
 
-/**
- * One segment of a name: OpenWhisk's `EntityName` rule, at most 256 characters (field-notes A4-01).
- */
+/** One segment of a name, at most 256 characters [OpenWhisk EntityName.scala]. */
 const SEGMENT = /^(?:\w|\w[\w@ .&-]{0,254}[\w@.&-])$/;
 /** Three segments of 256 and three slashes. */
 export const FUNCTION_NAME_MAX = 771;
@@ -36,17 +33,17 @@ export function isFunctionName(name: string): boolean {
   return true;
 }
 
-/** Throws {@link FunctionNameError} for what OpenWhisk would not allow. */
+/** Throws {@link FunctionNameError} for a name that OpenWhisk does not allow. */
 export function functionToken(name: string): FunctionToken {
   if (!isFunctionName(name)) throw new FunctionNameError(name);
   return Buffer.from(name, 'utf8').toString('base64url') as FunctionToken;
 }
 
-/** The name of a token, or null where the token was not made by {@link functionToken}. */
+/** The name of a token, or null if {@link functionToken} did not make it. */
 export function functionName(token: string): string | null {
   if (token.length > 1028 || !TOKEN.test(token)) return null;
   const name = Buffer.from(token, 'base64url').toString('utf8');
-  // Re-encoding refuses tokens with stray bits, which would give one function two tokens.
+  // Decoding ignores stray bits, so that one function could have two tokens: compare the encoding.
   return isFunctionName(name) && Buffer.from(name, 'utf8').toString('base64url') === token
     ? name
     : null;

@@ -12,7 +12,7 @@ export type OrderRefusal =
 export type InboxRefusal = RefusalKind | OrderRefusal;
 
 export interface Stamp {
-  /** What orders messages: a host, or a function on a host. */
+  /** Messages are ordered per sender: a host, or a function on a host. */
   readonly sender: string;
   readonly boot: string;
   readonly sequence: number;
@@ -28,9 +28,8 @@ interface SenderState {
 const RETIRED_MAX = 8;
 
 /**
- * Lets each sender's messages through once and in order. Senders are bounded; the one silent for
- * longest is forgotten first, so a message of its can be taken again: an order, not a protection
- * against replay by strangers (permissions are).
+ * Passes each sender's messages once and in order. The number of senders is bounded, and the least
+ * recently seen is forgotten, so this is not a protection against replay: permissions are.
  */
 export class SequenceGuard {
   readonly #senders = new Map<string, SenderState>();
@@ -40,7 +39,7 @@ export class SequenceGuard {
     this.#limit = limit;
   }
 
-  /** Null: take it. */
+  /** Null if the message may be taken. */
   check(stamp: Stamp): OrderRefusal | null {
     const known = this.#senders.get(stamp.sender);
     if (known) {
@@ -54,7 +53,7 @@ export class SequenceGuard {
         known.boot = stamp.boot;
       }
       known.sequence = stamp.sequence;
-      // Re-inserted, so that the map's order is that of the last message.
+      // Inserted again, so that the map is ordered by the last message.
       this.#senders.delete(stamp.sender);
       this.#senders.set(stamp.sender, known);
       return null;
@@ -89,19 +88,14 @@ export interface InboxOptions<T> {
   readonly decode: Decode<T>;
   /** Null: messages of this kind have no order. */
   readonly stamp: ((message: T) => Stamp) | null;
-  /**
-   * For one log line per kind: called at the first refusal of a kind, then at most once a minute.
-   */
+  /** For the log: called at the first refusal of a kind, then at most once a minute. */
   readonly refused?: (kind: InboxRefusal, detail: string, count: number) => void;
   readonly senders?: number;
 }
 
 const QUIET = 60_000;
 
-/**
- * The receiving side of one kind of message: decodes, guards the order, counts by kind. Never
- * throws.
- */
+/** Receives one kind of message: decodes, checks the order, counts refusals. Never throws. */
 export class Inbox<T> {
   readonly counts = newInboxCounts();
   readonly #options: InboxOptions<T>;
@@ -113,7 +107,7 @@ export class Inbox<T> {
     this.#guard = new SequenceGuard(options.senders);
   }
 
-  /** Null where it was refused. */
+  /** Null if it was refused. */
   take(data: Uint8Array, now: Millis): T | null {
     const decoded = this.#options.decode(data);
     if (!decoded.ok) {

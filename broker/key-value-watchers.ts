@@ -2,15 +2,14 @@ import type { KeyValueEntry, KeyValueWatch } from './port.js';
 
 interface Watcher {
   readonly listener: (entry: KeyValueEntry) => void;
-  /** Last revision of each key; negative where it was a deletion. */
+  /** Last revision of each key; negative for a deletion. */
   readonly seen: Map<string, number>;
   readonly becomeReady: () => void;
 }
 
 /**
- * The watchers of one bucket in one process, fed by single changes and by full readings; each
- * watcher gets each revision of a key at most once, and in order. Pure bookkeeping, shared by both
- * brokers.
+ * The watchers of one bucket in one process, fed by single changes and by full reads. Each watcher
+ * gets each revision of a key at most once and in order. Pure, and used by both brokers.
  */
 export class KeyValueWatchers {
   readonly #watchers = new Set<Watcher>();
@@ -34,7 +33,7 @@ export class KeyValueWatchers {
     return { ready, stop: () => this.#watchers.delete(watcher) };
   }
 
-  /** False: every watcher knew it already. */
+  /** False if every watcher knew it already. */
   changed(entry: KeyValueEntry): boolean {
     let hasChanged = this.#watchers.size === 0;
     for (const watcher of this.#watchers) if (this.#deliver(watcher, entry)) hasChanged = true;
@@ -42,9 +41,9 @@ export class KeyValueWatchers {
   }
 
   /**
-   * A complete reading: what is not in it is gone. `lastRevision` is the bucket's when the reading
-   * began: what was seen later than that is not gone. `recreated`: revisions began anew, so all
-   * known ones are void.
+   * A full read: keys that are not in it are deleted, unless they were seen after `lastRevision`,
+   * the bucket's revision when the read began. `recreated`: the bucket is a new one, so known
+   * revisions are void.
    */
   read(entries: readonly KeyValueEntry[], lastRevision: number, recreated: boolean): void {
     const present = new Set(
@@ -55,8 +54,7 @@ export class KeyValueWatchers {
     );
     for (const watcher of this.#watchers) {
       for (const [key, seen] of watcher.seen) {
-        // Its marker was purged, which happens long after the deletion: no reading of the old value
-        // is still on its way.
+        // The marker was purged, long after the deletion: no read of the old value is in flight.
         if (seen < 0 && !markers.has(key) && -seen < lastRevision) watcher.seen.delete(key);
         if (seen < 0 || present.has(key) || (seen > lastRevision && !recreated)) continue;
         this.#call(watcher, { key, value: null, revision: lastRevision });
@@ -76,8 +74,7 @@ export class KeyValueWatchers {
     const seen = watcher.seen.get(entry.key);
     if (entry.value === null && seen === undefined) return false;
     if (seen !== undefined && entry.revision <= Math.abs(seen)) return false;
-    // A deleted key stays known by its revision, so that a late reading of the old value is not
-    // taken for a new one.
+    // The revision of a deleted key is kept, so that a late read of the old value is ignored.
     watcher.seen.set(entry.key, entry.value === null ? -entry.revision : entry.revision);
     this.#call(watcher, entry);
     return true;

@@ -8,11 +8,11 @@ import { LaunchError } from './errors.js';
 export interface LaunchOptions {
   /** Path of the nats-server binary, or its name on PATH. */
   readonly binary: string;
-  /** Where JetStream keeps its files; survives restarts. */
+  /** Folder of JetStream's files, which survive restarts. */
   readonly storeDirectory: string;
-  /** A fixed port of the loopback, or -1 for any free one. */
+  /** Port on the loopback, or -1 for any free one. */
   readonly port?: number;
-  /** Further arguments, e.g. a configuration with users. */
+  /** More arguments, such as a configuration with users. */
   readonly args?: readonly string[];
   readonly startTimeoutMillis?: number;
 }
@@ -21,12 +21,9 @@ export interface LaunchedServer {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** The last lines it logged, oldest first. */
+  /** The last lines of its log, oldest first. */
   log(): readonly string[];
-  /**
-   * Resolves when the server has ended by itself or by {@link stop}; with its exit code, null where
-   * a signal ended it.
-   */
+  /** Resolves with the exit code when the server has ended; null after a signal. */
   readonly ended: Promise<number | null>;
   stop(): Promise<void>;
 }
@@ -35,7 +32,7 @@ const LOG_LINES = 200;
 const LINE_MAX = 500;
 const STOP_GRACE_MILLIS = 3000;
 
-/** The last lines of a child's output; bounded in lines and in their length. */
+/** The last lines of a child's output, bounded in number and length. */
 class TailLog {
   readonly lines: string[] = [];
   #rest = '';
@@ -49,9 +46,8 @@ class TailLog {
 }
 
 /**
- * Starts nats-server as a child, on the loopback only, with JetStream. It picks its own port and
- * writes it to a file, so there is no race for a free one. Rejects with `GLN_BROKER_LAUNCH`, saying
- * what the server logged.
+ * Starts nats-server with JetStream as a child, on the loopback only. The server picks a free port
+ * and writes it to a file, so there is no race for one. Rejects with `GLN_BROKER_LAUNCH`.
  */
 export async function launchNatsServer(options: LaunchOptions): Promise<LaunchedServer> {
   const portsDirectory = mkdtempSync(join(tmpdir(), 'gleaner-nats-'));
@@ -111,7 +107,7 @@ export async function launchNatsServer(options: LaunchOptions): Promise<Launched
     }
     if (done) {
       clean();
-      throw new LaunchError(`it ended before it was ready: ${lastLines()}`);
+      throw new LaunchError(`it exited before it was ready: ${lastLines()}`);
     }
     if (performance.now() > deadline) {
       await stop();
@@ -120,7 +116,7 @@ export async function launchNatsServer(options: LaunchOptions): Promise<Launched
     await new Promise((resolve) => setTimeout(resolve, 5));
     port = readPort(portsDirectory);
   }
-  // The file has served its purpose; the server removes it at its end, and may not find it then.
+  // The server removes its ports file when it ends, and ignores that the file is gone.
   const server = {
     url: `nats://127.0.0.1:${port}`,
     port,
@@ -141,15 +137,12 @@ function readPort(directory: string): number | null {
     const url = ports.nats?.[0];
     return url === undefined ? null : Number(new URL(url).port);
   } catch {
-    // Half written: the next look finds it whole.
+    // The file is not complete yet.
     return null;
   }
 }
 
 function notStarted(binary: string, error: unknown): LaunchError {
   const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-  return new LaunchError(
-    `${binary}: ${missing ? 'there is no such program' : messageOf(error)}`,
-    error,
-  );
+  return new LaunchError(`${binary}: ${missing ? 'program not found' : messageOf(error)}`, error);
 }

@@ -13,24 +13,24 @@ export interface LeaseOptions {
   readonly key: string;
   readonly host: string;
   readonly boot: string;
-  /** A lease that has not changed for this long, by the watcher's own clock, is free. */
+  /** A lease that has not changed for this long, by the contender's own clock, is free. */
   readonly duration: Millis;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** `epoch` null: not ours (any more). */
+  /** `epoch`: null if this host does not hold the lease. */
   readonly changed?: (epoch: number | null) => void;
 }
 
 /**
  * One owner of a key at a time. The epoch is the revision at which the lease was taken, so it rises
- * from owner to owner, and whoever obeys the highest epoch seen is right (design §5). No machine's
- * clock is compared with another's: a contender waits until the lease has not changed for its
- * duration; an owner that cannot renew gives up after two thirds of it. A lease of this host's
- * earlier life is free at once: a host's name is unique.
+ * from owner to owner, and receivers accept only the highest epoch seen. Clocks of two machines are
+ * never compared: a contender waits until the lease has not changed for its duration, and an owner
+ * that cannot renew gives up after two thirds of it. A lease of an earlier start of this host is
+ * free at once, because host names are unique.
  *
- * Without JetStream there is nobody to ask: the lease counts as ours with epoch 1, {@link
- * Lease.alone}. That is so for a lease that was never held; one whose renewals are refused (a full
- * store) ends: who decides is not known, so no host does, and user limits apply.
+ * Without JetStream no lease can be stored, and the host acts alone with epoch 1
+ * ({@link Lease.alone}). A lease that was held and cannot be renewed (a full store) ends instead:
+ * the owner is unknown, so no host acts, and user limits apply.
  */
 export class Lease {
   readonly #options: LeaseOptions;
@@ -50,21 +50,18 @@ export class Lease {
     this.#cancel = options.timers.every((options.duration / 3) as Millis, () => void this.turn());
   }
 
-  /** The epoch while the lease is ours, else null. */
+  /** The epoch while this host holds the lease, otherwise null. */
   get epoch(): number | null {
     this.#expire();
     return this.#epoch;
   }
 
-  /**
-   * Rises each time the lease is taken; what was done under one term holds while nobody else can
-   * have had the lease since.
-   */
+  /** Rises each time the lease is taken: within one term no other host has held it. */
   get term(): number {
     return this.#term;
   }
 
-  /** Ours for want of anybody to ask. */
+  /** Held without JetStream: no other host can be known. */
   get alone(): boolean {
     return this.#epoch !== null && this.#revision === 0;
   }
@@ -90,21 +87,21 @@ export class Lease {
     }
   }
 
-  /** Gives the lease back, so that the next owner need not wait. */
+  /** Releases the lease, so that the next owner need not wait. */
   async release(): Promise<void> {
     this.#stopped = true;
     this.#cancel();
     this.#setEpoch(null);
-    // A write that is under way changes the revision.
+    // A write in flight changes the revision.
     await this.#pendingTurn;
     const revision = this.#revision;
     this.#revision = 0;
     if (revision === 0) return;
     try {
-      // Only as it was written by us: a new owner's lease must not go.
+      // At this revision only: a new owner's lease must stay.
       await this.#options.bucket.deleteAt(this.#options.key, revision);
     } catch {
-      // Then it runs out by itself.
+      // Then it expires.
     }
   }
 
@@ -124,7 +121,7 @@ export class Lease {
     }
     const current = entry.value ? decodeLease(entry.value) : null;
     const isOwnEarlierBoot = current?.ok === true && current.message.host === this.#options.host;
-    // Somebody can be asked again, and another host has the lease.
+    // JetStream is back, and another host holds the lease.
     if (this.alone && !isOwnEarlierBoot) this.#setEpoch(null);
     const term = isOwnEarlierBoot
       ? 0
@@ -150,20 +147,20 @@ export class Lease {
     }
     this.#revision = revision;
     this.#renewedAt = startedAt;
-    // Renewed late, but before anybody else took it: ours again under the new revision.
+    // Renewed late, but before another host took it: held again under the new revision.
     if (this.#epoch === null && !this.#stopped) this.#setEpoch(revision);
   }
 
   /**
-   * The revision is another. By an earlier renewal of ours whose answer never came, the lease is
-   * ours still; else it is lost.
+   * The revision has changed: either by an earlier renewal of this host whose answer was lost, and
+   * the lease is still held, or by another host.
    */
   async #checkOwner(): Promise<void> {
     const { bucket, key, host, boot } = this.#options;
     const entry = await bucket.get(key);
     const current = entry?.value ? decodeLease(entry.value) : null;
     if (entry && current?.ok && current.message.host === host && current.message.boot === boot) {
-      // When that renewal arrived is not known: the next one counts.
+      // The time of that renewal is unknown, so the lease is extended by the next one only.
       this.#revision = entry.revision;
       return;
     }
@@ -173,7 +170,7 @@ export class Lease {
 
   #onAcquired(revision: number, startedAt: number): void {
     this.#revision = revision;
-    // Stopped meanwhile: `release` gives it back.
+    // Stopped in the meantime: `release` deletes it.
     if (this.#stopped) return;
     this.#term++;
     this.#renewedAt = startedAt;

@@ -1,4 +1,4 @@
-/** What long-running parts log through; pino's loggers fit. */
+/** The logger of long-running parts; pino's loggers implement it. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -14,7 +14,7 @@ export const silentLogger: Logger = {
   error: nothing,
 };
 
-/** The first of failures that are alike is a warning; those after it are for whoever debugs. */
+/** Logs the first failure of a kind as a warning, and later ones at level debug. */
 export function warnOnce(logger: Logger): (fields: object, message: string) => void {
   let hasWarned = false;
   return (fields, message) => {

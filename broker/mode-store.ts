@@ -10,14 +10,14 @@ import {
 import type { Broker } from './port.js';
 import { buckets } from './subjects.js';
 
-/** What is to be different; `mode: null` = as configured. */
+/** Members to change; `mode: null` returns to the configured mode. */
 export interface ModeChange {
   readonly mode?: ModeValue['mode'] | null;
   readonly paused?: boolean;
   readonly kill?: boolean;
 }
 
-/** Who changes it and why, for the audit log. */
+/** Author and reason of a change, for the audit log. */
 export interface ModeAuthor {
   readonly author: string;
   readonly reason?: string;
@@ -26,9 +26,9 @@ export interface ModeAuthor {
 const ATTEMPTS = 8;
 
 /**
- * Changes the value of one function, or the global one (`fn` null), and leaves what is not named as
- * it is: a pause must outlive a change of mode. A value that says nothing any more is deleted.
- * Rejects `GLN_MODE_CONFLICT`, and as the bucket does.
+ * Changes the stored mode of one function, or the global one (`fn` null). Members that are not
+ * named stay: a pause must survive a change of mode. A value without effect is deleted. Rejects
+ * with `GLN_MODE_CONFLICT`, and as the bucket does.
  */
 export async function changeMode(
   broker: Broker,
@@ -41,7 +41,7 @@ export async function changeMode(
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const entry = await bucket.get(key);
     const decoded = entry?.value ? decodeMode(entry.value) : null;
-    // What cannot be read is obeyed by nobody: it is replaced.
+    // Hooks ignore an unreadable value, so it is replaced.
     const before = decoded?.ok ? decoded.message : null;
     const next = {
       kill: change.kill ?? before?.kill ?? false,

@@ -4,17 +4,17 @@ import type { Broker } from './port.js';
 import { callEveryInstance } from './services/index.js';
 import { services } from './subjects.js';
 
-/** What became of a change of mode. */
+/** The result of a change of mode. */
 export interface ModeOutcome {
-  /** Hosts whose hook has it in force. */
+  /** Hosts whose hook has applied it. */
   readonly hosts: readonly string[];
-  /** What hooks answered that did not take it, by host. */
+  /** Errors of hooks that have not applied it, by host. */
   readonly failed: ReadonlyMap<string, string>;
-  /** Null: it is stored, so that hooks that restart and hosts that start later have it, too. */
+  /** Null if it is stored, so that hooks that start later apply it, too. */
   readonly notStored: GleanerError | null;
 }
 
-/** A change is in force and will not outlive the hooks that have it. */
+/** A change is applied but not stored: it is lost when the hooks restart. */
 export class ModeNotStoredError extends errorClass('GLN_MODE_NOT_STORED') {
   constructor(hosts: number, cause: GleanerError) {
     const named = `${hosts} host${hosts === 1 ? '' : 's'}`;
@@ -27,7 +27,7 @@ interface Request {
   readonly request: object;
 }
 
-/** The requests to hooks that have the effect of a change. */
+/** The requests that apply a change on a hook. */
 function requestsOf(
   fn: string | null,
   { mode, paused, kill }: ModeChange,
@@ -47,11 +47,9 @@ function requestsOf(
 }
 
 /**
- * Changes the mode, a pause or the kill switch on every host: hooks are told over their service,
- * which needs no JetStream, and the bucket `gleaner_mode` stores it for those that restart or are
- * started later. One way works without the other.
- *
- * Rejects if neither works: as {@link changeMode} does.
+ * Changes the mode, a pause or the kill switch on every host: requests to the hooks, which need no
+ * JetStream, apply it, and the bucket `gleaner_mode` stores it for hooks that start later. Each
+ * works without the other. Rejects as {@link changeMode} does if neither works.
  */
 export async function switchMode(
   broker: Broker,
@@ -79,7 +77,7 @@ export async function switchMode(
   return { hosts: hosts.sort(), failed, notStored };
 }
 
-/** By host: null, or why it was not done there. */
+/** By host: null, or why the hook has not applied it. */
 async function notifyHooks(
   broker: Broker,
   requests: readonly Request[],
@@ -92,7 +90,7 @@ async function notifyHooks(
     try {
       answers = await callEveryInstance(broker, call);
     } catch {
-      // Not even asked: what is stored has to do.
+      // No hook can be asked; the stored value remains.
       return hookResults;
     }
     for (const [host, answer] of answers)
@@ -101,10 +99,7 @@ async function notifyHooks(
   return hookResults;
 }
 
-/**
- * What went wrong on a host, by its answer; null: nothing. A hook that was told to restore says how
- * many limits it could not restore.
- */
+/** The failure in a hook's answer, such as limits that it could not restore; null if none. */
 export function failureOf(answer: unknown): string | null {
   if (answer instanceof Error) return messageOf(answer);
   const { failed } = (answer ?? {}) as { readonly failed?: unknown };
@@ -122,10 +117,7 @@ const RETRIED: readonly string[] = [
   'GLN_BROKER_STORE',
 ];
 
-/**
- * Tries to store a change until it succeeds, for `during` ms at most. @returns null: it is stored;
- * else why not. Never rejects.
- */
+/** Retries to store a change for `during` ms. Resolves to null, or the error. Never rejects. */
 export async function storeLater(
   broker: Broker,
   fn: string | null,

@@ -4,7 +4,7 @@ import type { StoreHealth } from './store-health.js';
 export interface BrokerMessage {
   readonly subject: string;
   readonly data: Uint8Array;
-  /** Where an answer is expected; undefined for what is not a request. */
+  /** Subject for the answer; undefined if the message is not a request. */
   readonly reply?: string | undefined;
   header(name: string): string | undefined;
 }
@@ -12,7 +12,7 @@ export interface BrokerMessage {
 export interface PublishOptions {
   readonly reply?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Somebody waits for it: it goes before what waits for the server. */
+  /** A requester waits for it: it is sent before the backlog. */
   readonly urgent?: boolean;
 }
 
@@ -20,27 +20,18 @@ export interface Subscription {
   unsubscribe(): void;
 }
 
-/** What happened to messages, ever since the broker was made. */
+/** Counts since the broker was created. */
 export interface BrokerCounters {
   published: number;
-  /**
-   * Not sent, because nobody was connected: an old figure is worth nothing later (field-notes
-   * A4-11).
-   */
+  /** Dropped while disconnected: old figures are useless later, so nothing is queued then. */
   droppedDisconnected: number;
-  /**
-   * The oldest of what waited, because the server took what was sent before more slowly than more
-   * came.
-   */
+  /** The oldest of the backlog, dropped because the server is slower than the publishers. */
   droppedBacklog: number;
-  /**
-   * The same, while the server had confirmed nothing at all for seconds: it, or the way to it, is
-   * dead and not slow.
-   */
+  /** The same while the server has confirmed nothing for seconds: it is dead, not slow. */
   droppedStalled: number;
   droppedTooLarge: number;
   received: number;
-  /** A handler threw; the others went on. */
+  /** Handlers that threw; other handlers are not affected. */
   handlerErrors: number;
   connects: number;
 }
@@ -48,9 +39,7 @@ export interface BrokerCounters {
 export type BrokerStatus =
   | { readonly kind: 'connected'; readonly server: string }
   | { readonly kind: 'disconnected' }
-  /**
-   * Authentication, permissions: says what an operator must fix. Stores have {@link Broker.stores}.
-   */
+  /** Authentication or permissions, which an operator must fix; for stores see `stores`. */
   | { readonly kind: 'error'; readonly error: GleanerError };
 
 export interface KeyValueEntry {
@@ -61,38 +50,31 @@ export interface KeyValueEntry {
   readonly revision: number;
 }
 
-/** `delete`: watchers are told, a marker stays. `purge`: nothing stays, and nobody is told. */
+/** `delete` informs watchers and leaves a marker; `purge` removes everything silently. */
 export type SweepDecision = 'keep' | 'delete' | 'purge';
 
 export interface KeyValueWatch {
-  /**
-   * Resolves when all present values have been delivered; on an empty bucket too. Never wait for it
-   * to start work.
-   */
+  /** Resolves when all present values are delivered. Do not wait for it before starting work. */
   readonly ready: Promise<void>;
   stop(): void;
 }
 
-/**
- * A bucket. A handle is free: the bucket is made or opened on first use. Rejects with
- * `GLN_BROKER_…`.
- */
+/** A bucket, created or opened on first use. Rejects with `GLN_BROKER_…`. */
 export interface KeyValue {
-  /** Null where there is none. */
+  /** Null if there is none. */
   get(key: string): Promise<KeyValueEntry | null>;
   put(key: string, value: Uint8Array): Promise<number>;
-  /** Null where the key is there already. */
+  /** Null if the key exists. */
   create(key: string, value: Uint8Array): Promise<number | null>;
-  /** Null where the key's revision is another by now. */
+  /** Null if the key's revision has changed. */
   update(key: string, value: Uint8Array, revision: number): Promise<number | null>;
   delete(key: string): Promise<void>;
-  /** False where the key's revision is another by now, and nothing is deleted. */
+  /** False, and nothing is deleted, if the key's revision has changed. */
   deleteAt(key: string, revision: number): Promise<boolean>;
   keys(): Promise<string[]>;
   /**
-   * Reads every key that `mine` names, those of deletions' markers too (value null), and does what
-   * `judge` says of it, unless it is another revision by then. A bucket whose keys come and go
-   * grows by a marker for each that went until somebody sweeps it.
+   * Reads every included key, deletion markers too (value null), and applies `decide` unless the
+   * revision has changed by then. Without it a bucket grows by a marker per deleted key.
    * @returns how many were deleted or purged
    */
   sweep(
@@ -100,16 +82,15 @@ export interface KeyValue {
     decide: (entry: KeyValueEntry) => SweepDecision,
   ): Promise<number>;
   /**
-   * Every present value, then every change, in the order of revisions per key and each revision at
-   * most once. After a lost connection all keys are read again and only differences delivered; a
-   * key gone meanwhile comes as deleted.
+   * Delivers every present value, then every change, each revision at most once and in order per
+   * key. After a lost connection only differences are delivered; a missing key as deleted.
    */
   watch(listener: (entry: KeyValueEntry) => void): KeyValueWatch;
 }
 
 export interface StreamOptions {
   readonly subjects: readonly string[];
-  /** The oldest records go first. */
+  /** Beyond it the oldest records are deleted. */
   readonly maxBytes: number;
 }
 
@@ -122,39 +103,35 @@ export interface StreamRecord {
 export interface MessageStream {
   /** Resolves with the record's sequence once it is stored. */
   append(subject: string, data: Uint8Array): Promise<number>;
-  /** Records from a sequence on, at most `limit`; fewer where there are no more. */
+  /** At most `limit` records from a sequence on. */
   read(fromSequence: number, limit: number): Promise<StreamRecord[]>;
 }
 
 export interface ObjectStore {
   put(name: string, data: Uint8Array): Promise<void>;
   get(name: string): Promise<Uint8Array | null>;
-  /** Nothing is left of it. */
   delete(name: string): Promise<void>;
-  /** Of all objects. */
   names(): Promise<string[]>;
 }
 
 /**
- * All that Gleaner needs of NATS. Two implementations, one contract (test/broker/contract). Nothing
- * here blocks, and no method but `close` needs a connection to return: work goes on while NATS is
- * away.
+ * Everything that Gleaner uses of NATS. Two implementations pass one contract
+ * (test/broker/contract). Nothing here blocks: work continues while NATS is away.
  */
 export interface Broker {
   readonly kind: 'nats' | 'memory';
   readonly connected: boolean;
   readonly counters: Readonly<BrokerCounters>;
-  /** How the buckets, streams and object stores answer this process. */
+  /** Successes and failures of the buckets, streams and object stores. */
   readonly stores: StoreHealth;
   /**
-   * Fire and forget. False: dropped and counted. What the server does not take at once waits in a
-   * bounded queue, whose oldest go when it is full; a lost connection empties it. Throws only
-   * `GLN_BROKER_SUBJECT`.
+   * Fire and forget. False if dropped and counted. Messages wait for a slow server in a bounded
+   * queue that drops the oldest; a lost connection empties it. Throws only `GLN_BROKER_SUBJECT`.
    */
   publish(subject: string, data: Uint8Array, options?: PublishOptions): boolean;
   /**
-   * Calls back for each message, one at a time; survives reconnects. Of the members of a queue
-   * group one gets each message. `subject` may hold `*` and a last `>`.
+   * Calls the handler for each message, one at a time; survives reconnects. One member of a queue
+   * group gets each message. `subject` may contain `*` and a final `>`.
    */
   subscribe(
     subject: string,
@@ -163,17 +140,14 @@ export interface Broker {
   ): Subscription;
   /** Rejects with `GLN_BROKER_NO_RESPONDERS`, `_TIMEOUT`, `_DISCONNECTED`. */
   request(subject: string, data: Uint8Array, timeout: Millis): Promise<BrokerMessage>;
-  /** All answers that come within `wait`; empty where nobody answers. */
+  /** All answers that arrive within `wait`; may be none. */
   requestMany(subject: string, data: Uint8Array, wait: Millis): Promise<BrokerMessage[]>;
   keyValue(bucket: string): KeyValue;
   stream(name: string, options: StreamOptions): MessageStream;
   objects(store: string): ObjectStore;
-  /** Tells the present state at once (asynchronously), then each change. */
+  /** Delivers the present state (asynchronously), then each change. */
   onStatus(listener: (status: BrokerStatus) => void): Cancel;
-  /**
-   * Resolves when the server has taken everything published so far; rejects
-   * `GLN_BROKER_DISCONNECTED`.
-   */
+  /** Resolves when the server has everything published so far, or `GLN_BROKER_DISCONNECTED`. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }

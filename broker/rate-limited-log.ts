@@ -1,8 +1,8 @@
 import type { Logger } from './logger.js';
 
 /**
- * Lets one line of each kind through per interval and counts all: a flood of bad input must not
- * become a flood of lines. The count of what was held back goes with the next line.
+ * Writes one line of each kind per interval and counts all, so that a flood of bad input is not a
+ * flood of log lines. The next line says how many were suppressed.
  */
 export class RateLimitedLog {
   readonly #logger: Logger;

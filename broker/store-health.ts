@@ -2,30 +2,28 @@ import type { Cancel, Clock, GleanerError } from '../config/index.js';
 
 export type StoreOperation = 'read' | 'write';
 
-/** How a store of NATS (a bucket, a stream or an object store) answers this process. */
+/** Health of a bucket, a stream or an object store, as this process sees it. */
 export interface StoreState {
   readonly store: string;
   readonly operation: StoreOperation;
   /** Since the start of the process. */
   readonly succeeded: number;
   readonly failed: number;
-  /** The present episode of failures; null while the store answers. */
+  /** The current episode of failures; null while the store answers. */
   readonly failure: StoreFailure | null;
 }
 
 export interface StoreFailure {
   /** Failures of this episode. */
   readonly count: number;
-  /** Since its first failure, ms. */
+  /** Time since its first failure, ms. */
   readonly lasting: number;
   readonly code: string;
   readonly message: string;
   readonly hint: string;
 }
 
-/**
- * `error`: the first failure of an episode. `null`: it is over; `failure` says how much was lost.
- */
+/** The start of an episode (`error` is its first failure) or its end (`error` is null). */
 export interface StoreEpisode {
   readonly store: string;
   readonly operation: StoreOperation;
@@ -43,21 +41,16 @@ interface Entry {
   readonly failing: Map<string, number>;
 }
 
-/** Keys that are followed at most; of more, the rest is not waited for. */
+/** Most keys that are tracked per store; an episode does not wait for others. */
 const KEYS_MAX = 256;
-/**
- * A key that was not tried again for so long does not keep an episode open: it may never be written
- * again.
- */
+/** A key that was not retried for this long does not keep an episode open, ms. */
 const KEY_FORGOTTEN_MILLIS = 60_000;
 
 /**
- * Counts what every store answers, whoever asks: a writer that ignores its error is counted all the
- * same. Failures are gathered into episodes, so that a store that refuses a thousand writes is one
- * line of the log and not a thousand, or none.
- *
- * An episode ends when every key that failed has succeeded: a bucket can refuse changes of its keys
- * and still take new ones.
+ * Counts the answers of every store, also those whose error the caller ignores. Failures form
+ * episodes, so that a store that refuses a thousand writes causes one log line. An episode ends
+ * when every key that failed has succeeded: a full bucket can refuse changes of its keys and still
+ * take new ones.
  */
 export class StoreHealth {
   readonly #clock: Clock;
@@ -78,13 +71,10 @@ export class StoreHealth {
     if (entry.failing.size > 0) return;
     const failure = this.#failureOf(entry);
     entry.episode = null;
-    if (failure !== null) this.#tell({ store, operation, error: null, failure });
+    if (failure !== null) this.#notify({ store, operation, error: null, failure });
   }
 
-  /**
-   * What the connection itself reports (`GLN_BROKER_DISCONNECTED`, `_CLOSED`) is no failure of a
-   * store.
-   */
+  /** A lost or closed connection is not a failure of a store. */
   failed(store: string, operation: StoreOperation, error: GleanerError, key = ''): void {
     if (error.code === 'GLN_BROKER_DISCONNECTED' || error.code === 'GLN_BROKER_CLOSED') return;
     const entry = this.#entry(store, operation);
@@ -98,7 +88,7 @@ export class StoreHealth {
     }
     entry.episode = { since: now, count: 1, error };
     const failure = this.#failureOf(entry);
-    if (failure !== null) this.#tell({ store, operation, error, failure });
+    if (failure !== null) this.#notify({ store, operation, error, failure });
   }
 
   /** Every store that was used, by name. */
@@ -114,7 +104,7 @@ export class StoreHealth {
       .sort((a, b) => a.store.localeCompare(b.store) || a.operation.localeCompare(b.operation));
   }
 
-  /** Called at the begin and at the end of each episode. */
+  /** Called at the start and at the end of each episode. */
   onEpisode(listener: (episode: StoreEpisode) => void): Cancel {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -142,12 +132,12 @@ export class StoreHealth {
     };
   }
 
-  #tell(episode: StoreEpisode): void {
+  #notify(episode: StoreEpisode): void {
     for (const listener of this.#listeners) {
       try {
         listener(episode);
       } catch {
-        // Whoever watches must not change what is watched.
+        // A failing listener must not affect the store's callers.
       }
     }
   }

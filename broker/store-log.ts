@@ -3,11 +3,12 @@ import type { Logger } from './logger.js';
 import type { StoreHealth, StoreOperation } from './store-health.js';
 import { buckets, objectStores, streams } from './subjects.js';
 
+const WITHOUT_LEASES =
+  'no targets and no mean field are sent, and user limits and local policies apply';
 const CONSEQUENCES: Readonly<Record<string, Partial<Record<StoreOperation, string>>>> = {
   [buckets.leases]: {
-    read: 'no lease can be taken: no targets and no mean field are sent, and user limits and local policies apply',
-    write:
-      'leases are not renewed: no targets and no mean field are sent, and user limits and local policies apply',
+    read: `no lease can be taken: ${WITHOUT_LEASES}`,
+    write: `leases are not renewed: ${WITHOUT_LEASES}`,
   },
   [buckets.mode]: {
     read: 'changes of mode and pauses are not seen; the last ones apply',
@@ -29,14 +30,12 @@ const CONSEQUENCES: Readonly<Record<string, Partial<Record<StoreOperation, strin
   [streams.trajectories]: { write: 'steps of agents are not recorded' },
 };
 
-/** What it means for an operator that a store does not answer. */
+/** The consequence of a failing store, for operators. */
 export const consequenceOf = (store: string, operation: StoreOperation): string =>
   CONSEQUENCES[store]?.[operation] ??
   `${operation === 'read' ? 'reads from' : 'writes to'} ${store} fail`;
 
-/**
- * One line at the begin of each episode of failures, and one at its end, with how many there were.
- */
+/** Logs the start and the end of each episode of failures. */
 export function logStores(stores: StoreHealth, logger: Logger): Cancel {
   return stores.onEpisode(({ store, operation, error, failure }) => {
     if (error !== null) {

@@ -1,9 +1,8 @@
 import { KeyError, SubjectError } from './errors.js';
 
 /**
- * False for what the client would send to another subject (a space in it) or would repair in
- * silence (an empty token): a message must arrive where its sender meant. `wildcardsAllowed`: it
- * may be a pattern.
+ * False for a subject that the client would change silently: it sends one with a space elsewhere
+ * and repairs empty tokens. `wildcardsAllowed`: it may be a pattern.
  */
 export function isSubject(subject: string, wildcardsAllowed = false): boolean {
   let tokenStart = 0;
@@ -31,18 +30,16 @@ export function checkSubject(subject: string, wildcardsAllowed: boolean): void {
   if (!isSubject(subject, wildcardsAllowed)) throw new SubjectError(subject);
 }
 
-/**
- * Keys of buckets are narrower than subjects: others are refused by the server, or only time out.
- */
+/** Keys allow fewer characters than subjects; the server refuses others, or they time out. */
 export const isKey = (key: string): boolean =>
   key.length <= 1200 && /^[-/_=\w]+(?:\.[-/_=\w]+)*$/.test(key);
 
-/** Throws `GLN_BROKER_KEY` if it is no key. */
+/** Throws `GLN_BROKER_KEY` unless {@link isKey}. */
 export function checkKey(key: string): void {
   if (!isKey(key)) throw new KeyError(key);
 }
 
-/** Whether a subject is meant by a pattern with `*` and `>`. */
+/** Whether a subject matches a pattern with `*` and `>`. */
 export function subjectMatches(pattern: readonly string[], subject: readonly string[]): boolean {
   for (let i = 0; i < pattern.length; i++) {
     const token = pattern[i];

@@ -2,10 +2,7 @@ import { errorClass } from '../config/index.js';
 import type { EventKind } from './event-kind.js';
 import { functionToken, NO_FUNCTION } from './function-token.js';
 
-/**
- * Subjects, buckets and services of design §5. Functions are one token each; hosts are tokens as
- * configured.
- */
+/** Every subject begins with it; the number is the version of all messages. */
 export const SUBJECT_PREFIX = 'gleaner.v1';
 
 const HOST = /^[A-Za-z0-9_-]{1,64}$/;
@@ -18,10 +15,7 @@ class HostNameError extends errorClass('GLN_HOST_NAME') {
 
 export const isHostName = (host: string): boolean => HOST.test(host);
 
-/**
- * A host name made from the machine's: what NATS does not allow in a token becomes `-`. Two
- * machines may then meet in one name.
- */
+/** The machine's name as a token; other characters become `-`, so two names may collide. */
 export const hostNameFrom = (hostname: string): string =>
   hostname.replace(/[^A-Za-z0-9_-]/g, '-').slice(0, 64) || 'host';
 
@@ -30,10 +24,7 @@ function host(name: string): string {
   return name;
 }
 
-/**
- * Subject builders; each throws `GLN_FUNCTION_NAME` or `GLN_HOST_NAME` rather than address another
- * subject.
- */
+/** Subject builders; they throw `GLN_FUNCTION_NAME` or `GLN_HOST_NAME` for an invalid name. */
 export const subjects = {
   observation: (fn: string): string => `${SUBJECT_PREFIX}.obs.${functionToken(fn)}`,
   hostReport: (hostName: string): string => `${SUBJECT_PREFIX}.host.${host(hostName)}`,
@@ -47,7 +38,7 @@ export const subjects = {
     `${SUBJECT_PREFIX}.event.${kind}.${fn === null ? NO_FUNCTION : functionToken(fn)}`,
 } as const;
 
-/** What to subscribe to for all functions or hosts. */
+/** Subscriptions for all functions or hosts. */
 export const wildcards = {
   everything: `${SUBJECT_PREFIX}.>`,
   observations: `${SUBJECT_PREFIX}.obs.*`,
@@ -60,7 +51,7 @@ export const wildcards = {
   trajectories: `${SUBJECT_PREFIX}.trajectory.*`,
 } as const;
 
-/** Key-value buckets. Keys: function tokens, except where a message says otherwise. */
+/** Key-value buckets. Keys are function tokens unless the message says otherwise. */
 export const buckets = {
   functions: 'gleaner_functions',
   mode: 'gleaner_mode',
@@ -71,7 +62,7 @@ export const buckets = {
 
 export const objectStores = { policies: 'gleaner_policies' } as const;
 export const streams = { trajectories: 'gleaner_trajectories' } as const;
-/** Subject that the trajectories' stream records, per function. */
+/** The subject of a function's trajectories, which the stream records. */
 export const trajectorySubject = (fn: string): string =>
   `${SUBJECT_PREFIX}.trajectory.${functionToken(fn)}`;
 
