@@ -7,7 +7,6 @@ export {
   ServiceError,
   serverList,
 } from './errors.js';
-export { EVENT_KINDS, type EventKind } from './event-kind.js';
 export { functionName, functionToken, isFunctionName } from './function-token.js';
 export { Inbox } from './inbox.js';
 export { launchNatsServer } from './launcher.js';
@@ -21,7 +20,7 @@ export {
   storeLater,
   switchMode,
 } from './mode-switch.js';
-export { inboxPrefixOf, permissionsOf, ROLES, type Role } from './permissions.js';
+export { inboxPrefixOf, permissionsOf } from './permissions.js';
 export type {
   Broker,
   BrokerMessage,
@@ -45,6 +44,6 @@ export {
   services,
   streams,
   subjects,
-  trajectorySubject,
   wildcards,
 } from './subjects.js';
+export { EVENT_KINDS, type EventKind, ROLES, type Role } from './tables.js';

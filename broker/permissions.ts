@@ -1,9 +1,28 @@
-import { EVENT_KINDS } from './event-kind.js';
-import { buckets, objectStores, SUBJECT_PREFIX, services, streams, wildcards } from './subjects.js';
-
-/** Who talks on NATS. One user each; hooks and agent hosts may have one user per host. */
-export const ROLES = ['hook', 'agents', 'aggregator', 'viewer', 'operator'] as const;
-export type Role = (typeof ROLES)[number];
+import {
+  agentsService,
+  aggregatorService,
+  hookService,
+  type ServiceContract,
+} from './services/index.js';
+import {
+  buckets,
+  objectStores,
+  SUBJECT_PREFIX,
+  services,
+  streams,
+  topicSubject,
+  wildcard,
+} from './subjects.js';
+import {
+  type Access,
+  type BucketName,
+  bucketTable,
+  EVENT_KINDS,
+  eventKinds,
+  type Role,
+  type TopicName,
+  topics,
+} from './tables.js';
 
 /** Everything else is denied. */
 export interface Permissions {
@@ -11,19 +30,14 @@ export interface Permissions {
   readonly subscribe: readonly string[];
 }
 
-/** Endpoints of services that change nothing. */
-const READ_ENDPOINTS = ['list', 'inspect', 'explain', 'advice', 'concurrency'] as const;
-
-/** Answers to one role's questions go where only that role may listen. */
+/** Answers to a role's requests go to a subject that only that role may subscribe to. */
 export const inboxPrefixOf = (role: Role): string => `_INBOX_gleaner_${role}`;
 
 const DISCOVERY = ['PING', 'INFO', 'STATS'].flatMap((verb) => [`$SRV.${verb}`, `$SRV.${verb}.>`]);
-/** Those who ask services questions. */
+/** Roles that send requests to services. */
 const REQUESTER_ROLES: readonly Role[] = ['viewer', 'operator'];
-const REPLY_SUBJECTS = REQUESTER_ROLES.map((role) => `${inboxPrefixOf(role)}.>`);
-const SERVICE_NAMES = Object.values(services);
-
-/** Opening a stream, made where it is missing, and reading single records of it. */
+const REPLIES = REQUESTER_ROLES.map((role) => `${inboxPrefixOf(role)}.>`);
+/** Opens a stream, creates it if it is missing, and reads single records. */
 const readStream = (stream: string): string[] => [
   `$JS.API.STREAM.INFO.${stream}`,
   `$JS.API.STREAM.CREATE.${stream}`,
@@ -36,16 +50,14 @@ const writeBucket = (bucket: string, keys = '>'): string[] => [
   ...readBucket(bucket),
   `$KV.${bucket}.${keys}`,
 ];
-/** Taking entries away with all that is kept of them. */
+/** Deletes entries with their history. */
 const sweepBucket = (bucket: string): string[] => [
   ...writeBucket(bucket),
   `$JS.API.STREAM.MSG.DELETE.KV_${bucket}`,
 ];
+const ACCESS = { read: readBucket, write: writeBucket, sweep: sweepBucket } as const;
 
-/**
- * An object is read through a consumer of its own, for which the client looks up the stream, and
- * replaced by purging its old chunks.
- */
+/** The client reads an object through a consumer of its own, and purges replaced chunks. */
 const objects = (store: string): string[] => [
   ...readStream(`OBJ_${store}`),
   '$JS.API.STREAM.NAMES',
@@ -57,130 +69,109 @@ const objects = (store: string): string[] => [
   `$O.${store}.>`,
 ];
 
-/** A service's endpoints, as its instance on `host` listens to them; `*`: any host. */
+/** The subjects of a service's instance on `host`; `*`: any host. */
 const endpoints = (service: string, host: string): string[] => {
   const all = `${SUBJECT_PREFIX}.svc.${service}.*`;
   return host === '*' ? [all, `${all}.*`] : [all, `${all}.${host}`, `${all}.@all`];
 };
 
-const asks = (names: readonly string[]): string[] =>
-  SERVICE_NAMES.flatMap((service) =>
-    names.flatMap((name) => [
-      `${SUBJECT_PREFIX}.svc.${service}.${name}`,
-      `${SUBJECT_PREFIX}.svc.${service}.${name}.*`,
-    ]),
-  );
-
-const WATCHED = [
-  wildcards.observations,
-  wildcards.experiences,
-  wildcards.hostReports,
-  wildcards.agentsPartials,
-  wildcards.agentReports,
-  wildcards.targets,
-  `${SUBJECT_PREFIX}.meanfield`,
-  wildcards.events,
-  `$KV.${buckets.mode}.>`,
-  `$KV.${buckets.functions}.>`,
-  `$KV.${buckets.actions}.>`,
+const CONTRACTS: readonly (readonly [string, ServiceContract])[] = [
+  [services.hook, hookService],
+  [services.agents, agentsService],
+  [services.aggregator, aggregatorService],
 ];
+const request = (service: string, endpoint: string): string[] => [
+  `${SUBJECT_PREFIX}.svc.${service}.${endpoint}`,
+  `${SUBJECT_PREFIX}.svc.${service}.${endpoint}.*`,
+];
+const ALL_REQUESTS = CONTRACTS.flatMap(([service]) => request(service, '*'));
+/** Requests that change nothing. */
+const READ_REQUESTS = CONTRACTS.flatMap(([service, contract]) =>
+  Object.keys(contract)
+    .filter((name) => contract[name]!.changes !== true)
+    .flatMap((name) => request(service, name)),
+);
+
 const JETSTREAM = '$JS.API.INFO';
 
-/**
- * What each role may do, and nothing else (design §5): the least that its part needs. `host`: the
- * one host that a hook or an agent host may speak for; without it, any.
- *
- * No role has `allow_responses`: with it a service could be made to publish its answer wherever the
- * asker's reply subject says, so who may only look could change things through it. Answers go to
- * the askers' inboxes alone.
- */
-export function permissionsOf(role: Role, host = '*'): Permissions {
-  const inbox = `${inboxPrefixOf(role)}.>`;
+const PUBLISHED = Object.entries(topics) as [TopicName, (typeof topics)[TopicName]][];
+const STORED = Object.entries(bucketTable) as [BucketName, (typeof bucketTable)[BucketName]][];
+const includes = (roles: readonly Role[], role: Role): boolean => roles.includes(role);
+
+function publishedBy(role: Role, host: string): string[] {
+  return PUBLISHED.filter(([, { from }]) => includes(from, role)).flatMap(([name, { key }]) => {
+    if (key === 'host') return [`${topicSubject(name)}.${host}`];
+    if (key !== 'event') return [wildcard(name)];
+    const kinds = EVENT_KINDS.filter((kind) => includes(eventKinds[kind], role));
+    return kinds.map((kind) => `${topicSubject(name)}.${kind}.*`);
+  });
+}
+
+const subscribedBy = (role: Role): string[] =>
+  PUBLISHED.filter(([, { to }]) => includes(to, role)).map(([name]) => wildcard(name));
+
+/** The aggregator writes its own lease only. */
+const OWN_KEY: Readonly<Partial<Record<Role, string>>> = { aggregator: services.aggregator };
+
+const bucketsOf = (role: Role): string[] =>
+  STORED.flatMap(([name, { access }]) => {
+    const granted = (access as Partial<Record<Role, Access>>)[role];
+    return granted === undefined ? [] : ACCESS[granted](buckets[name], OWN_KEY[role]);
+  });
+
+const watchedBy = (role: Role): string[] =>
+  STORED.filter(([, bucket]) => includes(bucket.watchedBy, role)).map(
+    ([name]) => `$KV.${buckets[name]}.>`,
+  );
+
+/** What a role needs besides topics and buckets; `host`: its own, or `*`. */
+function furtherOf(role: Role, host: string): Permissions {
   switch (role) {
     case 'hook':
-      return {
-        publish: [
-          wildcards.observations,
-          `${SUBJECT_PREFIX}.host.${host}`,
-          `${SUBJECT_PREFIX}.experiences.${host}`,
-          ...EVENT_KINDS.filter((kind) => kind !== 'action' && kind !== 'concurrency').map(
-            (kind) => `${SUBJECT_PREFIX}.event.${kind}.*`,
-          ),
-          ...REPLY_SUBJECTS,
-          JETSTREAM,
-          ...readBucket(buckets.mode),
-          ...readBucket(buckets.policy),
-          ...readBucket(buckets.actions),
-        ],
-        subscribe: [
-          wildcards.targets,
-          ...endpoints(services.hook, host),
-          ...DISCOVERY,
-          `$KV.${buckets.mode}.>`,
-          `$KV.${buckets.policy}.>`,
-          `$KV.${buckets.actions}.>`,
-          inbox,
-        ],
-      };
+      return { publish: [...REPLIES, JETSTREAM], subscribe: endpoints(services.hook, host) };
     case 'agents':
       return {
         publish: [
-          wildcards.targets,
-          wildcards.agentReports,
-          `${SUBJECT_PREFIX}.agents.${host}`,
-          `${SUBJECT_PREFIX}.event.lifecycle.*`,
-          `${SUBJECT_PREFIX}.event.concurrency.*`,
-          `${SUBJECT_PREFIX}.trajectory.*`,
-          ...REPLY_SUBJECTS,
+          ...REPLIES,
           JETSTREAM,
-          ...sweepBucket(buckets.functions),
-          ...readBucket(buckets.actions),
-          ...sweepBucket(buckets.leases),
-          ...writeBucket(buckets.policy),
           ...objects(objectStores.policies),
           ...readStream(streams.trajectories),
         ],
-        subscribe: [
-          wildcards.observations,
-          wildcards.experiences,
-          `${SUBJECT_PREFIX}.meanfield`,
-          `$KV.${buckets.leases}.>`,
-          `$KV.${buckets.actions}.>`,
-          ...endpoints(services.agents, host),
-          ...DISCOVERY,
-          inbox,
-        ],
+        subscribe: endpoints(services.agents, host),
       };
     case 'aggregator':
-      return {
-        publish: [
-          `${SUBJECT_PREFIX}.meanfield`,
-          ...REPLY_SUBJECTS,
-          JETSTREAM,
-          ...writeBucket(buckets.leases, services.aggregator),
-        ],
-        subscribe: [
-          wildcards.agentsPartials,
-          wildcards.hostReports,
-          ...endpoints(services.aggregator, '*'),
-          ...DISCOVERY,
-          inbox,
-        ],
-      };
+      return { publish: [...REPLIES, JETSTREAM], subscribe: endpoints(services.aggregator, '*') };
     case 'viewer':
-      return { publish: [...DISCOVERY, ...asks(READ_ENDPOINTS)], subscribe: [...WATCHED, inbox] };
+      return { publish: READ_REQUESTS, subscribe: [] };
     case 'operator':
-      return {
-        publish: [
-          ...DISCOVERY,
-          ...asks(['*']),
-          `${SUBJECT_PREFIX}.event.action.*`,
-          JETSTREAM,
-          ...writeBucket(buckets.mode),
-          ...writeBucket(buckets.policy),
-          ...sweepBucket(buckets.actions),
-        ],
-        subscribe: [...WATCHED, `$KV.${buckets.policy}.>`, inbox],
-      };
+      return { publish: [JETSTREAM, ...ALL_REQUESTS], subscribe: [] };
   }
+}
+
+/**
+ * The permissions of each role, derived from the tables: what its part needs, and nothing else.
+ * `host`: the one host that a hook or an agent host may speak for; by default any.
+ *
+ * No role has `allow_responses`: with it a service would publish its answer to any subject that the
+ * requester names as reply, so that a viewer could change things through it. Answers go to the
+ * requesters' inboxes only.
+ */
+export function permissionsOf(role: Role, host = '*'): Permissions {
+  const further = furtherOf(role, host);
+  const requester = REQUESTER_ROLES.includes(role);
+  return {
+    publish: [
+      ...publishedBy(role, host),
+      ...bucketsOf(role),
+      ...further.publish,
+      ...(requester ? DISCOVERY : []),
+    ],
+    subscribe: [
+      ...subscribedBy(role),
+      ...watchedBy(role),
+      ...further.subscribe,
+      ...(requester ? [] : DISCOVERY),
+      `${inboxPrefixOf(role)}.>`,
+    ],
+  };
 }

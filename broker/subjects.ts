@@ -1,6 +1,6 @@
 import { errorClass } from '../config/index.js';
-import type { EventKind } from './event-kind.js';
 import { functionToken, NO_FUNCTION } from './function-token.js';
+import { type BucketName, bucketTable, type EventKind, type TopicName, topics } from './tables.js';
 
 /** Every subject begins with it; the number is the version of all messages. */
 export const SUBJECT_PREFIX = 'gleaner.v1';
@@ -24,47 +24,44 @@ function host(name: string): string {
   return name;
 }
 
+/** A topic's subject up to its key. */
+export const topicSubject = (topic: TopicName): string =>
+  `${SUBJECT_PREFIX}.${topics[topic].token}`;
+const ofFunction = (topic: TopicName, fn: string): string =>
+  `${topicSubject(topic)}.${functionToken(fn)}`;
+const ofHost = (topic: TopicName, name: string): string => `${topicSubject(topic)}.${host(name)}`;
+
 /** Subject builders; they throw `GLN_FUNCTION_NAME` or `GLN_HOST_NAME` for an invalid name. */
 export const subjects = {
-  observation: (fn: string): string => `${SUBJECT_PREFIX}.obs.${functionToken(fn)}`,
-  hostReport: (hostName: string): string => `${SUBJECT_PREFIX}.host.${host(hostName)}`,
-  agentsPartial: (hostName: string): string => `${SUBJECT_PREFIX}.agents.${host(hostName)}`,
-  experiences: (hostName: string): string => `${SUBJECT_PREFIX}.experiences.${host(hostName)}`,
-  agentReport: (fn: string): string => `${SUBJECT_PREFIX}.agent.${functionToken(fn)}`,
-  meanField: `${SUBJECT_PREFIX}.meanfield`,
-  target: (fn: string): string => `${SUBJECT_PREFIX}.target.${functionToken(fn)}`,
+  observation: (fn: string): string => ofFunction('observations', fn),
+  hostReport: (hostName: string): string => ofHost('hostReports', hostName),
+  agentsPartial: (hostName: string): string => ofHost('agentsPartials', hostName),
+  experiences: (hostName: string): string => ofHost('experiences', hostName),
+  agentReport: (fn: string): string => ofFunction('agentReports', fn),
+  meanField: topicSubject('meanField'),
+  target: (fn: string): string => ofFunction('targets', fn),
+  trajectory: (fn: string): string => ofFunction('trajectories', fn),
   /** `fn` null: an event of the whole host. */
   event: (kind: EventKind, fn: string | null): string =>
-    `${SUBJECT_PREFIX}.event.${kind}.${fn === null ? NO_FUNCTION : functionToken(fn)}`,
+    `${topicSubject('events')}.${kind}.${fn === null ? NO_FUNCTION : functionToken(fn)}`,
 } as const;
 
-/** Subscriptions for all functions or hosts. */
-export const wildcards = {
-  everything: `${SUBJECT_PREFIX}.>`,
-  observations: `${SUBJECT_PREFIX}.obs.*`,
-  hostReports: `${SUBJECT_PREFIX}.host.*`,
-  agentsPartials: `${SUBJECT_PREFIX}.agents.*`,
-  agentReports: `${SUBJECT_PREFIX}.agent.*`,
-  experiences: `${SUBJECT_PREFIX}.experiences.*`,
-  targets: `${SUBJECT_PREFIX}.target.*`,
-  events: `${SUBJECT_PREFIX}.event.>`,
-  trajectories: `${SUBJECT_PREFIX}.trajectory.*`,
-} as const;
+/** The subscription for all functions, hosts or events of a topic. */
+export function wildcard(topic: TopicName): string {
+  const { key } = topics[topic];
+  const subject = topicSubject(topic);
+  if (key === null) return subject;
+  return key === 'event' ? `${subject}.>` : `${subject}.*`;
+}
+const mapped = <K extends string, V>(table: Record<K, unknown>, of: (key: K) => V) =>
+  Object.fromEntries((Object.keys(table) as K[]).map((key) => [key, of(key)])) as Record<K, V>;
 
-/** Key-value buckets. Keys are function tokens unless the message says otherwise. */
-export const buckets = {
-  functions: 'gleaner_functions',
-  mode: 'gleaner_mode',
-  leases: 'gleaner_leases',
-  policy: 'gleaner_policy',
-  actions: 'gleaner_actions',
-} as const;
+export const wildcards = { ...mapped(topics, wildcard), everything: `${SUBJECT_PREFIX}.>` };
 
+/** Names of the key-value buckets. */
+export const buckets = mapped(bucketTable, (name: BucketName) => `gleaner_${name}`);
 export const objectStores = { policies: 'gleaner_policies' } as const;
 export const streams = { trajectories: 'gleaner_trajectories' } as const;
-/** The subject of a function's trajectories, which the stream records. */
-export const trajectorySubject = (fn: string): string =>
-  `${SUBJECT_PREFIX}.trajectory.${functionToken(fn)}`;
 
 export const services = {
   hook: 'gleaner-hook',

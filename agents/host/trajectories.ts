@@ -3,7 +3,7 @@ import {
   DroppingQueue,
   type MessageStream,
   streams,
-  trajectorySubject,
+  subjects,
   wildcards,
 } from '../../broker/index.js';
 import { encodeMessage } from '../../broker/messages/index.js';
@@ -97,7 +97,7 @@ export class TrajectoryWriter {
     });
     this.#open++;
     this.#stream
-      .append(trajectorySubject(fn), message)
+      .append(subjects.trajectory(fn), message)
       .then(
         () => {
           this.counts.written++;

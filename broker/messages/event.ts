@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVENT_KINDS } from '../event-kind.js';
+import { EVENT_KINDS } from '../tables.js';
 import { decoder } from './codec.js';
 import { finite, functionField, sender, text, version, wallClock } from './fields.js';
 

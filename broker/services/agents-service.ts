@@ -155,17 +155,20 @@ export const agentsService = {
     answer: z.object({ total: count, functions: z.array(tunedConcurrencySchema) }),
   },
   pause: {
+    changes: true,
     description:
       'no targets are sent, for one function or for all; the hooks fall back to user limits and their own policies',
     request: maybeFunction,
     answer: z.object(hostState),
   },
   resume: {
+    changes: true,
     description: 'targets are sent again',
     request: maybeFunction,
     answer: z.object(hostState),
   },
   retrain: {
+    changes: true,
     description:
       'the function begins to learn anew, where it has settled: its agent acts on, guarded; error 501 for a manager that does not learn',
     request: onFunction,

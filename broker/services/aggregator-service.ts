@@ -59,11 +59,13 @@ export const aggregatorService = {
     }),
   },
   pause: {
+    changes: true,
     description: 'no mean field is published; agents decide without it after 1.5 steps',
     request: z.object({}),
     answer: z.object(stateFields),
   },
   resume: {
+    changes: true,
     description: 'it is published again',
     request: z.object({}),
     answer: z.object(stateFields),

@@ -8,6 +8,8 @@ export interface EndpointContract<
   A extends z.ZodType = z.ZodType,
 > {
   readonly description: string;
+  /** Set if it changes something: viewers may not call it. */
+  readonly changes?: true;
   /** Of the request's JSON; an empty request is `{}`. */
   readonly request: Q;
   readonly answer: A;

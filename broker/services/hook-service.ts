@@ -307,16 +307,19 @@ export const hookService = {
     }),
   },
   pause: {
+    changes: true,
     description: 'user limits stand for this function on this host, until `resume` or a restart',
     request: onFunction,
     answer: z.object({ function: functionField, paused: z.boolean() }),
   },
   resume: {
+    changes: true,
     description: 'the function is managed again, as its mode says',
     request: onFunction,
     answer: z.object({ function: functionField, paused: z.boolean() }),
   },
   mode: {
+    changes: true,
     description: 'sets the mode on this host, or tells it',
     request: z.object({
       function: functionField.optional().describe('Absent: for all.'),
@@ -326,6 +329,7 @@ export const hookService = {
     answer: z.object({ host: hostField, mode: modeField, killed: z.boolean() }),
   },
   restore: {
+    changes: true,
     description: 'gives every container its user limits back',
     request: z.object({
       hold: z

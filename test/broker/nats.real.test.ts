@@ -18,7 +18,7 @@ test('a missing binary is named, with what to install', async (t) => {
     launchNatsServer({ binary: 'no-such-nats-server', storeDirectory: tmpdir() }),
     { code: 'GLN_BROKER_LAUNCH' },
   );
-  t.regex(error.message, /no such program/);
+  t.regex(error.message, /program not found/);
   t.regex(error.hint, /apt install nats-server/);
 });
 

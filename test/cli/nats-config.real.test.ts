@@ -80,8 +80,12 @@ const PUBLISH: [string, Role[]][] = [
   [`gleaner.v1.event.action.${FN}`, ['operator']],
   ['gleaner.v1.event.nothing._', []],
   ...Object.values(services).flatMap((service) => [
-    ...['list', 'inspect', 'explain', 'advice', 'concurrency'].flatMap((endpoint) =>
+    ...['list', 'inspect', 'explain'].flatMap((endpoint) =>
       perEndpoint(service, endpoint, requesters),
+    ),
+    // Agent hosts have these endpoints; an operator may send any request to any service.
+    ...['advice', 'concurrency'].flatMap((endpoint) =>
+      perEndpoint(service, endpoint, service === services.agents ? requesters : ['operator']),
     ),
     ...['pause', 'resume', 'retrain', 'mode', 'restore'].flatMap((endpoint) =>
       perEndpoint(service, endpoint, ['operator']),

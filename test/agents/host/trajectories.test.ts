@@ -1,7 +1,7 @@
 import test from 'ava';
 import { TrajectoryWriter } from '../../../agents/host/index.js';
 import type { TrajectoryStep } from '../../../agents/simppo/index.js';
-import { streams, trajectorySubject, wildcards } from '../../../broker/index.js';
+import { streams, subjects, wildcards } from '../../../broker/index.js';
 import { decodeTrajectory } from '../../../broker/messages/index.js';
 import { ManualTime } from '../../../config/clock.js';
 import { millis } from '../../../config/index.js';
@@ -49,7 +49,7 @@ test('steps are written to the stream on their function’s subject', async (t) 
   const records = await stored(bus);
   t.deepEqual(
     records.map(({ subject }) => subject),
-    [trajectorySubject('/guest/f'), trajectorySubject('/guest/f')],
+    [subjects.trajectory('/guest/f'), subjects.trajectory('/guest/f')],
   );
   const [first, second] = records.map(({ data }) => decodeTrajectory(data));
   t.true(first?.ok && second?.ok);
