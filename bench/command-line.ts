@@ -13,7 +13,7 @@ interface SuiteValues {
   /** NaN if it has neither a value nor a default. */
   number(name: string): number;
   text(name: string): string | undefined;
-  /** All of what is possible, if it was not given. */
+  /** All possible values by default. */
   list(name: string): readonly string[];
   flag(name: string): boolean;
 }
@@ -29,7 +29,7 @@ interface Suite {
 
 export type Suites = Readonly<Record<string, Suite>>;
 
-/** The command line asks for something that is not there; the message names it. */
+/** Wrong usage; the message names the problem. */
 export class BenchUsageError extends Error {}
 
 export type BenchCommand =
@@ -43,9 +43,7 @@ export type BenchCommand =
 
 const USAGE = 'usage: npm run bench -- SUITE… [options] [--output table|json]';
 
-/**
- * What `--help` prints: all suites with a line each, or those that are named with their options.
- */
+/** The text of `--help`: all suites with a line each, or the named ones with their options. */
 export function helpOf(suites: Suites, names: readonly string[]): string {
   const widest = Math.max(...Object.keys(suites).map((name) => name.length));
   if (names.length === 0) {
@@ -78,7 +76,7 @@ export function helpOf(suites: Suites, names: readonly string[]): string {
         ...lines,
         `  ${'--output table|json'.padEnd(24)}  how results are printed (default table)`,
         '',
-        'Exit code: 0; 1 if a precondition does not hold or a call failed; 2 for a wrong command line.',
+        'Exit code: 0; 1 if a precondition does not hold or a call failed; 2 for wrong usage.',
       ].join('\n');
     })
     .join('\n\n');

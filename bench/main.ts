@@ -15,7 +15,8 @@ async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (!(error instanceof BenchUsageError)) throw error;
     logLine(
-      `bench: ${error.message}\n  \`npm run bench -- --help\` lists the suites, \`npm run bench -- SUITE --help\` its options`,
+      `bench: ${error.message}\n  \`npm run bench -- --help\` lists the suites, ` +
+        '`npm run bench -- SUITE --help` the options of one',
     );
     if (args.length === 0) logLine(`\n${helpOf(SUITES, [])}`);
     return 2;

@@ -8,15 +8,12 @@ export interface BenchRow {
   readonly unit: string;
   readonly baseline: number | null;
   readonly ratio: number | null;
-  /** What the issue or the design asks for, for people; not part of the JSON. */
+  /** Required value, for people; not part of the JSON. */
   readonly goal?: string;
   readonly note?: string;
-  /** What must not be: the bench ends with exit code 1. */
+  /** The bench ends with exit code 1. */
   readonly failed?: boolean;
-  /**
-   * What every other figure of the bench rests on: if it does not hold, they measure something else
-   * than they say.
-   */
+  /** If it does not hold, the other figures measure something else. */
   readonly precondition?: { readonly holds: boolean; readonly why: string };
 }
 
@@ -38,12 +35,11 @@ export function row(
 }
 
 /**
- * What a bench needs in order to measure what it says. One that does not hold is told in a line of
- * its own, and the bench ends with exit code 1: a latency bench that is to change a limit with each
- * activation measures nothing if it changed none.
+ * A precondition of a bench: a latency bench that should change a limit per activation measures
+ * nothing if it changed none. If it does not hold, the bench reports it and ends with exit code 1.
  *
  * @param needs in words, such as `2 an activation`
- * @param why what the figures stand for if it does not hold
+ * @param why what the figures mean if it does not hold
  */
 export function precondition(
   name: string,
@@ -61,7 +57,7 @@ export function precondition(
   };
 }
 
-/** A precondition: so many at least. */
+/** A precondition: at least this many. */
 export const atLeast = (
   name: string,
   measured: number,
@@ -71,7 +67,7 @@ export const atLeast = (
 ): BenchRow =>
   precondition(name, measured, unit, { holds: measured >= least, needs: `>= ${least}`, why });
 
-/** A precondition: within this share of what was asked for. */
+/** A precondition: within this share of the requested value. */
 export const within = (
   name: string,
   measured: number,
@@ -86,7 +82,7 @@ export const within = (
     why,
   });
 
-/** A precondition: nothing of this kind. */
+/** A precondition: zero. */
 export const none = (name: string, measured: number, unit: string, why: string): BenchRow =>
   precondition(name, measured, unit, { holds: measured === 0, needs: '0', why });
 
@@ -96,7 +92,8 @@ export const brokenPreconditions = (rows: readonly BenchRow[]): string[] =>
     needed === undefined || needed.holds
       ? []
       : [
-          `precondition does not hold: ${name} is ${figure(value)} ${unit}, not ${goal}: ${needed.why}`,
+          `precondition does not hold: ${name} is ${figure(value)} ${unit}, ` +
+            `not ${goal}: ${needed.why}`,
         ],
   );
 

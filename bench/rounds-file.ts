@@ -15,7 +15,7 @@ export function roundsFile<Round extends { readonly round: number }>(schema: z.Z
         : [];
     },
 
-    /** What is there stays; a round played anew takes the place of the one before. @returns all */
+    /** Adds a round, or replaces the one with its number. @returns all rounds */
     add(file: string | undefined, before: readonly Round[], added: Round): Round[] {
       const rounds = [...before.filter(({ round }) => round !== added.round), added].sort(
         (a, b) => a.round - b.round,

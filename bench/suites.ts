@@ -35,9 +35,9 @@ const seconds = (normal: number, of = 'of each run'): SuiteOption =>
   number(`seconds ${of}`, normal);
 const records: SuiteOption = {
   kind: 'text',
-  describes: 'file in which rounds are kept; all in it are reported',
+  describes: 'file of rounds; all rounds in it are reported',
 };
-const first = number('the first round that is played', 1);
+const first = number('first round to run', 1);
 
 const { calls: SIMULATED, rounds: SIMULATIONS, lengths, functions } = SIMULATOR_BENCH;
 
@@ -63,13 +63,13 @@ export const SUITES: Suites = {
     ],
   },
   safeguard: {
-    describes: 'decisions alone',
+    describes: 'decisions only',
     needs: IDLE_HOST,
     options: {},
     run: async () => benchSafeguard(),
   },
   limits: {
-    describes: 'limit writes alone, against updates by the Docker Engine',
+    describes: 'limit writes, compared with updates by the Docker Engine',
     needs: HOST,
     options: {},
     run: () => benchLimits(),
@@ -81,7 +81,7 @@ export const SUITES: Suites = {
     run: async () => benchFaasrm(),
   },
   weight: {
-    describes: "short-first against OpenWhisk's own weights, paired, real containers",
+    describes: "short-first compared with OpenWhisk's weights, paired, real containers",
     needs: HOST,
     options: {
       load: number('offered load, share of all cores', 0.8),
@@ -99,7 +99,7 @@ export const SUITES: Suites = {
       }),
   },
   quota: {
-    describes: 'what functions with quotas gain and pay, against fixed and fixed-against-fixed',
+    describes: 'gains and slowdowns of functions with quotas, compared with fixed and its noise',
     needs: HOST,
     options: {
       policy: { kind: 'text', describes: 'activation policy', default: 'smallest-in-range' },
@@ -131,12 +131,12 @@ export const SUITES: Suites = {
     run: (v, log) => benchTrace({ minutes: v.number('minutes') || 0, log }),
   },
   agents: {
-    describes: 'that trace with SIMPPO agents which learn on: fixed, managed, fixed again (18 min)',
+    describes: 'that trace with learning SIMPPO agents: fixed, managed, fixed again (18 min)',
     needs: HOST,
     options: {
       rounds: rounds(6),
       first,
-      play: number('rounds that are played now', 6),
+      play: number('rounds to run now', 6),
       minutes: number(
         "recorded minutes of each round; a whole round's share of the hour if absent",
       ),
@@ -153,15 +153,14 @@ export const SUITES: Suites = {
       }),
   },
   learning: {
-    describes:
-      "short calls until such agents' weights have been updated; what 110 agents cost (4 min)",
+    describes: 'short calls until agents update their weights; CPU of 110 agents (4 min)',
     needs: HOST,
     options: { seconds: seconds(60, "of each measurement of the agents' CPU") },
     run: (v, log) => benchLearning({ seconds: v.number('seconds'), log }),
   },
   'new-function': {
     describes:
-      'a new function in a running system: under the fallback, under aware, under the fallback (19 min)',
+      'a new function in a running system: with fallback, aware, and fallback again (19 min)',
     needs: HOST,
     options: { rounds: rounds(6), first, seconds: seconds(60, 'of each arm'), seed, records },
     run: (v, log) =>
@@ -175,7 +174,7 @@ export const SUITES: Suites = {
       }),
   },
   fidelity: {
-    describes: 'what the simulator predicts against contended real containers',
+    describes: 'predictions of the simulator compared with contended real containers',
     needs: HOST,
     options: {
       modes: { kind: 'list', describes: 'modes of CPU', among: FIDELITY_MODES },
@@ -197,7 +196,7 @@ export const SUITES: Suites = {
       }),
   },
   engines: {
-    describes: "decisions and PPO steps of our kernels beside TensorFlow.js' backends",
+    describes: "decisions and PPO steps of Gleaner's kernels and TensorFlow.js' backends",
     needs: `${IDLE_HOST}; tfjs-node after npm run tensorflow:install`,
     options: { rounds: rounds(7) },
     run: (v, log) => benchEngines({ rounds: v.number('rounds'), millis: 250, log }),
@@ -222,7 +221,7 @@ export const SUITES: Suites = {
       }),
   },
   toy: {
-    describes: 'what PPO learns on the published toy, alone and six together',
+    describes: 'PPO on the published toy environment, one agent and six',
     needs: IDLE_HOST,
     options: { quick: flag('fewer updates') },
     run: async (v, log) => benchToy({ quick: v.flag('quick'), log }),
@@ -247,7 +246,7 @@ export const SUITES: Suites = {
   },
   scale: {
     describes:
-      "100,000 agents' sums, hand-over of 1000 functions, a decision's way across NATS to its limit",
+      "100,000 agents' sums, hand-over of 1000 functions, latency from decision to limit over NATS",
     needs: 'nats-server',
     options: { seconds: seconds(30) },
     run: (v, log) => benchScale({ seconds: v.number('seconds'), log }),

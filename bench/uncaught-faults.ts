@@ -17,7 +17,7 @@ export function uncaughtFaults(stateFolder: string): string[] {
     readFileSync(join(logs, name), 'utf8')
       .split('\n')
       .filter((line) =>
-        /"event":"(unhandled_rejection|uncaught_exception)"|^gleaner: un\w+_(rejection|exception)/.test(
+        /"event":"(unhandled_rejection|uncaught_exception)"|^gleaner: un\w+_(rej|exc)e\w+ion/.test(
           line,
         ),
       )

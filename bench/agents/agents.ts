@@ -26,14 +26,13 @@ const MINUTES = 60;
 const TIME = 12;
 
 /**
- * A round is played again, once, where what else used the host differs by more than this share of
- * it between its runs. Decided by this alone and not by what came out. The host's own processes,
- * the invoker and Gleaner take .04 to .06.
+ * A round is repeated once if other use of the host differs by more than this share between its
+ * runs, whatever their results. Host processes, invoker and Gleaner use .04 to .06.
  */
 const MAX_SHARE_SPREAD = 0.05;
 
 export interface AgentsBenchOptions {
-  /** The recorded hour is cut into so many rounds. */
+  /** Rounds that the recorded hour is divided into. */
   readonly rounds: number;
   /** Of these, the first that is played, from 1, and how many. */
   readonly first: number;
@@ -47,7 +46,7 @@ export interface AgentsBenchOptions {
   readonly log: (line: string) => void;
 }
 
-/** What a bench of agents on real containers stands on. */
+/** Parts of a bench of agents on real containers. */
 export interface Stage {
   readonly plan: Plan;
   readonly invoker: InvokerEmulator;
@@ -73,8 +72,7 @@ export async function withAgents<T>(run: (stage: Stage) => Promise<T>): Promise<
       nats: { servers: [url] },
       hook: { containerPrefix: PREFIX, stepS: 1 },
       agents: { manager: 'simppo' },
-      // As long as agents believe that a wish is in force: functions of the trace are called every
-      // 10 s.
+      // As long as agents expect a target to be in force: the trace calls functions every 10 s.
       decision: { policy: { quota: 'target' }, targetStaleMs: simppoSettings.staleMs },
       dashboard: { listen: null },
       metrics: { hook: null, agents: null, aggregator: null },
@@ -144,7 +142,8 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
       const shareSpread = others - Math.min(...shares);
       if (shareSpread > MAX_SHARE_SPREAD && !again) {
         log(
-          `what else used the host differs by ${(100 * shareSpread).toFixed(0)} % of it: round ${number + 1} again`,
+          `other use of the host differs by ${(100 * shareSpread).toFixed(0)} % of it: ` +
+            `round ${number + 1} again`,
         );
         return playRound(number, true);
       }
@@ -176,7 +175,10 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
       ),
       ...tally.rows('agents'),
       row('agents.others', 100 * Math.max(...kept.map(({ others }) => others)), '% of the host', {
-        note: `most that others and Gleaner itself used in a run; ${kept.filter(({ again }) => again).length} of ${kept.length} rounds were played again as runs differed in it`,
+        note:
+          'highest use by others and Gleaner in a run; ' +
+          `${kept.filter(({ again }) => again).length} of ${kept.length} rounds were repeated ` +
+          'since their runs differed in it',
       }),
     ];
   });
@@ -185,12 +187,13 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
 type Explained =
   Awaited<ReturnType<Learners['explained']>> extends Map<string, infer View> ? View : never;
 
-/** Not more of an explanation than the figures need, and a look at it. */
+/** The fields of an explanation that the figures need. */
 function improvementOf({ harvested, accelerated, cpu, trippedCpu, targetCpu, control }: Explained) {
   const how = [
     control ? 'control' : `${cpu.rangeReason}/${cpu.choice}`,
     `${cpu.lower?.toFixed(0)}..${cpu.upper?.toFixed(0)} of ${cpu.user}`,
-    `granted ${cpu.granted?.toFixed(0)}, peak ${cpu.peak?.toFixed(0)}, target ${targetCpu?.toFixed(0) ?? '-'}`,
+    `granted ${cpu.granted?.toFixed(0)}, peak ${cpu.peak?.toFixed(0)}, ` +
+      `target ${targetCpu?.toFixed(0) ?? '-'}`,
     ...(trippedCpu ? ['tripped'] : []),
   ];
   return { harvested, accelerated, how: how.join('; ') };

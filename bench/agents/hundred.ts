@@ -5,7 +5,7 @@ import { figuresOf } from '../farm/figures.js';
 import { syntheticObservation } from '../observation.js';
 import type { Learners } from './learners.js';
 
-/** Where SIMPPO's own evaluation ends (simppo-aware.md §1.12). */
+/** Largest number of agents in the evaluation of [SIMPPO]. */
 export const AGENTS = 110;
 /** Each function's control step (`hook.stepS`). */
 const STEP_MILLIS = 10_000;
@@ -29,9 +29,9 @@ export interface HundredAgentsResult {
 }
 
 /**
- * 110 functions' observations at the rate of real steps, evenly over time, to the agent host `pid`,
- * which learns from them, records its steps and sends its wishes. Limits follow the wishes, so that
- * an action counts as executed; latencies and uses are drawn.
+ * Sends observations of 110 functions at the rate of real steps to the agent host `pid`, which
+ * learns and sends targets. Limits follow the targets, so that actions count as executed; latencies
+ * and use are random.
  */
 export async function hundredAgents(options: {
   readonly broker: Broker;

@@ -16,7 +16,7 @@ const TRAINING = {
   maxSeconds: 420,
   payload: { rounds: 2, cpuMs: 20, sleepMs: 20 },
 };
-/** Agents are measured when they have been made and told to learn so long ago, s. */
+/** Seconds from the start of learning to the measurement. */
 const SETTLED = 60;
 
 /**
@@ -38,12 +38,15 @@ export async function benchLearning(options: {
     const young = await hundred(SETTLED, false);
     const settled = await hundred(seconds, true);
     const says = (of: Awaited<typeof settled>, span: number): string =>
-      `${span} s: ${of.observations} observations, ${of.targets} wishes, ${of.sampled} steps sampled, ${of.updates} updates`;
+      `${span} s: ${of.observations} observations, ${of.targets} targets, ` +
+      `${of.sampled} steps sampled, ${of.updates} updates`;
     return [
       ...rows,
       row('agents.hundred.cpu', 100 * settled.share, '% of a core', {
         goal: '< 5',
-        note: `${AGENTS} agents, all ${settled.online} learn, from ${SETTLED} s after they were made on; ${says(settled, seconds)}`,
+        note:
+          `${AGENTS} agents, all ${settled.online} learn, measured from ${SETTLED} s on; ` +
+          says(settled, seconds),
       }),
       row('agents.hundred.young', 100 * young.share, '% of a core', {
         note: `the ${SETTLED} s before; ${says(young, SETTLED)}`,
@@ -87,7 +90,8 @@ async function experienceRows(
   while (learners.updates === 0 && seconds() < maxSeconds) {
     await batch();
     log(
-      `${seconds().toFixed(0)} s: ${learners.sampled('/guest/')} steps sampled, ${learners.updates} updates`,
+      `${seconds().toFixed(0)} s: ${learners.sampled('/guest/')} steps sampled, ` +
+        `${learners.updates} updates`,
     );
   }
   const took = seconds();
@@ -102,7 +106,7 @@ async function experienceRows(
       'no weights changed: the CPU is that of agents that do not learn',
     ),
     row('agents.experiences', learners.sampled('/guest/'), 'steps', {
-      note: `until the weights that steps are chosen by were updated; ${actions.length} functions, ${took.toFixed(0)} s`,
+      note: `until the first update; ${actions.length} functions, ${took.toFixed(0)} s`,
     }),
     row('agents.learning.cpu', 100 * share, '% of a core', { note: 'the agent host meanwhile' }),
   ];

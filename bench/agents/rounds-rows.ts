@@ -60,7 +60,12 @@ export function slowdownRows(
     ...figures.map((each) =>
       row(`agents.${each.name}.p99`, quantile(each.on, 0.99), 'x', {
         baseline: quantile(each.fixed, 0.99),
-        note: `p90 ${quantile(each.on, 0.9).toFixed(2)}, fixed ${quantile(each.fixed, 0.9).toFixed(2)}; median ${median(each.on).toFixed(3)}; ${each.on.length / 2} calls; user ${each.userCpuMillicores} mcores`,
+        note: [
+          `p90 ${quantile(each.on, 0.9).toFixed(2)}, fixed ${quantile(each.fixed, 0.9).toFixed(2)}`,
+          `median ${median(each.on).toFixed(3)}`,
+          `${each.on.length / 2} calls`,
+          `user ${each.userCpuMillicores} mcores`,
+        ].join('; '),
       }),
     ),
   ];
@@ -94,7 +99,9 @@ export function gainRows(rounds: readonly RoundRecord[]): BenchRow[] {
     const core = calls.reduce((sum, { brought }) => sum + brought![of], 0) / 1000;
     const saved = calls.reduce((sum, { fixedMs, runMs }) => sum + fixedMs - runMs, 0) / 1000;
     return row(`agents.${of}`, (100 * calls.length) / on.length, '% of calls', {
-      note: `${calls.length} of ${on.length}, ${core.toFixed(1)} core-s; these took ${saved.toFixed(1)} s less than fixed`,
+      note:
+        `${calls.length} of ${on.length}, ${core.toFixed(1)} core-s; ` +
+        `these took ${saved.toFixed(1)} s less than fixed`,
     });
   };
   const total = (of: readonly CallRecord[]): number =>
@@ -104,7 +111,9 @@ export function gainRows(rounds: readonly RoundRecord[]): BenchRow[] {
     share('harvested'),
     share('accelerated'),
     row('agents.saved', without - total(on), 's', {
-      note: `of ${without.toFixed(1)} s of durations; the two fixed runs differ by ${Math.abs(total(off) - total(again)).toFixed(1)} s`,
+      note:
+        `of ${without.toFixed(1)} s of durations; ` +
+        `the two fixed runs differ by ${Math.abs(total(off) - total(again)).toFixed(1)} s`,
     }),
     row(
       'agents.explained',
@@ -126,7 +135,11 @@ export function oomRows(rounds: readonly RoundRecord[]): BenchRow[] {
   return [
     row('agents.ooms', kills('on'), 'calls', {
       goal: '0 caused',
-      note: `fixed ${kills('off')} and ${kills('again')}; the hook saw ${below} below a user limit; failed ${failed('on')}, fixed ${failed('off')} and ${failed('again')}`,
+      note: [
+        `fixed ${kills('off')} and ${kills('again')}`,
+        `the hook saw ${below} below a user limit`,
+        `failed ${failed('on')}, fixed ${failed('off')} and ${failed('again')}`,
+      ].join('; '),
     }),
   ];
 }

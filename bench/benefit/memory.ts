@@ -18,9 +18,9 @@ const action = (name: string, memoryMb: number): Action => ({
 });
 
 /**
- * Memory under both policies on real containers. `guarantee`: who was killed at the user's limit
- * gets a loan, and lenders that all grow to their own limits lose nothing. `faasrm`: what was
- * harvested and what it killed, as it is.
+ * Memory under both policies on real containers. `guarantee`: a function killed at its user limit
+ * gets a loan, and lenders that grow to their own limits lose nothing. `faasrm`: harvested memory
+ * and OOM kills.
  */
 export async function benchMemory(options: { log: (line: string) => void }): Promise<BenchRow[]> {
   return [...(await guarantee(options.log)), ...(await faasrm(options.log))];
@@ -159,7 +159,9 @@ async function faasrm(log: (line: string) => void): Promise<BenchRow[]> {
         note: `as it is: ${harvested.toFixed(0)} of ${held.toFixed(0)} MiB x s while calls ran`,
       }),
       row('memory.faasrm.oom', kills, `of ${calls}`, {
-        note: `as it is; one function jumps by 100 MB in 100 ms; ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+        note:
+          'one function grows by 100 MB in 100 ms; ' +
+          `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`,
       }),
     ];
   } finally {

@@ -119,7 +119,7 @@ export async function pairedRounds(options: {
     records: readonly ActivationRecord[],
     others: number,
   ) => Promise<void>;
-  /** Told of every run: what the figures rest on. */
+  /** Called for every run; holds the preconditions. */
   readonly tally: PairedTally;
   readonly log: (line: string) => void;
 }): Promise<Round[]> {
@@ -145,7 +145,12 @@ export async function pairedRounds(options: {
     const functions = (containersBusyMillis() - own) / span;
     const cold = records.filter((record) => record.cold).length;
     log(
-      `round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls, ${cold} cold, host ${(used * 100).toFixed(0)} % busy (functions ${(functions * 100).toFixed(0)} %), ${failed.length} failed ${failed[0] ?? ''}`,
+      [
+        `round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls`,
+        `${cold} cold`,
+        `host ${(used * 100).toFixed(0)} % busy (functions ${(functions * 100).toFixed(0)} %)`,
+        `${failed.length} failed ${failed[0] ?? ''}`,
+      ].join(', '),
     );
     const after = await gleaner.status();
     tally.note({

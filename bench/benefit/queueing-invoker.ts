@@ -1,9 +1,9 @@
 import type { Action, ActivationResult, Invoker } from '../../simulator/invoker-emulator/index.js';
 
 /**
- * Lets at most so many calls of one action into the invoker at once; the rest wait their turn here,
- * first come first served, and their wait counts. A stand-in for OpenWhisk's limits on containers:
- * without one, an overloaded minute starts containers that overload it further.
+ * Limits the concurrent activations of each action, as OpenWhisk limits containers; others wait in
+ * a FIFO queue, which counts as wait. Without a limit an overload would start more containers and
+ * grow.
  */
 export class QueueingInvoker implements Invoker {
   readonly #invoker: Invoker;

@@ -10,9 +10,8 @@ import { PairedTally } from './paired-tally.js';
 import { QueueingInvoker } from './queueing-invoker.js';
 
 /**
- * Two that want more than their users gave them, and five that use little of what they have. On two
- * cores the users' limits of what runs together must leave something: the pool lends nothing that a
- * running activation is owed.
+ * Two functions that need more than their user limits, and five that use little of theirs. The user
+ * limits of concurrent activations must leave CPU, since the pool lends only unallocated CPU.
  */
 const SUBJECTS: readonly Subject[] = [
   {
@@ -85,9 +84,8 @@ const CONTAINERS = 5;
 const CPU_BOUND = new Set(['qhungry', 'qparallel']);
 
 /**
- * Quota mode: who wanted more gets it, and nobody else pays more than noise. `policy` and `manager`
- * as in the configuration; the product's default is the activation policy `smallest-in-range`,
- * which needs no manager.
+ * Quota mode: functions that need more CPU get it, and the others do not become slower beyond
+ * noise. The default policy `smallest-in-range` needs no manager.
  */
 export async function benchQuota(options: {
   readonly policy: string;
@@ -120,7 +118,8 @@ export async function benchQuota(options: {
     await warmUp(invoker, SUBJECTS, CONTAINERS, {});
     await soloRuns(invoker, SUBJECTS, 1000);
     options.log(
-      `${SUBJECTS.length} functions with quotas, offered load ${offeredLoad(SUBJECTS, cores).toFixed(2)}`,
+      `${SUBJECTS.length} functions with quotas, ` +
+        `offered load ${offeredLoad(SUBJECTS, cores).toFixed(2)}`,
     );
     const tally = new PairedTally();
     const rounds = await pairedRounds({
@@ -148,7 +147,9 @@ export async function benchQuota(options: {
         row(`quota.${name}.median`, median(on), 'ms', {
           baseline: median([...off, ...again]),
           goal: CPU_BOUND.has(name) ? '<= 0.8x' : `<= ${spread.toFixed(2)}x`,
-          note: `user ${user} cores, ${on.length} calls; fixed against fixed ${Math.min(...noise).toFixed(2)}..${Math.max(...noise).toFixed(2)}`,
+          note:
+            `user ${user} cores, ${on.length} calls; fixed against fixed ` +
+            `${Math.min(...noise).toFixed(2)}..${Math.max(...noise).toFixed(2)}`,
         }),
         row(`quota.${name}.mean`, mean(on), 'ms', { baseline: mean([...off, ...again]) }),
       ];

@@ -150,7 +150,11 @@ function traceRows(
     rows.push(
       row(`trace.${fn.name.slice(7)}.median`, median(of(managed)), 'ms', {
         baseline: median(of(alone)),
-        note: `${pairs.length} calls; slowdown mean ${mean(pairs).toFixed(2)}, worst ${quantile(pairs, 1).toFixed(2)}; user ${fn.userCpuMillicores} mcores, ${fn.memoryMiB} MB`,
+        note: [
+          `${pairs.length} calls`,
+          `slowdown mean ${mean(pairs).toFixed(2)}, worst ${quantile(pairs, 1).toFixed(2)}`,
+          `user ${fn.userCpuMillicores} mcores, ${fn.memoryMiB} MB`,
+        ].join('; '),
       }),
     );
   }

@@ -17,10 +17,7 @@ import { QueueingInvoker } from './queueing-invoker.js';
 
 const run = promisify(execFile);
 
-/**
- * CPU time of a call, ms, and the user's memory, MB: short and long ones at every size, so that
- * memory says nothing of length.
- */
+/** CPU time, ms, and memory, MB: short and long functions at each size, uncorrelated. */
 const KINDS: readonly [string, number, number][] = [
   ['w15', 15, 256],
   ['w30', 30, 128],
@@ -102,9 +99,7 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
     const subjects = withRates(weightSubjects(), options.load, cores);
     const whole =
       subjects.reduce((sum, s) => sum + (s.rate * solo.get(s.name)!.cpuMs) / 1000, 0) / cores;
-    log(
-      `offered load ${options.load} of ${cores} cores (${whole.toFixed(2)} with the proxies in the containers)`,
-    );
+    log(`offered load ${options.load} of ${cores} cores (${whole.toFixed(2)} with action proxies)`);
     const rounds = await pairedRounds({
       ...options,
       invoker,
@@ -202,7 +197,9 @@ function weightRows(
     row(`${tag}.slowdown.mean`, mean(slowdowns('on')), 'x', {
       baseline: mean(slowdowns('off')),
       goal: '<= 0.5x',
-      note: `by round ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')}: mean ${mean(ratios).toFixed(3)} [${interval.low.toFixed(3)}, ${interval.high.toFixed(3)}]`,
+      note:
+        `by round ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')}: ` +
+        `mean ${mean(ratios).toFixed(3)} [${interval.low.toFixed(3)}, ${interval.high.toFixed(3)}]`,
     }),
     row(`${tag}.slowdown.p99`, quantile(slowdowns('on'), 0.99), 'x', {
       baseline: quantile(slowdowns('off'), 0.99),
@@ -214,7 +211,9 @@ function weightRows(
       row(`${tag}.${name}.mean`, mean(slowdowns('on', [name])), 'x', {
         baseline: mean(slowdowns('off', [name])),
         goal: '<= 1.25x',
-        note: `${slowdowns('on', [name]).length} calls, ${memoryMb} MB, alone ${solo.get(name)!.responseMs.toFixed(0)} ms`,
+        note:
+          `${slowdowns('on', [name]).length} calls, ${memoryMb} MB, ` +
+          `alone ${solo.get(name)!.responseMs.toFixed(0)} ms`,
       }),
     );
   }

@@ -7,8 +7,8 @@ import { TcpdumpTap } from '../../openwhisk-plugin/host/tap/index.js';
 const run = promisify(execFile);
 
 /**
- * What the hook would see of one invoker's containers: the product's engine and tap beside them,
- * without a hook. It counts each `/run` on the wire, and pins containers to a core as they start.
+ * Observes one invoker's containers with the product's engine and tap, without a hook. Counts each
+ * `/run` on the wire, and pins containers to a core as they start.
  */
 export class ActivationRecorder {
   readonly #engine: DockerEngine;
@@ -18,7 +18,7 @@ export class ActivationRecorder {
   #pinning: Promise<unknown> = Promise.resolve();
   /** Heads of `/run` that were read. */
   runs = 0;
-  /** OOM kills that the engine told of. */
+  /** OOM kills reported by the engine. */
   kills = 0;
   /** Times that packets were missed. */
   losses = 0;

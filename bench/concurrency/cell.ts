@@ -38,10 +38,9 @@ export interface Cell {
 }
 
 /**
- * The invoker's double with one fresh container. Connections are kept alive, as by OpenWhisk's akka
- * client: with a connection a call, as by its default one, some thousand calls a second use up the
- * ports between two addresses (28,232, each waiting for 60 s), and the caller then looks for a free
- * one longer than it calls.
+ * The invoker emulator with one new container. Connections are kept alive, as by OpenWhisk's akka
+ * client. With one connection per call, a thousand calls a second would exhaust the 28,232 ports
+ * between two addresses, which stay in TIME_WAIT for 60 s.
  */
 export const emulatorFor = (image: string): InvokerEmulator =>
   new InvokerEmulator({

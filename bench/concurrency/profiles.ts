@@ -1,9 +1,9 @@
 import type { Action } from '../../simulator/invoker-emulator/index.js';
 
 /**
- * Our own writing of what Knative's `autoscale-go` does (simppo-aware.md §5.2): hold `bloatMb`,
- * look for primes up to `prime`, sleep. It tells how many activations were inside when it began,
- * itself included: so one sees from the container that the limit is in force.
+ * Does the same as Knative's sample `autoscale-go`: holds `bloatMb`, searches primes up to `prime`,
+ * sleeps. Returns the number of activations in the container at its start, including itself, which
+ * shows the effective limit.
  */
 const CODE = `let inside = 0;
 function main({ bloatMb, prime, sleepMs }) {

@@ -7,10 +7,7 @@ export interface LimitFigures {
   readonly success: number;
 }
 
-/**
- * The published finding that a profile stands for (simppo-aware.md §5.2), as a rule on the sweep;
- * `seen`: what decided.
- */
+/** A published finding for a profile as a rule on the sweep; `seen`: the deciding figures. */
 export interface ShapeVerdict {
   readonly holds: boolean;
   readonly rule: string;
@@ -49,7 +46,9 @@ export function shapeOf(
     const flat = Math.max(...top) / Math.min(...top);
     return {
       holds: rise >= RISE && flat <= FLAT && best.limit > lowest.limit,
-      rule: `waiting calls: the best limit at least ${RISE}x the lowest, the last three within ${FLAT}x`,
+      rule:
+        `waiting calls: the best limit at least ${RISE}x the lowest, ` +
+        `the last three within ${FLAT}x`,
       seen: `${rise.toFixed(1)}x, best at ${best.limit}; the last three ${flat.toFixed(2)}x`,
     };
   }
@@ -60,7 +59,12 @@ export function shapeOf(
       lowest.success === 1 &&
       failing !== undefined &&
       highest.success < FAILS,
-    rule: `memory alone: best at the lowest limit, where all succeed; above some limit more than ${share(1 - FAILS)} fail`,
-    seen: `best at ${best.limit}, ${share(lowest.success)} succeed at ${lowest.limit}; fails from ${failing?.limit ?? 'none'} on, ${share(highest.success)} succeed at ${highest.limit}`,
+    rule:
+      'memory alone: best at the lowest limit, where all succeed; ' +
+      `above some limit more than ${share(1 - FAILS)} fail`,
+    seen:
+      `best at ${best.limit}, ${share(lowest.success)} succeed at ${lowest.limit}; ` +
+      `fails from ${failing?.limit ?? 'none'} on, ` +
+      `${share(highest.success)} succeed at ${highest.limit}`,
   };
 }

@@ -9,7 +9,7 @@ import { type LimitFigures, shapeOf } from './shape.js';
 
 const SWEPT = ['sleep', 'prime', 'bloat'] as const satisfies readonly ProfileName[];
 const LIMITS = [10, 30, 70, 110, 150, 190, 250, 310];
-/** Callers, double and tap on one core, the container on the other. */
+/** Callers, emulator and tap on one core, the container on the other. */
 export const CORES = { callers: 0, container: 1 };
 
 export interface SweepOptions {
@@ -23,8 +23,8 @@ export interface SweepOptions {
 }
 
 /**
- * Schuler's first experiment (simppo-aware.md §5.1): what each limit brings to calls that wait,
- * compute and hold memory.
+ * The first experiment of Schuler et al. on Knative: throughput and latency at each concurrency
+ * limit for activations that wait, compute and hold memory.
  */
 export async function benchConcurrency(options: SweepOptions): Promise<BenchRow[]> {
   const {
@@ -56,7 +56,13 @@ export async function benchConcurrency(options: SweepOptions): Promise<BenchRow[
         const name = nameOf(profile, limit);
         cells.set(name, [...(cells.get(name) ?? []), cell]);
         log(
-          `round ${round + 1} ${name}: ${cell.throughput.toFixed(0)}/s, mean ${cell.mean.toFixed(0)} ms, p95 ${cell.p95.toFixed(0)} ms, ${(100 * cell.success).toFixed(1)} % succeed, at most ${cell.maxConcurrent} inside, ${cell.seen} of ${cell.sent} seen`,
+          [
+            `round ${round + 1} ${name}: ${cell.throughput.toFixed(0)}/s`,
+            `mean ${cell.mean.toFixed(0)} ms, p95 ${cell.p95.toFixed(0)} ms`,
+            `${(100 * cell.success).toFixed(1)} % succeed`,
+            `at most ${cell.maxConcurrent} concurrent`,
+            `${cell.seen} of ${cell.sent} seen`,
+          ].join(', '),
         );
       }
     }
@@ -133,7 +139,9 @@ function tapRows(cells: readonly Cell[]): BenchRow[] {
     ),
     row('concurrency.seen.killed', sum(killed, 'seen'), 'activations', {
       baseline: sum(killed, 'sent'),
-      note: `in ${killed.length} cells with ${sum(killed, 'kills')} OOM kills; calls that met a closed port were not sent`,
+      note:
+        `in ${killed.length} cells with ${sum(killed, 'kills')} OOM kills; ` +
+        'calls to a closed port were not sent',
     }),
   ];
 }

@@ -82,14 +82,20 @@ export async function benchTuner(options: TunerBenchOptions): Promise<BenchRow[]
       rows.push(
         row(`tuner.seed${seed}.final`, run.final, 'limit', {
           baseline: best.limit,
-          note: `from ${start}; swept ${swept} /s; ${run.limits.length} iterations in ${run.seconds.toFixed(0)} s`,
+          note:
+            `from ${start}; swept ${swept} /s; ` +
+            `${run.limits.length} iterations in ${run.seconds.toFixed(0)} s`,
         }),
         row(
           `tuner.seed${seed}.kept`,
           at(run.final) / best.throughput,
           "of the best limit's throughput",
           {
-            note: `while exploring ${(mean(run.limits.map(at)) / best.throughput).toFixed(2)}; ${run.states} states; ${run.succeeded} of ${run.calls} calls succeeded`,
+            note: [
+              `while exploring ${(mean(run.limits.map(at)) / best.throughput).toFixed(2)}`,
+              `${run.states} states`,
+              `${run.succeeded} of ${run.calls} calls succeeded`,
+            ].join('; '),
           },
         ),
         atLeast(
@@ -101,7 +107,7 @@ export async function benchTuner(options: TunerBenchOptions): Promise<BenchRow[]
         ),
         row(`tuner.seed${seed}.inside`, run.maxConcurrent, 'activations', {
           baseline: run.highest,
-          note: 'most beside each other, as the function saw it, against the highest limit in force',
+          note: 'most concurrent activations seen by the function; goal: the highest limit',
         }),
       );
     }

@@ -89,10 +89,7 @@ class MemoryTableStore implements TableStore {
   }
 }
 
-/**
- * The product's tuner on one real container: observations of its calls in, each wish a new revision
- * of the action, and so a new container.
- */
+/** The product's tuner on one real container. Each new limit is a revision with a new container. */
 export async function tuneForReal(options: TuningOptions): Promise<Tuning> {
   const { image, name, payload, grid, start, seed, iterations, followed, stepMs, core } = options;
   const emulator = emulatorFor(image);
@@ -180,7 +177,7 @@ const cpuMillis = ({ pids }: ActivationRecorder): number =>
 const rss = ({ pids }: ActivationRecorder): number =>
   Math.max(0, ...pids.map((pid) => figuresOf(pid)?.rss ?? 0));
 
-/** What the hook would have said of these calls. */
+/** The observation that a hook would send for these calls. */
 function observationOf(
   fn: string,
   step: number,

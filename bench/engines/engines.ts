@@ -38,7 +38,9 @@ export async function benchEngines({ rounds, millis, log }: EnginesBench): Promi
         const [answer] = (await once(child, 'message')) as [Answer];
         if (i > 0) answers.get(subject)!.push(answer);
         log(
-          `round ${i} of ${rounds}, ${subject}: forward ${answer.forwardMicros.toPrecision(3)} us, PPO step ${answer.ppoMillis.toPrecision(3)} ms`,
+          `round ${i} of ${rounds}, ${subject}: ` +
+            `forward ${answer.forwardMicros.toPrecision(3)} us, ` +
+            `PPO step ${answer.ppoMillis.toPrecision(3)} ms`,
         );
       }
     }

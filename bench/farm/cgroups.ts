@@ -22,10 +22,7 @@ export const FARM_LIMITS = {
   MemorySwap: 2 ** 28,
 } as const;
 
-/**
- * Sleeps for ever, or wakes ten times a second for some us: so that a container's CPU counter has
- * moved at every sample.
- */
+/** Sleeps, or wakes ten times a second, so that the CPU counter changes between samples. */
 const PROCESSES = {
   sleeping: ['sleep', 'infinity'],
   waking: ['tail', '---disable-inotify', '-f', '-s', '0.1', '/dev/null'],

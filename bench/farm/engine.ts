@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FARM_LIMITS } from './cgroups.js';
 
-/** One container as the Engine tells of it. */
+/** One container in the Engine's answers. */
 export interface FarmContainer {
   readonly id: string;
   readonly name: string;
@@ -18,7 +18,7 @@ const NETWORK = 'farm'.padEnd(64, '0');
 
 /**
  * The Engine's side of a farm: the answers of Docker's API that Gleaner reads, in the shape of
- * Docker 20.10 (API 1.41), on a socket of its own. The host it tells of is large enough for every
+ * Docker 20.10 (API 1.41), on a socket of its own. The reported host is large enough for every
  * container at once.
  */
 export class FarmEngine {

@@ -92,7 +92,8 @@ export async function soloProfiles(
       const profile = await measureSolo(emulator, subject, SOLO_CALLS, random);
       const { parallelism, cpuPerDemand, besideMs } = profile;
       options.log(
-        `${subject.name} alone: ${parallelism.toFixed(2)} cores, ${cpuPerDemand.toFixed(2)} x the demand, ${besideMs.toFixed(1)} ms beside a call`,
+        `${subject.name} alone: ${parallelism.toFixed(2)} cores, ` +
+          `${cpuPerDemand.toFixed(2)} x the demand, ${besideMs.toFixed(1)} ms outside of it`,
       );
       profiles.set(subject.name, profile);
     }
@@ -117,7 +118,8 @@ export async function runContended(
     const warmed = performance.now();
     await warmUp(invoker, subjects, CONTAINERS, { cpuMs: WARM_UP_CPU_MS });
     log(
-      `${mode}, ${manager}: containers warm after ${((performance.now() - warmed) / 1000).toFixed(1)} s`,
+      `${mode}, ${manager}: ` +
+        `containers warm after ${((performance.now() - warmed) / 1000).toFixed(1)} s`,
     );
     await sleep(SETTLE_MS);
     const busySince = watchCores();
@@ -152,9 +154,7 @@ function watchCores(): () => BusyCores {
 function logRecords(records: readonly ActivationRecord[], log: (line: string) => void): void {
   const failed = records.filter((record) => !record.ok);
   const late = Math.max(...records.map((record) => record.lateMs));
-  log(
-    `${records.length} calls, ${failed.length} failed; the latest was played ${late.toFixed(0)} ms late`,
-  );
+  log(`${records.length} calls, ${failed.length} failed; at most ${late.toFixed(0)} ms late`);
   const reasons = new Map<string, number>();
   for (const { action, kind, result } of failed) {
     const reason = `${action} ${kind}: ${String(result).slice(0, 100)}`;

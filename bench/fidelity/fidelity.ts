@@ -56,7 +56,8 @@ export async function benchFidelity(options: FidelityOptions): Promise<BenchRow[
   const expectedCores = coresOf(stock, profiles, meanDemandOf);
   const whole = (expectedCores.functions + expectedCores.beside) / cores;
   log(
-    `offered load ${load} of ${cores} cores, ${whole.toFixed(2)} with proxies, invoker and Gleaner; ${seconds.toFixed(0)} s a condition`,
+    `offered load ${load} of ${cores} cores, ` +
+      `${whole.toFixed(2)} with proxies, invoker and Gleaner; ${seconds.toFixed(0)} s a condition`,
   );
   const rows = [
     row('fidelity.load', whole, 'share of cores', {

@@ -5,7 +5,7 @@ import { actionOf, type Subject } from '../benefit/load.js';
 import { mean } from '../statistics.js';
 import { drawPayload } from './subjects.js';
 
-/** What solo runs in a real container say of a function; all that the simulator is told of it. */
+/** Profile of a function from solo runs in a real container; the simulator's only input. */
 export interface SoloProfile {
   /**
    * Cores it keeps busy while it computes: 1, or more where its duration grows by less than its CPU

@@ -152,7 +152,8 @@ async function measure(
       const alive = Number.isNaN(heap) ? '' : `, ${heap.toFixed(1)} MiB alive`;
       const second = ((at - moments[0]!.at) / 1000).toFixed(0);
       log(
-        `${second} s: ${hook.rss.toFixed(1)} MiB${alive}, ${hook.descriptors} files, ${farm.sent} activations`,
+        `${second} s: ${hook.rss.toFixed(1)} MiB${alive}, ${hook.descriptors} files, ` +
+          `${farm.sent} activations`,
       );
     }
   } finally {
@@ -205,11 +206,15 @@ function rowsOf(
   return [
     row('footprint.rss', median(rss), 'MiB', {
       goal: '< 143 (150 MB)',
-      note: `hook of ${measured.containers} containers (${containers} made), most ${Math.max(...rss).toFixed(1)}; tcpdump ${last.tcpdump.rss.toFixed(1)}`,
+      note:
+        `hook of ${measured.containers} containers (${containers} made), ` +
+        `most ${Math.max(...rss).toFixed(1)}; tcpdump ${last.tcpdump.rss.toFixed(1)}`,
     }),
     row('footprint.cpu', share('hook') + share('tcpdump'), '% of a core', {
       goal: '< 25',
-      note: `hook ${share('hook').toFixed(1)}, tcpdump ${share('tcpdump').toFixed(1)}, at ${perSecond} activations/s`,
+      note:
+        `hook ${share('hook').toFixed(1)}, tcpdump ${share('tcpdump').toFixed(1)}, ` +
+        `at ${perSecond} activations/s`,
     }),
     ...loopRows(loop),
     row('footprint.lag.p99', measured.lag.p99 / 1000, 'ms', {
@@ -261,7 +266,9 @@ function loopRows(seconds: readonly LoopSecond[]): BenchRow[] {
   return [
     row('footprint.loop.p99', quantile(late, 0.99) / 1000, 'ms', {
       goal: '< 5',
-      note: `event loop late; p50 ${millis(late, 0.5)}, p99.9 ${millis(late, 0.999)}, most ${millis(late, 1)} of ${late.length}`,
+      note:
+        `event loop late; p50 ${millis(late, 0.5)}, p99.9 ${millis(late, 0.999)}, ` +
+        `most ${millis(late, 1)} of ${late.length}`,
     }),
     row('footprint.loop.own.p99', quantile(own, 0.99) / 1000, 'ms', {
       note: `less the wait for a core; p99.9 ${millis(own, 0.999)}, most ${millis(own, 1)}`,
@@ -270,7 +277,9 @@ function loopRows(seconds: readonly LoopSecond[]): BenchRow[] {
       note: `the hook could run and had no core; p99 of 10 ms: ${millis(waited, 0.99)} ms`,
     }),
     row('footprint.collected', sum(collections) / 10 / seconds.length, '% of the time', {
-      note: `garbage; ${collections.length} times, ${median(collections).toFixed(1)} ms each (median), ${Math.max(0, ...collections).toFixed(1)} at most`,
+      note:
+        `garbage; ${collections.length} times, median ${median(collections).toFixed(1)} ms, ` +
+        `${Math.max(0, ...collections).toFixed(1)} at most`,
     }),
   ];
 }
@@ -293,7 +302,9 @@ function growthRows({ moments }: Measured, churn: number): BenchRow[] {
     const [second, third, last] = quarters.map((value) => value.toFixed(1));
     return row(`footprint.growth.${series.name}`, quarters[2] - quarters[0], series.unit, {
       goal: 'flat',
-      note: `${grows ? 'GROWS' : 'flat'}: quarters ${second}, ${third}, ${last}; ${minutes} min, ${churn} containers replaced a second`,
+      note:
+        `${grows ? 'GROWS' : 'flat'}: quarters ${second}, ${third}, ${last}; ` +
+        `${minutes} min, ${churn} containers replaced a second`,
       failed: grows,
     });
   });

@@ -81,7 +81,14 @@ async function initialize(address: string): Promise<void> {
   const [code, main] = [CODE, 'main'];
   const body = JSON.stringify({ value: { name: 'noop', binary: false, main, code, env: {} } });
   const request = Buffer.from(
-    `POST /init HTTP/1.1\r\nHost: ${address}:8080\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    [
+      'POST /init HTTP/1.1',
+      `Host: ${address}:8080`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      '',
+      body,
+    ].join('\r\n'),
   );
   for (let tries = 0; tries < 200; tries++) {
     if ((await call(address, request)).ok) return;

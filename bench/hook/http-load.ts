@@ -7,10 +7,7 @@ export interface Call {
   readonly ok: boolean;
 }
 
-/**
- * The bytes of a `/run` as the invoker's default client sends it: one connection per call
- * (openwhisk-observed.md §3).
- */
+/** The bytes of a `/run` from the invoker's default client, which opens a connection per call. */
 export function runRequest(
   address: string,
   action: string,

@@ -75,7 +75,9 @@ export async function benchLatency(options: {
       row('hook.lag10.p99', slow.lag.p99, 'us', { note: '10 activations/s' }),
       row('hook.cpu', fast.hookMicros + fast.tcpdumpMicros, 'us', {
         goal: '<= 250',
-        note: `an activation at 500/s, hook.core set: hook ${fast.hookMicros.toFixed(0)}, tcpdump ${fast.tcpdumpMicros.toFixed(0)}`,
+        note:
+          `an activation at 500/s, hook.core set: hook ${fast.hookMicros.toFixed(0)}, ` +
+          `tcpdump ${fast.tcpdumpMicros.toFixed(0)}`,
       }),
       // Lowered at its start, restored at its end.
       within('hook.changes', fast.changes, 2, 0.1, 'writes an activation', WRITES_NOTHING),
@@ -168,8 +170,11 @@ async function addedLatency(
   const added = row('hook.added.p50', median(differences), 'us', {
     goal: '<= 50',
     note:
-      `${differences.length} rounds of ${options.callsPerRound}, 95 % [${interval.low.toFixed(0)}, ${interval.high.toFixed(0)}], ` +
-      `p50 ${median(without).toFixed(0)} → ${median(withGleaner).toFixed(0)}; differences ${quantile(differences, 0.25).toFixed(0)}..${quantile(differences, 0.75).toFixed(0)}`,
+      `${differences.length} rounds of ${options.callsPerRound}, ` +
+      `95 % [${interval.low.toFixed(0)}, ${interval.high.toFixed(0)}], ` +
+      `p50 ${median(without).toFixed(0)} → ${median(withGleaner).toFixed(0)}; ` +
+      `differences ${quantile(differences, 0.25).toFixed(0)}..` +
+      quantile(differences, 0.75).toFixed(0),
   });
   return { row: added, changes };
 }

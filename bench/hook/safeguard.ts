@@ -117,7 +117,8 @@ const changes = (name: string, { changed }: DecisionTimes): BenchRow =>
   );
 
 const spread = (times: readonly number[], what: string): string =>
-  `${times.length} batches of ${BATCH} ${what} over ${FUNCTIONS} functions; p99 of batches ${quantile(times, 0.99).toFixed(2)}`;
+  `${times.length} batches of ${BATCH} ${what} over ${FUNCTIONS} functions; ` +
+  `p99 of batches ${quantile(times, 0.99).toFixed(2)}`;
 
 export function benchSafeguard(): BenchRow[] {
   const measured = decisionTimes(createPolicy('smallest-in-range'), defaultDecisionSettings);

@@ -279,7 +279,8 @@ const failureText = (
   fn: string,
   { waitMs, runMs, kind, result, containerName, cold }: ActivationResult,
 ): string =>
-  `  ${fn} in ${containerName}${cold ? ', cold' : ''}: ${kind} after ${waitMs.toFixed(0)} + ${runMs.toFixed(0)} ms: ${JSON.stringify(result)}`;
+  `  ${fn} in ${containerName}${cold ? ', cold' : ''}: ${kind} ` +
+  `after ${waitMs.toFixed(0)} + ${runMs.toFixed(0)} ms: ${JSON.stringify(result)}`;
 
 function textOf(round: RoundRecord): string {
   const { p99, above } = learningFigures(round);

@@ -3,7 +3,7 @@ import { type BenchRow, row } from '../report.js';
 import { bootstrapInterval, mean, quantile, sum } from '../statistics.js';
 import { ARMS, type Arm, type CallRecord, type RoundRecord } from './records.js';
 
-/** p99 slowdown that may lie above the higher of the fallback's two (issue 6). */
+/** Allowed p99 slowdown above the higher of the fallback's two. */
 const MARGIN = 0.05;
 
 /** Phases in which its agent decides, or the guard of it. */
@@ -72,11 +72,17 @@ function aboveRow(name: string, figures: readonly RoundFigures[], what: string):
   return [
     row(`${name}.above`, mean(above), 'x', {
       goal: `<= ${MARGIN}`,
-      note: `${what}: p99 less the higher of the fallback's two, mean over rounds [${low.toFixed(3)}, ${high.toFixed(3)}]; by round ${text(above)}`,
+      note:
+        `${what}: p99 less the higher of the fallback's two, mean over rounds ` +
+        `[${low.toFixed(3)}, ${high.toFixed(3)}]; by round ${text(above)}`,
     }),
     row(`${name}.p99`, mean(of('aware')), 'x', {
       baseline: mean(of('fallback')),
-      note: `by round ${text(of('aware'))}; fallback ${text(of('fallback'))}; again ${text(of('again'))}`,
+      note: [
+        `by round ${text(of('aware'))}`,
+        `fallback ${text(of('fallback'))}`,
+        `again ${text(of('again'))}`,
+      ].join('; '),
     }),
   ];
 }
@@ -100,12 +106,21 @@ export function newFunctionRows(rounds: readonly RoundRecord[]): BenchRow[] {
       sum(online.map(({ calls }) => calls)) / fresh('aware').length,
       'of calls',
       {
-        note: `in ${online.length} of ${rounds.length} rounds (${rounds.map(({ mode }) => mode).join(' ')}); decisions: offline ${decisions('offline')}, online ${decisions('online')}, guarded ${decisions('guarded')}, serving ${decisions('serving')}; its agent moved ${sum(rounds.map(({ moved }) => moved))} times`,
+        note: [
+          `in ${online.length} of ${rounds.length} rounds`,
+          `modes ${rounds.map(({ mode }) => mode).join(' ')}`,
+          `decisions: ${(['offline', 'online', 'guarded', 'serving'] as const)
+            .map((phase) => `${phase} ${decisions(phase)}`)
+            .join(', ')}`,
+          `its agent moved ${sum(rounds.map(({ moved }) => moved))} times`,
+        ].join('; '),
       },
     ),
     ...ARMS.map((arm) =>
       row(`new.${arm}.all`, quantile(slowdowns(arm), 0.99), 'x', {
-        note: `p99 of all ${slowdowns(arm).length} calls; median ${quantile(slowdowns(arm), 0.5).toFixed(3)}`,
+        note:
+          `p99 of all ${slowdowns(arm).length} calls; ` +
+          `median ${quantile(slowdowns(arm), 0.5).toFixed(3)}`,
       }),
     ),
     row('new.running.p99', running('aware'), 'x', {

@@ -85,7 +85,8 @@ export function oomSimulated(options: {
     });
     const seconds = ((performance.now() - begun) / 1000).toFixed(0);
     log(
-      `${name}: ${outcomes.kills} of ${calls} killed, ${harvest.trips} trips of the safeguard, ${seconds} s`,
+      `${name}: ${outcomes.kills} of ${calls} killed, ` +
+        `${harvest.trips} trips of the safeguard, ${seconds} s`,
     );
     outcomes.harvestedShare = harvest.harvestedShare;
     return outcomes;

@@ -137,7 +137,7 @@ export async function benchDecisionLatency(
     random: new SeededRandom(1),
   });
 
-  // Each decision wishes for an amount of its own, so that its limit is known by its number.
+  // Each decision requests a different amount, so that its limit identifies it.
   let decided = 0;
   let decidedAt = Number.NaN;
   const counting: ResourceManager<null> = {

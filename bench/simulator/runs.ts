@@ -7,7 +7,7 @@ import {
   WorkloadStream,
 } from '../../simulator/workload/index.js';
 
-/** Hosts and cores as `gleaner simulate` has them, and the load the issue names. */
+/** Hosts and cores as in `gleaner simulate`. */
 const HOSTS = 30;
 const CORES = 8;
 const LOAD = 0.7;
@@ -37,7 +37,7 @@ export interface RunFigures {
   readonly busy: number;
   /** Highest resident memory of the process, bytes. */
   readonly peakMemory: number;
-  /** Of the last run: so that nobody measures a run in which nothing happens. */
+  /** Of the last run; shows that something happened in it. */
   readonly activations: number;
   readonly trips: number;
   readonly observations: number;
@@ -56,10 +56,7 @@ const OPTIONS: Readonly<Record<Subject, Partial<ClusterOptions>>> = {
 /** The published simulator's rate: it has one event per activation at least. */
 export const PUBLISHED_RATE = PUBLISHED_EVENTS_PER_SECOND;
 
-/**
- * The Azure sample with so many of its functions, or with copies of all of them, so that the mix
- * stays; at the load.
- */
+/** The Azure sample with `functions` functions, or copies of them to keep their mix. */
 function sampleOf(functions: number): Workload {
   const { workload } = openWorkload(`azure-sample:${Math.min(functions, SAMPLE)}`, { seed: SEED });
   const copies = Math.ceil(functions / SAMPLE);

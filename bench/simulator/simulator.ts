@@ -120,7 +120,8 @@ function described(
   subject: Subject,
   { rates, busy, activations, trips, observations }: RunFigures,
 ): string {
-  const spread = `${rates.length} runs of ${activations}, ${thousands(Math.min(...rates))} to ${thousands(Math.max(...rates))}; ${busy.toFixed(2)} cores busy`;
+  const range = `${thousands(Math.min(...rates))} to ${thousands(Math.max(...rates))}`;
+  const spread = `${rates.length} runs of ${activations}, ${range}; ${busy.toFixed(2)} cores busy`;
   const what =
     subject === 'safeguard'
       ? `; ${trips} mid-run restorations, ${observations} observations a run`

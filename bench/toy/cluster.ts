@@ -1,6 +1,6 @@
 import type { Random } from '../../config/index.js';
 
-/** What one agent can do in a step: one dimension, one size (simppo-aware.md §1.5). */
+/** Actions of an agent in a step: one dimension and one size [SIMPPO]. */
 export const TOY_ACTIONS = ['stay', 'out', 'in', 'up', 'down'] as const;
 const HORIZONTAL = [0, 1, -1, 0, 0];
 const VERTICAL = [0, 0, 0, 1, -1];
@@ -40,10 +40,9 @@ export interface ToyFunction {
 }
 
 /**
- * The authors' toy environment in closed form, extended as simppo-aware.md §1.10 and §6.4 say:
- * shares matter, arrivals walk. A container serves m = 1.5 c / 1024 x min(1, capacity / all shares)
- * requests a second, and waits as M/M/1: latency = 1 / (m - arrivals / containers). No artefact at
- * the critical load: it counts as saturated.
+ * The toy environment of [SIMPPO] in closed form, extended by shares and random-walk arrivals. A
+ * container serves m = 1.5 c / 1024 x min(1, capacity / all shares) requests a second and waits as
+ * M/M/1: latency = 1 / (m - arrivals / containers). The critical load counts as saturated.
  */
 export class ToyCluster {
   readonly options: ToyOptions;
@@ -66,7 +65,7 @@ export class ToyCluster {
     this.reset(random);
   }
 
-  /** A new episode: any arrivals, and two containers more than they are (simppo-aware.md §1.7). */
+  /** A new episode: random arrivals, and two containers more than arrivals [SIMPPO]. */
   reset(random: Random): void {
     this.#random = random;
     for (const f of this.functions) {
@@ -140,18 +139,13 @@ export class ToyCluster {
     }
   }
 
-  /**
-   * 0.3 utilization + 0.7 SLO preservation, without penalty and price: what all are compared by.
-   */
+  /** 0.3 utilization + 0.7 SLO preservation, without penalty and price; used to compare runs. */
   rawReward(index: number): number {
     const { utilization, sloPreservation } = this.functions[index]!;
     return WEIGHT_UTILISATION * utilization + WEIGHT_SLO * sloPreservation;
   }
 
-  /**
-   * What an agent learns from: the reversal costs, and so does its share of what is over-committed,
-   * where there is a price.
-   */
+  /** The reward for learning: with a penalty for reversals, and the price of over-commitment. */
   reward(index: number, reversed: boolean): number {
     const { containers, shares } = this.functions[index]!;
     const excess = Math.max(0, this.occupancy - 1);
@@ -162,7 +156,7 @@ export class ToyCluster {
   }
 }
 
-/** The six local features, on the published scales (simppo-aware.md §1.2). */
+/** The six local features on the published scales [SIMPPO]. */
 export const LOCAL_FEATURES = 6;
 
 export function localFeatures(cluster: ToyCluster, index: number, to: Float32Array, at = 0): void {
@@ -176,10 +170,7 @@ export function localFeatures(cluster: ToyCluster, index: number, to: Float32Arr
   to[at + 5] = f.arrivals / 10;
 }
 
-/**
- * `mf8` and occupancy: the others' mean features, their mean actions, and how full the cluster is
- * (simppo-aware.md §1.3).
- */
+/** Features of the virtual agent [SIMPPO]: mean features and actions of the others, occupancy. */
 export const VIRTUAL_FEATURES = 9;
 
 export function virtualFeatures(

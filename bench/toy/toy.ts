@@ -4,18 +4,12 @@ import { mean } from '../statistics.js';
 import type { ToyOptions } from './cluster.js';
 import { doNothing, hpa, runRule, type ToyResult, type ToyRule, trainToy } from './train.js';
 
-/**
- * Reward of doing nothing on the published cluster of one function: the model is checked by it
- * before anything is learned.
- */
+/** Reward of doing nothing on the published cluster of one function; checks the model. */
 const PUBLISHED_IDLE = 0.83;
 
 /** One function alone: eight cores, arrivals 1..8. */
 export const ONE: ToyOptions = { functions: 1, cores: 8, maxArrivalRate: 8, price: false };
-/**
- * Six functions that must share: fourteen cores, arrivals 1..3, so that their work fits and their
- * wishes do not.
- */
+/** Six functions that share fourteen cores: their work fits, their highest requests do not. */
 export const SIX: ToyOptions = { functions: 6, cores: 14, maxArrivalRate: 3, price: true };
 
 const deviation = (values: readonly number[]): number => {
@@ -28,10 +22,7 @@ interface ToyBench {
   readonly log: (line: string) => void;
 }
 
-/**
- * The extended toy of simppo-aware.md §6.4: seeds 1 to 5; with `quick`, two seeds and half the
- * steps.
- */
+/** The extended toy: seeds 1 to 5; with `quick`, two seeds and half the steps. */
 export function benchToy({ quick, log }: ToyBench): BenchRow[] {
   const engine = defaultEngine(log);
   const seeds = quick ? [1, 2] : [1, 2, 3, 4, 5];
@@ -48,7 +39,8 @@ export function benchToy({ quick, log }: ToyBench): BenchRow[] {
     seeds.map((seed) => {
       const result = trainToy({ ...options, engine, seed, steps, meanField });
       log(
-        `${what}, seed ${seed}: ${result.raw.toFixed(3)}; by tenths ${result.curve.map((x) => x.toFixed(3)).join(' ')}`,
+        `${what}, seed ${seed}: ${result.raw.toFixed(3)}; ` +
+          `by tenths ${result.curve.map((x) => x.toFixed(3)).join(' ')}`,
       );
       return result;
     });
@@ -70,7 +62,9 @@ export function benchToy({ quick, log }: ToyBench): BenchRow[] {
     row('toy.one.ppo', mean(training), 'reward', {
       baseline: scaled,
       goal: '>= .90, above both',
-      note: `${seeds.length} seeds, ${alone} steps, last tenth, exploring, penalties included: ${training.map((x) => x.toFixed(3)).join(' ')}`,
+      note:
+        `${seeds.length} seeds, ${alone} steps, last tenth, exploring, penalties included: ` +
+        training.map((x) => x.toFixed(3)).join(' '),
     }),
     row('toy.one.ppo.sd', deviation(training), 'reward', { goal: '<= .02' }),
     row('toy.one.ppo.worst', Math.min(...training), 'reward', { goal: '>= .90' }),
@@ -91,7 +85,9 @@ export function benchToy({ quick, log }: ToyBench): BenchRow[] {
     rows.push(
       row(name, mean(raw), 'reward', {
         ...(price ? { goal: '>= .87' } : {}),
-        note: `sd ${deviation(raw).toFixed(3)}, util ${of('utilization')}, SP ${of('sloPreservation')}; ${note}`,
+        note:
+          `sd ${deviation(raw).toFixed(3)}, util ${of('utilization')}, ` +
+          `SP ${of('sloPreservation')}; ${note}`,
       }),
     );
   }

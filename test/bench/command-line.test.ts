@@ -57,7 +57,7 @@ test('options have the defaults of their suite, and take values in both forms', 
   t.true(fidelity.valuesOf('fidelity').list('managers').length > 1, 'all, if not given');
 });
 
-test('suites that run one after the other have their own defaults, and what is given counts for each that has it', (t) => {
+test('each suite has its own defaults, and options apply to every suite with them', (t) => {
   // 20 and 60 s, 30 and 5 rounds: as `--help` of each says.
   const command = parseBench(['hook', 'weight', '--seed', '7'], SUITES);
   if ('help' in command) return t.fail();
@@ -86,7 +86,7 @@ for (const [args, message] of [
     t.throws(() => parseBench(args, SUITES), { instanceOf: BenchUsageError, message });
   });
 
-test('bench as a process: help ends with 0, a wrong command line with 2 and no stack trace', (t) => {
+test('help ends with 0, wrong usage with 2 and without a stack trace', (t) => {
   const help = bench('hook', '--help');
   t.is(help.status, 0);
   t.regex(help.stdout, /--rounds N/);
@@ -96,7 +96,7 @@ test('bench as a process: help ends with 0, a wrong command line with 2 and no s
   t.notRegex(wrong.stderr, /\n {4}at /);
 });
 
-test('a precondition that does not hold is told, fails the bench, and is in table and JSON', (t) => {
+test('a broken precondition fails the bench, and is in table and JSON', (t) => {
   const rows: BenchRow[] = [
     row('x.latency', 12, 'us', { goal: '<= 50' }),
     within('x.changes', 0, 2, 0.05, 'writes an activation', 'the hook changed no limit'),
@@ -109,7 +109,8 @@ test('a precondition that does not hold is told, fails the bench, and is in tabl
     [false, true, false, false, true],
   );
   t.deepEqual(brokenPreconditions(rows), [
-    'precondition does not hold: x.changes is 0 writes an activation, not 2 ± 5 %: the hook changed no limit',
+    'precondition does not hold: x.changes is 0 writes an activation, not 2 ± 5 %: ' +
+      'the hook changed no limit',
     'precondition does not hold: x.steps is - steps, not >= 1: nothing was learned',
   ]);
   t.regex(table(rows), /x\.changes +0 .*PRECONDITION DOES NOT HOLD: the hook changed no limit/);

@@ -4,7 +4,7 @@ import { cpuOf, profileOf } from '../../bench/fidelity/profile.js';
 
 const near = (actual: number, expected: number): boolean => Math.abs(actual - expected) < 1e-6;
 
-test('a profile tells what the payload asks for from what a call needs besides, and threads from waits', (t) => {
+test('a profile separates requested work from overhead, and threads from waits', (t) => {
   // Two threads: CPU = 1.1 x demand + 10, duration = half of the CPU time and 20 ms of waiting.
   const solo = [50, 100, 200].map((demandMs) => {
     const cpuMs = 1.1 * demandMs + 10;

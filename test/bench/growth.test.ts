@@ -3,7 +3,7 @@ import { growthOf } from '../../bench/growth.js';
 
 const series = (values: number[], slack = 2) => ({ name: 'x', unit: 'MiB', slack, values });
 
-test('what rises in every quarter by more than its slack grows, and what has found its level does not', (t) => {
+test('a figure that rises in every quarter by more than its slack grows', (t) => {
   // Quarters of three: 10, 20, 30 against a slack of 2 and 5 % of 10.
   t.true(growthOf(series([1, 1, 1, 10, 10, 10, 20, 20, 20, 30, 30, 30])).grows);
   t.deepEqual(

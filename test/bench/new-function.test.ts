@@ -33,7 +33,7 @@ const ROUND: RoundRecord = {
 
 const near = (a: number, b: number): boolean => Math.abs(a - b) < 1e-9;
 
-test('a new function is judged by the calls before it serves, the same ones in each arm, against the higher of the fallback’s two', (t) => {
+test('a new function is judged by the same calls in each arm, before it serves', (t) => {
   const { p99, above, calls } = learningFigures(ROUND);
   t.is(calls, 3);
   // p99 of three values lies .98 of the way from the second to the third: 1.1 to 1.2, 1.3 to 1.5, 1
@@ -55,7 +55,7 @@ test('what its agent decides is judged apart, the steps of its guard with it', (
   t.is(onlineFigures(never), null);
 });
 
-test('rounds of several parts are judged together, one played anew once', (t) => {
+test('rounds of several parts are judged together, repeated ones once', (t) => {
   const file = join(temporaryFolder('new-function'), 'rounds.json');
   t.deepEqual(readRounds(file), []);
   addRound(file, readRounds(file), { ...ROUND, round: 2 });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { oomSimulated } from '../../bench/oom/simulated.js';
 
-test('five thousand simulated calls of memory-hungry functions: none is killed that its user’s limit would not have killed', (t) => {
+test('no simulated activation is killed that survives at its user limit', (t) => {
   const lines: string[] = [];
   const rows = oomSimulated({ calls: 5000, seed: 1, log: (line) => lines.push(line) });
   for (const line of lines) t.log(line);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { benchSimulator } from '../../bench/simulator/simulator.js';
 
-test('the simulator’s bench gives its rows, each from a run in a process of its own in which something happens', (t) => {
+test('each row of the simulator’s bench comes from a run in its own process', (t) => {
   const lines: string[] = [];
   const rows = benchSimulator({
     calls: 4000,

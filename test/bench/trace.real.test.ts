@@ -2,20 +2,17 @@ import test from 'ava';
 import { benchTrace } from '../../bench/benefit/trace.js';
 import { missing, realParts } from '../support/real-parts.js';
 
-test.serial(
-  'the first minutes of the trace on real containers end as they do without Gleaner, all seen, all read back',
-  async (t) => {
-    if (missing(t, realParts)) return;
-    // 5 of 60 minutes: 30 s of arrivals, once without and once with the greedy manager over NATS.
-    const rows = await benchTrace({ minutes: 5, log: (line) => t.log(line) });
-    const figure = (name: string) => rows.find((row) => row.name === `trace.${name}`)!;
-    t.like(figure('starts').precondition, { holds: true });
-    for (const name of ['alike', 'ends', 'writes']) {
-      t.true(figure(name).value > 0, name);
-      t.is(figure(name).ratio, 1, name);
-    }
-    // The wide function wants four times its user CPU, and the greedy manager raises it from its
-    // second step on.
-    t.true(figure('accelerated').value > 0);
-  },
-);
+test.serial('the trace on real containers ends as it does without Gleaner', async (t) => {
+  if (missing(t, realParts)) return;
+  // 5 of 60 minutes: 30 s of arrivals, once without and once with the greedy manager over NATS.
+  const rows = await benchTrace({ minutes: 5, log: (line) => t.log(line) });
+  const figure = (name: string) => rows.find((row) => row.name === `trace.${name}`)!;
+  t.like(figure('starts').precondition, { holds: true });
+  for (const name of ['alike', 'ends', 'writes']) {
+    t.true(figure(name).value > 0, name);
+    t.is(figure(name).ratio, 1, name);
+  }
+  // The wide function wants four times its user CPU, and the greedy manager raises it from its
+  // second step on.
+  t.true(figure('accelerated').value > 0);
+});
