@@ -1,8 +1,10 @@
-/** Columns and metrics that the pages name must exist. */
+/** Columns, metrics and configuration keys that the pages name must exist. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { buckets, objectStores, streams } from '../../broker/index.js';
+import { keysOf } from '../../config/keys.js';
+import { configSchema } from '../../config/schema.js';
 import { METRICS } from '../../runtime/metrics/table.js';
 import { commandPages, pagesBelow } from './pages.js';
 
@@ -99,4 +101,24 @@ test('every `gleaner_…` of a page is a metric, a NATS store or an Ansible vari
       );
     }
   t.true(named > 30, `${named}`);
+});
+
+test('every configuration key that a page names exists', (t) => {
+  const keys = [...keysOf(configSchema)].map(({ path }) => path.join('.'));
+  const sections = [...new Set(keys.map((key) => key.split('.')[0]!))];
+  const named = new RegExp(`\\b(?:${sections.join('|')})(?:\\.[a-z]\\w*)+(?:\\.\\*)?`, 'g');
+  const exists = (name: string): boolean =>
+    keys.some((key) => key === name || key.startsWith(`${name.replace(/\.\*$/, '')}.`));
+  let found = 0;
+  // The page on upgrades names removed keys, and benchmarks name their figures likewise.
+  const pages = commandPages().filter((each) => !/^docs\/(upgrade\.md|results\/)/.test(each));
+  for (const page of pages)
+    for (const [, code] of readFileSync(page, 'utf8').matchAll(/`([^`\n]+)`/g))
+      for (const [name] of code!.matchAll(named)) {
+        // Names of files and hosts.
+        if (/\.(md|ts|js|mjs|yaml|yml|json|sh|csv|log|service|nk|example)$/.test(name)) continue;
+        found++;
+        t.true(exists(name), `${page}: ${name}`);
+      }
+  t.true(found > 30, `${found}`);
 });
