@@ -39,8 +39,8 @@ export interface ActivationListener<C extends ManagedContainer<C>> {
  * A head on the same connection ends the activation before it: HTTP/1.1 answers one request at a
  * time, so its answer was missed. A head on another connection ends nothing: with a concurrency
  * limit above 1 it is the normal case, and with a limit of 1 the connection whose answer was missed
- * closes, or lost packets are reported, or the deadline passes. An activation that is answered after
- * another one started beside it proves that its function runs concurrently.
+ * closes, or lost packets are reported, or the deadline passes. An activation that is answered
+ * after another one started beside it proves that its function runs concurrently.
  */
 export class ActivationTracker<C extends ManagedContainer<C>> {
   readonly #clock: Clock;

@@ -108,7 +108,7 @@ export class Activation<C extends ManagedContainer<C>> implements EndedActivatio
   reason: EndReason = 'answer';
   status = 0;
   duration = 0 as Micros;
-  /** Ended by its answer, with both clocks agreeing: its peaks and duration are used for learning. */
+  /** Ended by its answer, with both clocks agreeing: it is used for learning. */
   clean = false;
   older: Activation<C> | null = null;
   /** What the tracker needs to find its end. */

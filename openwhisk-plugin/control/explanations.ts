@@ -54,7 +54,7 @@ const GRANT_NUMBERS = 7;
 const NO_NUMBERS = new Float64Array(0);
 
 /**
- * The last activations of one function, as numbers; made into text when somebody asks. Flat: as
+ * The last activations of one function, as numbers; made into text on request. Flat: as
  * objects those of a thousand functions were 14 MiB.
  */
 export class Explanations {

@@ -163,7 +163,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   #leaveAtUserLimits(activation: Activation<C>, wasBoosted: boolean): void {
     const { container } = activation;
     const { limits } = this.#ports;
-    // Another activation of this container lowered limits, and the safeguard does not watch this one.
+    // The safeguard does not watch this activation: limits lowered for another one must go.
     if (container.limited) this.#revertLimits(activation, 'not_enforced');
     if (!wasBoosted) return;
     const change = this.#by('boost', 'ended');

@@ -3,7 +3,7 @@ import { type Bytes, type Millicores, millis } from '../../config/index.js';
 import type { CpuMode, FunctionState } from '../decision/index.js';
 import type { Step } from './step.js';
 
-/** What an observation tells of a function besides its step and history. */
+/** What an observation says about a function besides its step and history. */
 export interface ObservedFunction {
   readonly action: string;
   readonly mode: Mode;
@@ -24,9 +24,8 @@ export interface ObservedRevision {
 }
 
 /**
- * One control step of one function as agents are told of it (design §4, §5): the same on a real
- * host and in a simulator. The step is not empty; its owner clears it afterwards. `slo`: ms, NaN =
- * not known yet; `now`: the host's monotonic ms.
+ * The observation of one control step. The step is not empty; its owner clears it afterwards.
+ * `slo`: ms, NaN = not known yet; `now`: the host's monotonic ms.
  */
 export function observationOf(
   fn: ObservedFunction,

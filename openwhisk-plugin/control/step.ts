@@ -1,7 +1,7 @@
 import { LatencyHistogram } from '../../broker/messages/index.js';
 import type { EndedActivation } from './ended-activation.js';
 
-/** What a step gathers of an activation. */
+/** What a step reads of an activation. */
 export type EndedStep = Pick<EndedActivation, 'run' | 'duration' | 'initMicros' | 'cold' | 'clean'>;
 
 /** Minimum, mean and maximum of something, without keeping it. */
@@ -31,10 +31,7 @@ class Spread {
   }
 }
 
-/**
- * What one control step of one function has gathered so far: sums, filled as activations end. Spans
- * in ms.
- */
+/** Sums of one control step of one function, filled as activations end. Times in ms. */
 export class Step {
   number = 0;
   /** Monotonic time at which it began; 0 before its first activation. */
@@ -55,7 +52,7 @@ export class Step {
   periods = 0;
   throttledPeriods = 0;
   waited = 0;
-  /** The kernel tells of waiting here. */
+  /** This host's kernel reports waiting. */
   waits = false;
   initTotal = 0;
   inits = 0;
@@ -108,8 +105,7 @@ export class Step {
       this.#usedMemory += run.memory.peak;
       this.#used++;
     }
-    // In modes that write nothing the user's limits are what was in force, whatever the decision
-    // says.
+    // In modes that write nothing the user's limits were in force.
     this.cpu.add(run.enforced ? run.cpu.granted : run.cpu.user);
     this.memory.add(run.enforced ? run.memory.granted : run.memory.user);
     if (run.cpu.demand > this.demandCpu) this.demandCpu = run.cpu.demand;

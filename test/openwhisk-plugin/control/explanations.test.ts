@@ -43,7 +43,7 @@ const ended = (n: number, flags = true) =>
     },
   }) as never;
 
-test('what is told of an activation is what it was', (t) => {
+test('an explanation shows the figures of its activation', (t) => {
   for (const flags of [true, false]) {
     const explanations = new Explanations();
     explanations.record(ended(3, flags));

@@ -1,0 +1,243 @@
+import test from 'ava';
+import { type Bytes, MIB } from '../../../config/index.js';
+import { decider, host, limits } from '../decision/helpers.js';
+import { FakeHost } from './fake-host.js';
+
+test('a request writes weight and quota, an answer restores the quota and then reports', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  fake.whole(container, 0.3);
+  fake.taken();
+  const activation = fake.request(container);
+  // Peak .3 + unit .1 cores of 2.
+  t.deepEqual(fake.taken(), ['shares 128 policy chosen', 'quota 400 policy chosen']);
+  t.is(fake.record.running, 1);
+  fake.pass(container, 100, 0.3);
+  fake.answer(activation);
+  t.deepEqual(fake.taken(), ['quota 2000 restore answer', 'ended success']);
+  t.deepEqual([fake.record.running, container.limited], [0, false]);
+});
+
+test('a first activation runs at the limits of its user', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  fake.request(container);
+  t.is(container.quota, 2000);
+});
+
+test('user limits apply to a late request, without a trusted tap and without mode enforce', (t) => {
+  for (const why of ['late', 'tap', 'mode']) {
+    const fake = new FakeHost(decider());
+    const container = fake.container(limits(256, 2));
+    fake.whole(container, 0.3);
+    fake.taken();
+    if (why === 'tap') container.tapped = false;
+    if (why === 'mode') {
+      fake.record.enforced = false;
+      fake.record.mode = 'recommend';
+    }
+    const activation = fake.request(container, why === 'late');
+    t.deepEqual(fake.taken(), why === 'mode' ? ['recommend'] : [], why);
+    t.is(container.quota, 2000);
+    t.is(activation.run.cpu.granted, 400);
+  }
+});
+
+test('an activation that is not enforced reverts limits that another lowered', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  fake.whole(container, 0.3);
+  fake.request(container);
+  t.is(container.quota, 400);
+  fake.request(container, true);
+  t.is(container.quota, 2000);
+});
+
+test('a spike restores the quota at once; without enforcement nothing is written', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  fake.whole(container, 0.3);
+  const activation = fake.request(container);
+  fake.taken();
+  fake.pass(container, 100, 0.35);
+  t.true(fake.controller.onSample(activation, container.sample, fake.now));
+  t.deepEqual(fake.taken(), ['safeguarded restore_cpu', 'quota 2000 safeguard mid_run']);
+
+  const second = fake.request(container, true);
+  fake.pass(container, 100, 2);
+  t.false(fake.controller.onSample(second, container.sample, fake.now));
+});
+
+test('a loan that its lender needs back is written to the borrower', (t) => {
+  const fake = new FakeHost(decider({}, host(2), 'largest-in-range'));
+  const lender = fake.container(limits(256, 1.5));
+  const borrower = fake.container(limits(128, 0.5));
+  fake.whole(borrower, 0.5);
+  fake.request(borrower);
+  const before = borrower.quota;
+  t.true(before > 500);
+  fake.taken();
+  fake.request(lender);
+  t.true(borrower.quota < before);
+  t.true(fake.taken().includes('revoked'));
+  t.true(lender.quota + borrower.quota <= 2000);
+});
+
+test('a refused quota leaves the user’s, for the pool as well', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  fake.whole(container, 0.3);
+  fake.quotaResult = 'refused';
+  const activation = fake.request(container);
+  t.is(activation.run.cpu.granted, 2000);
+  t.is(container.state.cpu.granted, 2000);
+});
+
+test('a quota that is not in force after the write is followed by the user’s', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  fake.whole(container, 0.3);
+  fake.quotaResult = 'not_effective';
+  fake.taken();
+  fake.request(container);
+  t.deepEqual(fake.taken().slice(1), [
+    'quota 400 policy chosen',
+    'quota 2000 policy not_effective',
+  ]);
+});
+
+test('a container serves one function: a second name is not believed', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits());
+  const { controller, now } = fake;
+  t.not(controller.identify(container, '/guest/f', '0.0.1', now), null);
+  t.is(controller.identify(container, '/guest/g', '0.0.1', now), null);
+  t.is(controller.identify(container, '/guest/f', '0.0.2', now), null);
+  t.is(fake.record.containers, 1);
+});
+
+test('the kernel’s counter and the engine’s event of one OOM kill count once', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  const activation = fake.request(container);
+  fake.taken();
+  container.sample.oomKills = 1;
+  fake.answer(activation);
+  fake.controller.onOomEvent(container, fake.now);
+  t.deepEqual(fake.taken().slice(1), ['OOM kill at 256', 'ended oom']);
+  t.is(fake.record.step.oomKills, 1);
+  fake.controller.onOomEvent(container, fake.now);
+  t.is(fake.record.step.oomKills, 2);
+});
+
+test('an OOM kill below the user’s limit is caused by Gleaner', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  fake.request(container);
+  container.memory = 200 * MIB;
+  fake.taken();
+  fake.controller.onOomEvent(container, fake.now);
+  t.deepEqual(fake.taken(), ['OOM kill at 200 by a lowered limit']);
+  t.is(container.revision?.state.oomHarvest, 1);
+});
+
+test('without packets all containers are at user limits, and none borrows what another frees', (t) => {
+  const fake = new FakeHost(decider({}, host(2), 'largest-in-range'));
+  const containers = [fake.container(limits(256, 1)), fake.container(limits(256, 1))];
+  for (const container of containers) fake.whole(container, 1);
+  for (const container of containers) fake.request(container);
+  t.true(containers.some((each) => each.quota !== 1000 || each.limited));
+  fake.taken();
+  t.is(fake.controller.tapLost(containers, 'tap_lost', fake.now), 2);
+  t.deepEqual(fake.taken(), ['user limits 0 restore tap_lost', 'user limits 0 restore tap_lost']);
+  for (const container of containers) t.is(container.quota, 1000);
+});
+
+test('an activation whose limits were restored is not used for learning', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  const activation = fake.request(container);
+  fake.controller.restore(container, 'kill_switch', 'file', fake.now);
+  fake.pass(container, 1000, 0.3);
+  fake.answer(activation);
+  t.is(container.revision?.state.clean, 0);
+});
+
+test('a cold start is boosted once and until its end; a known container is not', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  fake.controller.beginBoost(container, fake.now);
+  fake.controller.beginBoost(container, fake.now);
+  t.deepEqual(fake.taken(), [
+    'boosted',
+    'shares 2048 boost cold_start',
+    'quota 8000 boost cold_start',
+  ]);
+  fake.controller.endBoost(container, 'init_answered');
+  fake.controller.endBoost(container, 'init_answered');
+  t.deepEqual(fake.taken(), ['shares 128 boost init_answered', 'quota 2000 boost init_answered']);
+  const known = fake.container(limits(256, 2));
+  fake.controller.identify(known, '/guest/f', '0.0.1', fake.now);
+  fake.controller.beginBoost(known, fake.now);
+  t.deepEqual(fake.taken(), []);
+});
+
+test('a boost ends at the first request, and its limits go even if nothing is enforced', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  fake.controller.beginBoost(container, fake.now);
+  fake.taken();
+  fake.request(container, true);
+  t.deepEqual(fake.taken(), ['shares 128 boost ended', 'quota 2000 boost ended']);
+});
+
+test('a function that reached its memory limit gets a loan, which is written with the request', (t) => {
+  const fake = new FakeHost(decider());
+  fake.controller.decider.headroom.update(0 as Bytes, 0 as Bytes);
+  const container = fake.container(limits(256, 2));
+  fake.whole(container, 0.3);
+  container.revision!.state.hitUserLimit = true;
+  fake.taken();
+  fake.request(container);
+  // An OOM kill at 256 MiB would ask for the larger of 20 % and 100 MiB more.
+  t.deepEqual(
+    fake.taken().filter((line) => line.startsWith('lent') || line.startsWith('memory')),
+    ['lent 100', 'memory 356 loan hit_user_limit'],
+  );
+});
+
+test('status and end decide what an activation is: success, failure or unknown', (t) => {
+  for (const [reason, status, outcome] of [
+    ['answer', 200, 'success'],
+    ['answer', 502, 'failure'],
+    ['answer', 199, 'failure'],
+    ['answer', 300, 'failure'],
+    ['reset', 0, 'failure'],
+    ['closed', 0, 'failure'],
+    ['container_end', 0, 'failure'],
+    ['deadline', 0, 'unknown'],
+    ['next_head', 0, 'unknown'],
+    ['stopped', 0, 'unknown'],
+  ] as const) {
+    const fake = new FakeHost(decider());
+    const activation = fake.request(fake.container(limits(256, 2)));
+    activation.reason = reason;
+    fake.taken();
+    fake.answer(activation, status);
+    t.is(fake.taken().at(-1), `ended ${outcome}`, `${reason} ${status}`);
+  }
+});
+
+test('an ended container frees its share, and is written no more', (t) => {
+  const fake = new FakeHost(decider({}, host(2), 'largest-in-range'));
+  const container = fake.container(limits(256, 1));
+  fake.whole(container, 1);
+  const activation = fake.request(container);
+  container.ended = true;
+  activation.reason = 'container_end';
+  fake.taken();
+  fake.answer(activation, 0);
+  fake.controller.containerEnded(container, fake.now);
+  t.deepEqual(fake.taken(), ['ended failure']);
+  t.is(fake.controller.decider.cpuPool.granted, 0);
+});
