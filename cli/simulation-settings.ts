@@ -10,7 +10,6 @@ import type { SimulatedSettings } from '../simulator/engine/index.js';
 
 /** Keys below `decision` without a counterpart in the model: tap, containers, host memory. */
 const NOT_SIMULATED: ReadonlySet<string> = new Set([
-  'decision.lateStartMs',
   'decision.boost.enabled',
   'decision.memory.invokerMemoryMiB',
 ]);

@@ -14,7 +14,6 @@ export interface CrossProblem {
 
 /** `[smaller, larger]`. */
 const ORDERED: readonly [string, string][] = [
-  ['decision.weight.clampMin', 'decision.weight.clampMax'],
   ['decision.cpuFloorMillicores', 'decision.cpuCapMillicores'],
   ['decision.memoryFloorMiB', 'decision.memoryCapMiB'],
   ['agents.concurrency.least', 'agents.concurrency.most'],
@@ -26,23 +25,10 @@ const MUTUALLY_EXCLUSIVE: readonly [string, string][] = [
   ['nats.credentialsFile', 'nats.nkeySeedFile'],
 ];
 
-/**
- * The safeguard divides a peak by `thetaSpike - spikeMargin`. At 0 or below its lower bound is
- * infinite, negative or no number; just above 0 it is the user's limit for every peak, and nothing
- * is ever harvested.
- */
-const MIN_DIVISOR = 0.01;
-
 const LISTENERS = ['dashboard.listen', 'metrics.hook', 'metrics.agents', 'metrics.aggregator'];
-const EMBEDDED_PORT = 'nats.embedded.port';
 
 export function crossChecks(values: Values): CrossProblem[] {
-  return [
-    ...pairProblems(values),
-    ...marginProblems(values),
-    ...gridProblems(values),
-    ...portProblems(values),
-  ];
+  return [...pairProblems(values), ...gridProblems(values), ...portProblems(values)];
 }
 
 function pairProblems({ read, isSet }: Values): CrossProblem[] {
@@ -67,28 +53,6 @@ function pairProblems({ read, isSet }: Values): CrossProblem[] {
       problems.push({ key: one, message: `cannot be used with ${other}` });
   return problems;
 }
-
-function marginProblems({ read, isSet }: Values): CrossProblem[] {
-  const [thetaKey, marginKey] = ['decision.thetaSpike', 'decision.spikeMargin'];
-  const [theta, margin] = [read(thetaKey), read(marginKey)];
-  if (typeof theta !== 'number' || typeof margin !== 'number' || theta - margin >= MIN_DIVISOR)
-    return [];
-  if (isSet(marginKey) || margin <= 0)
-    return [
-      {
-        key: marginKey,
-        message: `must be 0..${rounded(theta - MIN_DIVISOR)}, at least ${MIN_DIVISOR} below ${thetaKey}, which is ${theta}`,
-      },
-    ];
-  return [
-    {
-      key: thetaKey,
-      message: `must be ${rounded(margin + MIN_DIVISOR)}..1, at least ${MIN_DIVISOR} above ${marginKey}, which is ${margin}`,
-    },
-  ];
-}
-
-const rounded = (value: number): number => Number(value.toFixed(6));
 
 /** The tuner goes from the lowest limit to the highest in whole steps. */
 function gridProblems({ read, isSet }: Values): CrossProblem[] {
@@ -125,10 +89,6 @@ function portProblems({ read, isSet }: Values): CrossProblem[] {
     const colon = value.lastIndexOf(':');
     listeners.push({ key, address: value.slice(0, colon), port: Number(value.slice(colon + 1)) });
   }
-  const [servers, embedded] = [read('nats.servers'), read(EMBEDDED_PORT)];
-  const ownServer = !Array.isArray(servers) || servers.length === 0;
-  if (ownServer && typeof embedded === 'number')
-    listeners.push({ key: EMBEDDED_PORT, address: '127.0.0.1', port: embedded });
   const problems: CrossProblem[] = [];
   for (const [i, later] of listeners.entries()) {
     const earlier = listeners.slice(0, i).find((other) => overlap(other, later));

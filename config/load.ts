@@ -5,6 +5,7 @@ import { crossChecks } from './cross-checks.js';
 import { messageOf } from './errors.js';
 import { bare, environmentName, type KeyInfo, keysOf, type PathKind } from './keys.js';
 import { ConfigError, type ConfigProblem } from './problem.js';
+import { REMOVED_KEYS } from './removed-keys.js';
 import { type Config, configSchema } from './schema.js';
 import { suggest } from './suggest.js';
 import { readYaml, type YamlText } from './yaml-text.js';
@@ -40,6 +41,17 @@ const KEYS: ReadonlyMap<string, KeyInfo> = new Map(
 const BY_VARIABLE: ReadonlyMap<string, KeyInfo> = new Map(
   [...KEYS.values()].map((info) => [environmentName(info.path), info]),
 );
+
+const REMOVED_BY_VARIABLE: ReadonlyMap<string, string> = new Map(
+  Object.keys(REMOVED_KEYS).map((dotted) => [environmentName(dotted.split('.')), dotted]),
+);
+
+/** What is wrong with a key that is not in the schema; `meant`: the key that resembles it. */
+function unknownKey(dotted: string | undefined, meant: string | undefined): string {
+  const fixed = dotted === undefined ? undefined : REMOVED_KEYS[dotted];
+  if (fixed !== undefined) return `was removed: its value is always ${fixed}`;
+  return `no such key${meant ? `; did you mean ${meant}?` : ''}`;
+}
 
 const isTree = (value: unknown): value is Tree =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -231,7 +243,7 @@ function applyOverrides(
       const meant = suggest(name, BY_VARIABLE.keys());
       problems.push({
         path: '',
-        message: `no such key${meant ? `; did you mean ${meant}?` : ''}`,
+        message: unknownKey(REMOVED_BY_VARIABLE.get(name), meant),
         source: name,
       });
     }
@@ -244,7 +256,7 @@ function applyOverrides(
       const meant = suggest(dotted, KEYS.keys());
       problems.push({
         path: '',
-        message: `no such key${meant ? `; did you mean ${meant}?` : ''}`,
+        message: unknownKey(dotted, meant),
         source,
       });
       continue;
@@ -267,7 +279,7 @@ function addIssue(
       const meant = elsewhere(name) ?? suggest(name, known);
       problems.push({
         path: path.join('.'),
-        message: `no such key${meant ? `; did you mean ${meant}?` : ''}`,
+        message: unknownKey(path.join('.'), meant),
         ...originOf(path),
       });
     }

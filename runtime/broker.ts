@@ -7,7 +7,7 @@ export function connectBroker(nats: NatsConfig, name: string): Broker {
   const credentials = nats.credentialsFile ?? nats.nkeySeedFile;
   return new NatsBroker({
     servers: nats.servers,
-    name: `${nats.name}-${name}`,
+    name: `gleaner-${name}`,
     ...(credentials === null ? {} : { credentialsFile: credentials }),
     ...(nats.inboxPrefix === null ? {} : { inboxPrefix: nats.inboxPrefix }),
     ...(nats.caFile === null && nats.certFile === null

@@ -20,15 +20,19 @@ export function serversOf(config: Config): readonly string[] {
   throw new NoServersError(folder);
 }
 
+/** A person waits for it: servers on the same network answer within milliseconds. */
+const CONNECT_MILLIS = 2000;
+
 /** Runs one question over NATS and closes the connection, whatever happens. */
 export async function withBroker<T>(
   config: Config,
   ask: (broker: Broker) => Promise<T>,
+  timeoutMillis = CONNECT_MILLIS,
 ): Promise<T> {
   const servers = serversOf(config);
   const broker = connectBroker({ ...config.nats, servers: [...servers] }, 'cli');
   try {
-    await connected(broker, servers, config.nats.requestTimeoutMs);
+    await connected(broker, servers, timeoutMillis);
     return await ask(broker);
   } finally {
     await broker.close();

@@ -90,8 +90,8 @@ export function statePaths(config: Config) {
   return {
     folder,
     lock: at('hook.lock'),
-    killSwitch: config.hook.killSwitchFile ?? at('kill-switch'),
-    audit: config.hook.auditPath ?? at('audit.jsonl'),
+    killSwitch: at('kill-switch'),
+    audit: at('audit.jsonl'),
     actions: at(ACTIONS_JOURNAL),
     nats: at('nats'),
     logs: at('logs'),

@@ -13,16 +13,17 @@ import { addSums, emptySums } from './sums.js';
 const PRICE_MAX = 1;
 /** Occupancy where nothing is available and something is demand. */
 const OCCUPANCY_MAX = 1000;
-/** A host that has been silent for this many of its steps leaves the totals (design §5). */
-export const SILENT_STEPS = 1.5;
+/**
+ * A host that has been silent for this many of its steps leaves the totals: one lost message is
+ * bridged, two are not.
+ */
+const SILENT_STEPS = 1.5;
 
 export interface AggregatorOptions {
   readonly host: string;
   readonly boot: string;
   /** Length of a step, ms. */
   readonly step: Millis;
-  /** Default {@link SILENT_STEPS}. */
-  readonly silentSteps?: number;
 }
 
 interface Agents {
@@ -97,7 +98,7 @@ export class Aggregator {
     const { boot, sequence, sums } = partial;
     // A sender's own interval counts, within reason: one message must not keep a dead host in the
     // totals for long.
-    const leaveAfter = this.#silentSteps() * Math.min(Math.max(partial.interval, step), 6 * step);
+    const leaveAfter = SILENT_STEPS * Math.min(Math.max(partial.interval, step), 6 * step);
     this.#agents.set(partial.host, { boot, sequence, sums, at: now, leaveAfter });
     return null;
   }
@@ -169,17 +170,13 @@ export class Aggregator {
     };
   }
 
-  #silentSteps(): number {
-    return this.#options.silentSteps ?? SILENT_STEPS;
-  }
-
   #leave(now: Millis): void {
     // Whoever is here now was here at this very time already.
     if (now === this.#lastExpiryCheck) return;
     this.#lastExpiryCheck = now;
     for (const [host, agents] of this.#agents)
       if (now - agents.at > agents.leaveAfter) this.#agents.delete(host);
-    const limit = this.#silentSteps() * this.#options.step;
+    const limit = SILENT_STEPS * this.#options.step;
     for (const [host, invoker] of this.#invokers)
       if (now - invoker.at > limit) this.#invokers.delete(host);
   }

@@ -8,21 +8,19 @@ import { decodeAgentsPartial, decodeHostReport, encodeMessage } from '../message
 import type { Broker } from '../port.js';
 import { aggregatorService, contractedEndpoints, serve } from '../services/index.js';
 import { buckets, services, subjects, wildcards } from '../subjects.js';
-import { Aggregator, type AggregatorRefusal, SILENT_STEPS } from './aggregator.js';
+import { Aggregator, type AggregatorRefusal } from './aggregator.js';
 
 export interface AggregatorRun {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Length of a mean-field step, ms (design §5: 10 s). */
+  /** Length of a mean-field step, ms (10 s unless configured). */
   readonly intervalMs: number;
   readonly host: string;
   /** Drawn anew by the process at its start: `newBootId()`. */
   readonly boot?: string;
   /** Of the program, as its service tells it. */
   readonly version?: string;
-  /** Steps of silence after which a host leaves the totals; default 1.5. */
-  readonly silentSteps?: number;
   readonly logger?: Logger;
   /** Called at each step, from the loop that takes it: for health checks. */
   readonly heartbeat?: () => void;
@@ -61,9 +59,8 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
     version = '0.0.0',
     logger = silentLogger,
   } = run;
-  const { silentSteps = SILENT_STEPS } = run;
   const step = run.intervalMs as Millis;
-  const aggregator = new Aggregator({ host, boot, step, silentSteps });
+  const aggregator = new Aggregator({ host, boot, step });
   const refusals: Record<string, number> = {};
   const refused =
     (what: string) =>

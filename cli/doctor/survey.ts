@@ -157,9 +157,12 @@ function engineGet<T>(socketPath: string, path: string, timeout: number): Promis
   });
 }
 
+/** As long as the hook waits for one answer. */
+const ENGINE_TIMEOUT_MILLIS = 5000;
+
 async function surveyEngine(hook: HookConfig): Promise<Survey['engine']> {
   const get = <T>(path: string): Promise<T> =>
-    engineGet<T>(hook.engineSocket, path, hook.engineTimeoutMs);
+    engineGet<T>(hook.engineSocket, path, ENGINE_TIMEOUT_MILLIS);
   const filters = encodeURIComponent(JSON.stringify({ name: [hook.containerPrefix] }));
   try {
     const version = await get<EngineVersion>('/version');
@@ -302,15 +305,15 @@ const NATS_TIMEOUT_MILLIS = 1000;
 /** A survey with the given configuration. Connects to its NATS servers for a moment. */
 export function surveyConfigured(config: Config): Promise<Survey> {
   const { servers, embedded } = config.nats;
-  const nats = {
-    ...config.nats,
-    requestTimeoutMs: Math.min(NATS_TIMEOUT_MILLIS, config.nats.requestTimeoutMs),
-  };
   const refusal = (): Promise<string | null> =>
-    withBroker({ ...config, nats }, async (broker) => {
-      await broker.flush();
-      return null;
-    }).catch(messageOf);
+    withBroker(
+      config,
+      async (broker) => {
+        await broker.flush();
+        return null;
+      },
+      NATS_TIMEOUT_MILLIS,
+    ).catch(messageOf);
   return surveyHost(
     config.hook,
     { servers, binary: embedded.binary, refusal },

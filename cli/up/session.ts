@@ -63,7 +63,7 @@ export class UpSession {
       const binary =
         config.nats.embedded.binary ?? findProgram('nats-server', ['.nats-server/bin']);
       if (binary === null) throw new NatsServerMissingError();
-      const port = config.nats.embedded.port || (await freePort());
+      const port = await freePort();
       const spec = natsServerSpec(binary, port, paths.nats, findProgram('setpriv'));
       this.#nats = new Supervisor([spec], listener, systemTimers);
       await this.#nats.start(START_TIMEOUT);

@@ -11,7 +11,6 @@ export const natsSchema = section(
       [],
       'NATS servers to connect to; empty: the embedded server of `gleaner up`.',
     ),
-    name: key(z.string().regex(/^[\w-]{1,64}$/), 'gleaner', 'Connection name shown by the server.'),
     credentialsFile: key(
       optionalText(),
       null,
@@ -48,16 +47,7 @@ export const natsSchema = section(
     keyFile: key(optionalText(), null, 'Key of the client certificate; null: none.', {
       path: 'file',
     }),
-    requestTimeoutMs: key(
-      z.int().min(50).max(60_000),
-      2000,
-      'How long CLI and services wait for an answer.',
-      {
-        unit: 'ms',
-      },
-    ),
     embedded: section('The nats-server that `gleaner up` starts where no servers are configured.', {
-      port: key(z.int().min(0).max(65_535), 0, 'Port on 127.0.0.1; 0: any free one.'),
       binary: key(
         optionalText(),
         null,

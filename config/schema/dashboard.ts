@@ -24,10 +24,5 @@ export const dashboardSchema = section(
       [],
       'Further names the dashboard is asked for by, of a proxy or a tunnel; any other is refused.',
     ),
-    maxFunctions: key(
-      z.int().min(1).max(1_000_000),
-      5000,
-      'Functions shown, with their past, at most; the one not called for longest goes first.',
-    ),
   },
 );

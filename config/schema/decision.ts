@@ -25,21 +25,6 @@ export const decisionSchema = section(
       "Use at or above this share of a reduced limit is a spike: the user's limit is restored at once.",
       live,
     ),
-    spikeMargin: key(
-      share(),
-      0.05,
-      'The lower bound keeps the expected peak this much below `thetaSpike`.',
-      live,
-    ),
-    cpuUnitMillicores: key(z.int().min(1).max(1000), 50, 'Smallest CPU step above a peak.', {
-      unit: 'millicores',
-      ...live,
-    }),
-    cpuUnitShare: key(share(), 0.05, "The step is at least this share of the user's CPU.", live),
-    memoryUnitMiB: key(z.int().min(1).max(1024), 16, 'Memory step above a peak.', {
-      unit: 'MiB',
-      ...live,
-    }),
     cpuFloorMillicores: key(z.int().min(10).max(1000), 100, 'No CPU limit goes below this.', {
       unit: 'millicores',
       ...live,
@@ -70,24 +55,6 @@ export const decisionSchema = section(
       unit: 's',
       ...live,
     }),
-    minWindowMs: key(
-      z.number().min(0).max(10_000),
-      50,
-      'No peak is taken from a window shorter than this.',
-      {
-        unit: 'ms',
-        ...live,
-      },
-    ),
-    lateStartMs: key(
-      positive(10_000),
-      50,
-      'A start that reaches the hook later than this sets no limit.',
-      {
-        unit: 'ms',
-        ...live,
-      },
-    ),
     targetStaleMs: key(
       positive(3_600_000),
       30_000,
@@ -96,18 +63,6 @@ export const decisionSchema = section(
         unit: 'ms',
         ...live,
       },
-    ),
-    reactionMs: key(
-      z.number().min(0).max(60_000),
-      130,
-      'Sampling period plus the time a raise takes: memory must not outgrow its limit within it.',
-      { unit: 'ms', ...live },
-    ),
-    concurrentStep: key(
-      share(),
-      0.1,
-      "With several activations in a container its CPU falls by at most this share of the user's at a start.",
-      live,
     ),
     maxFunctions: key(
       z.int().min(1).max(10_000_000),
@@ -145,12 +100,6 @@ export const decisionSchema = section(
       'A function without an SLO of its own: this times the p99 of its control arm.',
       live,
     ),
-    payloadAware: key(
-      z.boolean(),
-      true,
-      "Expect a call's CPU time from the size of its body, of functions where that errs less than their own mean and median (`short-first`).",
-      live,
-    ),
     policy: section('Names of the activation policies, evaluated in the hook at every start.', {
       quota: key(
         z.enum(quotaPolicies),
@@ -178,8 +127,6 @@ export const decisionSchema = section(
             ...live,
           },
         ),
-        clampMin: key(z.number().positive().max(1), 0.0625, 'Smallest factor.', live),
-        clampMax: key(z.number().min(1).max(256), 16, 'Largest factor.', live),
         slowdownBound: key(
           z.number().min(1).max(100),
           1.25,
@@ -192,13 +139,6 @@ export const decisionSchema = section(
       'More CPU for a container that an activation waits for, until `/init` is answered: from its start, or from `/init` if it was prewarmed.',
       {
         enabled: key(z.boolean(), true, 'Cold-start boost.', live),
-        factor: key(
-          z.number().min(1).max(256),
-          16,
-          "Factor on the weight, shared by number: the n-th of those that start at once gets an n-th. The quota becomes the host's cores.",
-          live,
-        ),
-        maxMs: key(positive(60_000), 10_000, 'Longest boost.', { unit: 'ms', ...live }),
       },
     ),
     memory: section('What is lent of memory, and by which promise.', {
@@ -213,18 +153,6 @@ export const decisionSchema = section(
         null,
         "Sum of the invokers' user-memory; null: learned from the containers' shares.",
         { unit: 'MiB', ...live },
-      ),
-      shrinkMargin: key(
-        z.number().min(0).max(10),
-        0.25,
-        'A limit is lowered only to use x (1 + this).',
-        live,
-      ),
-      oomHoldRuns: key(
-        z.int().min(0).max(10_000),
-        20,
-        'Runs at user limits after an OOM kill.',
-        live,
       ),
     }),
   },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostNameText, key, optionalText, section } from '../keys.js';
+import { hostNameText, key, section } from '../keys.js';
 
 /**
  * Start of an invoker's container names; Docker allows these characters, and a letter or digit
@@ -21,17 +21,6 @@ export const hookSchema = section('The daemon beside the invoker.', {
     'Socket of the Docker Engine API; only `GET` is used on it.',
     { path: 'file' },
   ),
-  engineTimeoutMs: key(z.int().min(100).max(60_000), 5000, 'Deadline of one Engine call.', {
-    unit: 'ms',
-  }),
-  reconcileS: key(
-    z.int().min(1).max(3600),
-    30,
-    "How often the containers known are compared with the Engine's list.",
-    {
-      unit: 's',
-    },
-  ),
   containerPrefix: key(
     z
       .string()
@@ -41,11 +30,6 @@ export const hookSchema = section('The daemon beside the invoker.', {
       ),
     'wsk',
     "Names of action containers begin with this, as in `wsk0_12_guest_hello`. Ends in a digit (`wsk0`, `wskhost-a.example0`): one invoker's; otherwise all that begin with it.",
-  ),
-  containerPort: key(
-    z.int().min(1).max(65_535),
-    8080,
-    'Port on which action containers answer `/init` and `/run`.',
   ),
   invokerAddresses: key(
     z.array(address),
@@ -67,37 +51,13 @@ export const hookSchema = section('The daemon beside the invoker.', {
     'Folder of everything Gleaner writes: lock, kill switch, audit log.',
     { path: 'file' },
   ),
-  auditPath: key(
-    optionalText(),
-    null,
-    'Audit log of limit changes (JSON lines); null: `audit.jsonl` in `stateDir`.',
-    {
-      path: 'file',
-    },
-  ),
   auditRotateMiB: key(z.int().min(1).max(10_240), 64, 'Size at which the audit log is rotated.', {
     unit: 'MiB',
   }),
-  auditFiles: key(z.int().min(1).max(100), 5, 'Rotated audit logs that are kept.'),
-  killSwitchFile: key(
-    optionalText(),
-    null,
-    'While this file exists every user limit stands; null: `kill-switch` in `stateDir`.',
-    { path: 'file' },
-  ),
   sampleMs: key(z.int().min(10).max(10_000), 100, 'How often running containers are sampled.', {
     unit: 'ms',
     reload: true,
   }),
-  driftS: key(
-    z.int().min(1).max(600),
-    5,
-    'How often limits in force are compared with those Gleaner wrote.',
-    {
-      unit: 's',
-      reload: true,
-    },
-  ),
   stepActivations: key(
     z.int().min(1).max(10_000),
     20,

@@ -27,9 +27,6 @@ export const openwhiskSchema = section(
       "CA certificate to check the API against; null: the system's.",
       { path: 'file' },
     ),
-    timeoutMs: key(z.int().min(100).max(600_000), 10_000, 'How long one answer may take.', {
-      unit: 'ms',
-    }),
     changesPerMinute: key(
       positive(600),
       6,
@@ -84,12 +81,6 @@ export const openwhiskSchema = section(
           24,
           'A size is written only where the cold starts it saves (an estimate) outnumber those it costs within this time; null: in any case.',
           { unit: 'h' },
-        ),
-        barDays: key(
-          z.number().min(0).max(3650),
-          30,
-          'After an OOM kill a size as small is not tried again for so long.',
-          { unit: 'd' },
         ),
       },
     ),

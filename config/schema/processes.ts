@@ -39,12 +39,6 @@ export const agentsSchema = section('The agent host: one resource manager per fu
     true,
     'Record the steps of agents that learn in stream `gleaner_trajectories`.',
   ),
-  trajectoriesMiB: key(
-    z.int().min(1).max(1_000_000),
-    128,
-    'Most that this stream keeps, the oldest steps go first; as it is when the stream is made (later: `nats stream edit --max-bytes`).',
-    { unit: 'MiB' },
-  ),
   registry: section(
     'What is kept of functions in NATS: entries of `gleaner_functions`, weights and tables of their own.',
     {
@@ -53,11 +47,6 @@ export const agentsSchema = section('The agent host: one resource manager per fu
         2_592_000,
         'What is kept of a function that was not called for so long is taken away; it begins anew when it is called again.',
         { unit: 's' },
-      ),
-      most: key(
-        z.int().min(64).max(10_000_000),
-        100_000,
-        'Entries kept at most; those not called for longest go first.',
       ),
     },
   ),
@@ -105,11 +94,6 @@ export const agentsSchema = section('The agent host: one resource manager per fu
         unit: 's',
       }),
       holdActivations: key(z.int().min(1).max(1_000_000), 100, '... and so many activations.'),
-      guard: key(
-        z.boolean(),
-        true,
-        "A limit above its user's at which calls fail or containers are killed for memory, more than at its user's, is left at once, and neither it nor one above it is tried again.",
-      ),
     },
   ),
 });
@@ -120,11 +104,6 @@ export const aggregatorSchema = section('The mean-field aggregator.', {
     10_000,
     'How often totals and prices are published.',
     { unit: 'ms' },
-  ),
-  silentSteps: key(
-    z.number().min(1).max(100),
-    1.5,
-    'Steps after which a silent agent host leaves the totals.',
   ),
 });
 

@@ -10,6 +10,12 @@ const DEADLINE_GRACE_MILLIS = 1_000;
 /** Longest run if the head has no usable deadline. OpenWhisk's default maximum is 5 min. */
 const NO_DEADLINE_MILLIS = 3_600_000;
 
+/**
+ * A start that reaches the hook later than this gets no limits: it has run through half a CFS period
+ * at the limits that it has.
+ */
+const LATE_MICROS = 50_000;
+
 /** What the tracker reads of a `/run` request. */
 export interface RunHead {
   readonly connection: number;
@@ -47,8 +53,6 @@ export class ActivationTracker<C extends ManagedContainer<C>> {
   readonly #listener: ActivationListener<C>;
   readonly #byConnection = new Map<number, Activation<C>>();
   readonly #pool: Activation<C>[] = [];
-  /** Starts that reach the host later than this get no limits, us. */
-  lateMicros = 50_000;
 
   /** `clock`: the one of the kernel's stamps. */
   constructor(clock: Clock, listener: ActivationListener<C>) {
@@ -135,7 +139,7 @@ export class ActivationTracker<C extends ManagedContainer<C>> {
     const limit = left > 0 ? Math.min(left, NO_DEADLINE_MILLIS) : NO_DEADLINE_MILLIS;
     activation.expires = (now + limit + DEADLINE_GRACE_MILLIS) as Millis;
     activation.pausedBefore = container.pausedUntil(now);
-    activation.late = Math.abs(wall - head.at) > this.lateMicros;
+    activation.late = Math.abs(wall - head.at) > LATE_MICROS;
     activation.cold = container.activations === 0;
     activation.initMicros = container.initMicros;
     container.initMicros = 0 as Micros;

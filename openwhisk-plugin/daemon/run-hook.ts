@@ -74,13 +74,17 @@ export interface RunningHook {
 
 /** How long a stop waits for memory limits that the kernel is still lowering, ms. */
 const SETTLE_MILLIS = 2000;
+/** Rotated audit logs that are kept; `hook.auditRotateMiB` bounds the disk that they take. */
+const AUDIT_FILES = 5;
+/** How long another program's change of a limit can last before it is repaired. */
+const DRIFT_MILLIS = 5000;
 /** As long as systemd may take for an answer. */
 const SYSTEMD_MILLIS = 10_000;
 
 const pathsOf = ({ hook }: Config) => ({
   lock: join(hook.stateDir, 'hook.lock'),
-  killSwitch: hook.killSwitchFile ?? join(hook.stateDir, 'kill-switch'),
-  audit: hook.auditPath ?? join(hook.stateDir, 'audit.jsonl'),
+  killSwitch: join(hook.stateDir, 'kill-switch'),
+  audit: join(hook.stateDir, 'audit.jsonl'),
 });
 
 /**
@@ -143,7 +147,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     {
       path: paths.audit,
       rotateBytes: config.hook.auditRotateMiB * 1024 * 1024,
-      files: config.hook.auditFiles,
+      files: AUDIT_FILES,
       timeOfDay: (at) => timeOfDay(clock, at),
     },
     timers,
@@ -219,7 +223,6 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     controller,
     () => boosts && !silent() && modes.global === 'enforce',
   );
-  pipeline.tracker.lateMicros = config.decision.lateStartMs * 1000;
 
   let bridges: readonly Bridge[] = [];
   let tapping = false;
@@ -241,7 +244,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     pipeline,
     usage,
     containerEvents,
-    { sampleMillis: config.hook.sampleMs, driftMillis: config.hook.driftS * 1000 },
+    { sampleMillis: config.hook.sampleMs, driftMillis: DRIFT_MILLIS },
     () => !silent(),
     () => platform.usage.hostMemoryInUse(),
     options.heartbeat ?? (() => undefined),
@@ -340,8 +343,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
       policies.check(next.functions.overrides);
       decider.settings = decisionSettings(next.decision, next.hook.sampleMs, capacity);
       boosts = next.decision.boost.enabled;
-      pipeline.tracker.lateMicros = next.decision.lateStartMs * 1000;
-      sampler.configure({ sampleMillis: next.hook.sampleMs, driftMillis: next.hook.driftS * 1000 });
+      sampler.configure({ sampleMillis: next.hook.sampleMs, driftMillis: DRIFT_MILLIS });
       reporter.configure({
         stepActivations: next.hook.stepActivations,
         stepMillis: next.hook.stepS * 1000,

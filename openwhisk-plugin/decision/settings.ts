@@ -101,6 +101,32 @@ export interface DecisionSettings {
  */
 const CAP_WITHOUT_HOST = { cpu: 8000 as Millicores, memory: mebibytes(2048) };
 
+/** What no operator needs to change, each with its reason. */
+const FIXED = {
+  /** A function that is as busy as before does not trip its own lowered limit. */
+  spikeMargin: 0.05,
+  /** Smaller steps would follow the noise of usage samples. */
+  cpuUnit: 50 as Millicores,
+  cpuUnitShare: 0.05,
+  memoryUnit: mebibytes(16),
+  /** Half a CFS period: over less, usage is a burst and not a rate. */
+  minimumWindow: 50 as Millis,
+  /** The whole range fits between the kernel's bounds of shares, 2 and 2^18. */
+  weightClampLow: 1 / 16,
+  weightClampHigh: 16,
+  payloadAware: true,
+  /** The largest factor that a weight policy can choose. */
+  boostFactor: 16,
+  /** Bounds what a container that never answers `/init` takes from others. */
+  boostTime: 10_000 as Millis,
+  /** One control step of activations shows the peak again. */
+  oomHoldRuns: 20,
+  /** The default sampling period, and 30 ms to raise a limit. */
+  reactionTime: 130,
+  /** What the other activations of the container need is unknown: CPU falls over ten starts. */
+  concurrentStep: 0.1,
+} as const;
+
 /** The decision's constants as configured; the host's size is the cap where none is set. */
 export function decisionSettings(
   decision: Config['decision'],
@@ -108,21 +134,17 @@ export function decisionSettings(
   host: { readonly cpu: Millicores; readonly memory: Bytes },
 ): DecisionSettings {
   if (decision.preset !== 'default') return freyrSettings(decision.preset);
-  const { weight, boost, memory } = decision;
+  const { weight, memory } = decision;
   return {
+    ...FIXED,
     preset: 'default',
     thetaUser: decision.thetaUser,
     thetaSpike: decision.thetaSpike,
-    spikeMargin: decision.spikeMargin,
-    cpuUnit: millicores(decision.cpuUnitMillicores),
-    cpuUnitShare: decision.cpuUnitShare,
-    memoryUnit: mebibytes(decision.memoryUnitMiB),
     cpuCap: decision.cpuCapMillicores === null ? host.cpu : millicores(decision.cpuCapMillicores),
     memoryCap: decision.memoryCapMiB === null ? host.memory : mebibytes(decision.memoryCapMiB),
     cpuFloor: millicores(decision.cpuFloorMillicores),
     memoryFloor: mebibytes(decision.memoryFloorMiB),
     halfLife: millis(decision.peakHalfLifeS * 1000),
-    minimumWindow: millis(decision.minWindowMs),
     controlShare: decision.controlShare,
     controlSamples: decision.controlSamples,
     sloFactor: decision.sloFactor,
@@ -131,23 +153,14 @@ export function decisionSettings(
     memoryReserve: mebibytes(decision.memoryReserveMiB),
     alpha: weight.alpha,
     referenceCpuTime: millis(weight.referenceMs ?? 0),
-    weightClampLow: weight.clampMin,
-    weightClampHigh: weight.clampMax,
     slowdownBound: weight.slowdownBound,
-    payloadAware: decision.payloadAware,
-    boostFactor: boost.factor,
-    boostTime: millis(boost.maxMs),
-    oomHoldRuns: memory.oomHoldRuns,
-    reactionTime: millis(Math.max(decision.reactionMs, sampleMillis)),
-    concurrentStep: decision.concurrentStep,
+    reactionTime: millis(Math.max(FIXED.reactionTime, sampleMillis)),
     midRun: true,
     maxFunctions: decision.maxFunctions,
   };
 }
 
-/**
- * The configuration's own defaults: config/schema/decision.ts is the only place where they stand.
- */
+/** The configuration's own defaults. */
 export const defaultDecisionSettings = decisionSettings(
   defaultConfig.decision,
   defaultConfig.hook.sampleMs,

@@ -16,6 +16,8 @@ import {
 } from '../../openwhisk-plugin/openwhisk-api/index.js';
 
 const ATTEMPTS = 5;
+/** A controller that has not answered by then is treated as unreachable. */
+const ANSWER_TIMEOUT = 10_000 as Millis;
 const BACK_OFF = 1000 as Millis;
 
 class OpenWhiskUnknownError extends errorClass('GLN_OPENWHISK_UNKNOWN') {}
@@ -39,7 +41,7 @@ export function connectActions(
   { openwhisk, functions, mode }: Config,
   { waiting = reportRetry, waitForHost = false, signal }: ConnectActionsOptions = {},
 ): Promise<ActionsController> {
-  const { apiHost, keysFile, caFile, timeoutMs, changesPerMinute, holdS } = openwhisk;
+  const { apiHost, keysFile, caFile, changesPerMinute, holdS } = openwhisk;
   if (apiHost === null || keysFile === null)
     throw new OpenWhiskUnknownError('it is not configured');
   let ca: string | null = null;
@@ -53,7 +55,7 @@ export function connectActions(
       new OpenWhiskRest({
         apiHost: apiHost.replace(/\/$/, ''),
         key,
-        timeout: timeoutMs as Millis,
+        timeout: ANSWER_TIMEOUT,
         ca,
       }),
   );

@@ -70,7 +70,7 @@ const usesFaasrm = ({ decision, functions }: Config): boolean =>
 function concurrencyOf({
   agents,
 }: Config): Pick<Parameters<typeof runAgentHost>[0], 'concurrency'> {
-  const { search, least, most, step, holdS, holdActivations, guard } = agents.concurrency;
+  const { search, least, most, step, holdS, holdActivations } = agents.concurrency;
   if (search === 'off') return {};
   const settings = {
     ...TUNER_DEFAULT,
@@ -82,7 +82,6 @@ function concurrencyOf({
     concurrency: {
       search: (search === 'q-learning' ? qLearning(Q_DEFAULT) : hillClimbing) as LimitSearch,
       settings,
-      guard,
     },
   };
 }
@@ -110,12 +109,7 @@ export async function runAgentsPart({
   const trainer = new ThreadTrainer(logger);
   const seed = Date.now() % 4_294_967_296;
   const trajectories = config.agents.trajectories
-    ? new TrajectoryWriter(
-        broker,
-        { host: hostName, boot },
-        timers,
-        config.agents.trajectoriesMiB * 2 ** 20,
-      )
+    ? new TrajectoryWriter(broker, { host: hostName, boot }, timers)
     : null;
   const learning = {
     trainer,

@@ -15,13 +15,12 @@ export async function runAggregatorPart({
   operating,
 }: PartInputs): Promise<Running> {
   const broker = await connectPart(config.nats, 'aggregator', logger);
-  const { intervalMs, silentSteps } = config.aggregator;
+  const { intervalMs } = config.aggregator;
   const aggregator = runAggregator({
     broker,
     clock,
     timers,
     intervalMs,
-    silentSteps,
     host: hostName,
     boot,
     version: packageVersion(),

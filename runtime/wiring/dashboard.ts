@@ -11,6 +11,9 @@ import type { Running } from '../child.js';
 import { serversOf } from '../connection.js';
 import type { makeLogger } from '../logger.js';
 
+/** Bounds the memory of the dashboard; the least recently activated function is evicted first. */
+const FUNCTIONS_MAX = 5000;
+
 /**
  * The dashboard of the configured NATS. `anyPort`: where the configured port is taken, any free one
  * is as good (`gleaner up`, so that two of them can run). Rejects `GLN_DASHBOARD_TOKEN` before
@@ -21,7 +24,7 @@ export async function runDashboardPart(
   logger: ReturnType<typeof makeLogger>,
   anyPort: boolean,
 ): Promise<Running & { readonly address: string }> {
-  const { tokenFile, hosts, maxFunctions } = config.dashboard;
+  const { tokenFile, hosts } = config.dashboard;
   const token = tokenFile === null ? null : Token.read(tokenFile);
   const { host, port } = parseListen(config.dashboard.listen ?? '127.0.0.1:0');
   const broker = await connectPart(
@@ -38,7 +41,7 @@ export async function runDashboardPart(
       port: at,
       hosts,
       token,
-      maxFunctions,
+      maxFunctions: FUNCTIONS_MAX,
       version: packageVersion(),
       logger,
     });

@@ -1,4 +1,4 @@
-import { type Config, millis, steadyClock, systemClock, systemTimers } from '../../config/index.js';
+import { type Config, steadyClock, systemClock, systemTimers } from '../../config/index.js';
 import {
   CgroupLimitWriter,
   CgroupUsageMonitor,
@@ -9,20 +9,27 @@ import { DockerEngine, managedByPrefix } from '../../openwhisk-plugin/host/docke
 import type { HostFacts, Platform } from '../../openwhisk-plugin/host/ports/index.js';
 import { TcpdumpTap } from '../../openwhisk-plugin/host/tap/index.js';
 
+/** Where action containers answer `/init` and `/run` [OpenWhisk ContainerProxy.scala]. */
+const CONTAINER_PORT = 8080;
+
 export function dockerEngine(hook: Config['hook']): DockerEngine {
   return new DockerEngine({
     socketPath: hook.engineSocket,
     managed: managedByPrefix(hook.containerPrefix),
-    reconcileEvery: millis(hook.reconcileS * 1000),
-    deadline: millis(hook.engineTimeoutMs),
   });
 }
 
-export function cgroupWriter(facts: HostFacts, margin: number): CgroupLimitWriter {
+/**
+ * A memory limit is lowered only to this share above the use: just above it, the kernel would
+ * reclaim pages that are in use.
+ */
+const SHRINK_MARGIN = 0.25;
+
+export function cgroupWriter(facts: HostFacts): CgroupLimitWriter {
   const formula = formulaOfRuntime(facts.runtime ?? '');
   return new CgroupLimitWriter({
     cgroupVersion: facts.cgroupVersion,
-    margin,
+    margin: SHRINK_MARGIN,
     ...(formula === null ? {} : { formula }),
     ...(facts.cgroupDriver === 'systemd' ? { scopes: new SystemdBus() } : {}),
   });
@@ -33,7 +40,7 @@ export function cgroupWriter(facts: HostFacts, margin: number): CgroupLimitWrite
  * answer.
  */
 export async function hostPlatform(config: Config): Promise<Platform> {
-  const { hook, decision } = config;
+  const { hook } = config;
   const engine = dockerEngine(hook);
   const facts = await engine.facts();
   return {
@@ -43,11 +50,11 @@ export async function hostPlatform(config: Config): Promise<Platform> {
     timers: systemTimers,
     engine,
     tap: new TcpdumpTap({
-      port: hook.containerPort,
+      port: CONTAINER_PORT,
       invokers: hook.invokerAddresses,
       tcpdump: hook.tcpdump,
     }),
-    limits: cgroupWriter(facts, decision.memory.shrinkMargin),
+    limits: cgroupWriter(facts),
     usage: new CgroupUsageMonitor(),
     exclusive: hook.engineSocket,
   };

@@ -55,7 +55,7 @@ export async function restoreHost(config: Config, by: RestoreAuthor): Promise<Re
   if (config.platform === 'simulated')
     return { restored: 0, containers: 0, failed: 0, auditError: null };
   const engine = dockerEngine(config.hook);
-  const writer = cgroupWriter(await engine.facts(), config.decision.memory.shrinkMargin);
+  const writer = cgroupWriter(await engine.facts());
   try {
     const report = await restoreAll({ engine, writer });
     return summaryOf(report, audited(config, report, by));

@@ -37,8 +37,11 @@ import { publishActionSettings } from './action-settings.js';
 const LOCKED_WAIT = 500;
 const LOCKED_ATTEMPTS = 240;
 
+/** A size at which an action was OOM-killed is not tried again for 30 days. */
+const KILLED_SIZE_HOLD_MILLIS = 30 * 86_400_000;
+
 export function sizingRules({ openwhisk }: Config): SizingRules {
-  const { leastCalls, leastHours, canaries, watchS, watchCalls, payBackHours, barDays } =
+  const { leastCalls, leastHours, canaries, watchS, watchCalls, payBackHours } =
     openwhisk.rightSizing;
   return {
     leastCalls,
@@ -47,7 +50,7 @@ export function sizingRules({ openwhisk }: Config): SizingRules {
     watchTime: watchS * 1000,
     watchCalls,
     payBack: payBackHours === null ? null : payBackHours * 3_600_000,
-    killedSizeHoldTime: barDays * 86_400_000,
+    killedSizeHoldTime: KILLED_SIZE_HOLD_MILLIS,
     holdTime: openwhisk.holdS * 1000,
   };
 }

@@ -60,7 +60,7 @@ test.serial(
     t.teardown(up.clean);
     const { hook } = loadConfig({ flags: { 'hook.containerPrefix': PREFIX } }).config;
     const engine = dockerEngine(hook);
-    const writer = cgroupWriter(await engine.facts(), 0.25);
+    const writer = cgroupWriter(await engine.facts());
     t.teardown(async () => {
       await writer.close();
       await engine.stop();

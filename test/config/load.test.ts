@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import test from 'ava';
-import { ConfigError, loadConfig } from '../../config/index.js';
+import { ConfigError, configSchema, loadConfig } from '../../config/index.js';
+import { keysOf } from '../../config/keys.js';
 import type { ConfigInputs } from '../../config/load.js';
+import { REMOVED_KEYS } from '../../config/removed-keys.js';
 
 const from = (text: string, rest: ConfigInputs = {}) =>
   loadConfig({ path: 'g.yaml', readFile: () => text, ...rest });
@@ -22,14 +25,12 @@ function problemsOf(run: () => unknown): string[] {
 
 test('without a file every key has its default', (t) => {
   const { config, sources } = loadConfig();
-  // Defaults of design §3 and §6.
   t.is(config.mode, 'recommend');
   t.is(config.decision.thetaUser, 0.9);
   t.is(config.decision.thetaSpike, 0.8);
   t.is(config.decision.controlShare, 0.03);
   t.is(config.decision.peakHalfLifeS, 3600);
   t.is(config.decision.weight.slowdownBound, 1.25);
-  t.is(config.decision.weight.clampMin, 1 / 16);
   t.is(config.decision.policy.quota, 'smallest-in-range');
   t.is(config.decision.policy.weight, 'short-first');
   t.is(config.decision.memory.policy, 'guarantee');
@@ -38,28 +39,28 @@ test('without a file every key has its default', (t) => {
 });
 
 test('flag wins over environment, environment over file, file over default', (t) => {
-  const file = 'hook:\n  containerPort: 1001\n  sampleMs: 101\n  driftS: 7\n';
-  const env = { GLEANER_HOOK_CONTAINERPORT: '1002', GLEANER_HOOK_SAMPLEMS: '102' };
-  const { config, sources } = from(file, { env, flags: { 'hook.containerPort': 1003 } });
-  t.is(config.hook.containerPort, 1003);
+  const file = 'hook:\n  auditRotateMiB: 1001\n  sampleMs: 101\n  stepS: 7\n';
+  const env = { GLEANER_HOOK_AUDITROTATEMIB: '1002', GLEANER_HOOK_SAMPLEMS: '102' };
+  const { config, sources } = from(file, { env, flags: { 'hook.auditRotateMiB': 1003 } });
+  t.is(config.hook.auditRotateMiB, 1003);
   t.is(config.hook.sampleMs, 102);
-  t.is(config.hook.driftS, 7);
-  t.is(config.hook.stepS, 10);
-  t.is(sources.get('hook.containerPort'), 'flag hook.containerPort');
+  t.is(config.hook.stepS, 7);
+  t.is(config.hook.stepActivations, 20);
+  t.is(sources.get('hook.auditRotateMiB'), 'flag hook.auditRotateMiB');
   t.is(sources.get('hook.sampleMs'), 'GLEANER_HOOK_SAMPLEMS');
-  t.is(sources.get('hook.driftS'), 'g.yaml:4');
+  t.is(sources.get('hook.stepS'), 'g.yaml:4');
 });
 
 test('all problems come at once, each with line, key and value', (t) => {
   const file = [
     'mode: enforced', // 1
     'hook:', // 2
-    '  containerPort: 70000', // 3
+    '  auditRotateMiB: 70000', // 3
     '  contanerPrefix: wsk', // 4
     'decision:', // 5
     '  weight:', // 6
-    '    clampMin: 0.5', // 7
-    '    clampMax: "many"', // 8
+    '    alpha: 0.5', // 7
+    '    slowdownBound: "many"', // 8
     'functions:', // 9
     '  overrides:', // 10
     '    - match: /guest/*', // 11
@@ -69,42 +70,48 @@ test('all problems come at once, each with line, key and value', (t) => {
     'agents: { aware: { windowEpisodes: 1 } }', // 15
     'rightSizing: { everyS: 60 }', // 16
   ].join('\n');
-  const problems = problemsOf(() => from(file, { env: { GLEANER_NATS_NAME: 'a b' } }));
+  const problems = problemsOf(() => from(file, { env: { GLEANER_NATS_INBOXPREFIX: 'a b' } }));
   const has = (part: string) =>
     t.true(
       problems.some((line) => line.includes(part)),
       `${part} in\n${problems.join('\n')}`,
     );
   has('g.yaml:1: mode: must be one of observe, recommend, enforce (got "enforced")');
-  has('g.yaml:3: hook.containerPort: must be at most 65535 (got 70000)');
+  has('g.yaml:3: hook.auditRotateMiB: must be at most 10240 (got 70000)');
   has('g.yaml:4: hook.contanerPrefix: no such key; did you mean containerPrefix?');
-  has('g.yaml:8: decision.weight.clampMax: must be a number (got "many")');
+  has('g.yaml:8: decision.weight.slowdownBound: must be a number (got "many")');
   has('g.yaml:12: functions.overrides.0.bounds.memoryMiB: min is above max');
   has('g.yaml:13: functions.overrides.1.mach: no such key; did you mean match?');
   has('g.yaml:14: functions.overrides.2.holdOffline: ');
   has('g.yaml:16: rightSizing: no such key; did you mean openwhisk.rightSizing?');
   has('g.yaml:15: agents.aware.windowEpisodes: must be at least 2 (got 1)');
-  has('GLEANER_NATS_NAME: nats.name:');
+  has('GLEANER_NATS_INBOXPREFIX: nats.inboxPrefix:');
 });
 
-test('a margin that leaves the safeguard no divisor is refused at the key to change, with the range that is left', (t) => {
+test('a removed key is refused with the value that it always has', (t) => {
   t.deepEqual(
-    problemsOf(() => from('decision:\n  thetaSpike: 0.1\n  spikeMargin: 1\n')),
+    problemsOf(() =>
+      from('decision:\n  spikeMargin: 0.1\n', {
+        env: { GLEANER_HOOK_DRIFTS: '9' },
+        flags: { 'openwhisk.timeoutMs': 5 },
+      }),
+    ),
     [
-      'g.yaml:3: decision.spikeMargin: must be 0..0.09, at least 0.01 below decision.thetaSpike, which is 0.1 (got 1)',
+      'g.yaml:2: decision.spikeMargin: was removed: its value is always 0.05',
+      'GLEANER_HOOK_DRIFTS: was removed: its value is always 5 s',
+      'flag openwhisk.timeoutMs: was removed: its value is always 10000 ms',
     ],
   );
-  // Where only one of them is written it is that one: the default margin is .05.
-  t.deepEqual(
-    problemsOf(() => from('', { flags: { 'decision.spikeMargin': 0.8 } })),
-    [
-      'flag decision.spikeMargin: decision.spikeMargin: must be 0..0.79, at least 0.01 below decision.thetaSpike, which is 0.8 (got 0.8)',
-    ],
-  );
-  t.is(
-    from('decision: { thetaSpike: 0.1, spikeMargin: 0.09 }\n').config.decision.spikeMargin,
-    0.09,
-  );
+});
+
+test('no removed key is in the schema, and docs/upgrade.md lists each with its value', (t) => {
+  const keys = new Set([...keysOf(configSchema)].map(({ path }) => path.join('.')));
+  const upgrade = readFileSync('docs/upgrade.md', 'utf8');
+  for (const [key, value] of Object.entries(REMOVED_KEYS)) {
+    t.false(keys.has(key), key);
+    t.true(upgrade.includes(`| \`${key}\` | ${value} |`), key);
+  }
+  t.true(keys.size <= 90, `${keys.size} keys`);
 });
 
 test('one port for two parts is refused, also where one of them has it by default or listens on every address', (t) => {
@@ -122,13 +129,8 @@ test('one port for two parts is refused, also where one of them has it by defaul
       'g.yaml:1: dashboard.listen: has the port of metrics.agents, 127.0.0.1:9782 (got "0.0.0.0:9782")',
     ],
   );
-  t.deepEqual(
-    problemsOf(() => from('nats: { embedded: { port: 9781 } }\n')),
-    ['g.yaml:1: nats.embedded.port: has the port of metrics.hook, 127.0.0.1:9781 (got 9781)'],
-  );
-  // Different addresses, no port of its own, and a server that is not started here are all right.
+  // Different addresses, and any free port, do not conflict.
   from('metrics: { hook: "127.0.0.2:9780", agents: "127.0.0.1:0", aggregator: "127.0.0.1:0" }\n');
-  from('nats: { servers: ["nats://there:4222"], embedded: { port: 9781 } }\n');
   t.pass();
 });
 
@@ -150,7 +152,7 @@ test('problems are told in the order of the lines they stand on, then those of t
   const text = [
     'mode: x',
     'decision:',
-    '  spikeMargin: 0.9',
+    '  thetaSpike: 0.01',
     'hook:',
     '  sampleMs: 1',
     '  stateDri: x',
@@ -207,7 +209,7 @@ test('an alias of nothing, or of what it is part of, is named by line; so is a k
     ['g.yaml:1: { a: 1 }: no such key'],
   );
   t.is(
-    from('hook:\n  sampleMs: &n 200\n  driftS: *n\n').config.hook.driftS,
+    from('hook:\n  sampleMs: &n 200\n  stepS: *n\n').config.hook.stepS,
     200,
     'others are as good as any',
   );
@@ -227,7 +229,7 @@ test('a missing file is one problem with its name', (t) => {
 
 test('an empty file, an empty section and an empty variable mean the defaults', (t) => {
   t.is(from('').config.mode, 'recommend');
-  t.is(from('hook:\ndecision:\n  weight:\n').config.hook.containerPort, 8080);
+  t.is(from('hook:\ndecision:\n  weight:\n').config.hook.auditRotateMiB, 64);
   t.is(from('', { env: { GLEANER_MODE: '' } }).config.mode, 'recommend');
 });
 
@@ -236,7 +238,7 @@ test('variables hold lists, numbers, switches, null and text', (t) => {
     GLEANER_NATS_SERVERS: 'nats://a:4222, nats://b:4222',
     GLEANER_DECISION_BOOST_ENABLED: 'false',
     GLEANER_DECISION_MEMORYCAPMIB: '2048',
-    GLEANER_HOOK_AUDITPATH: 'null',
+    GLEANER_NATS_CAFILE: 'null',
     GLEANER_HOOK_HOSTNAME: '12',
     GLEANER_FUNCTIONS_OVERRIDES: '[{match: "/guest/**", mode: observe}]',
   };
@@ -244,21 +246,21 @@ test('variables hold lists, numbers, switches, null and text', (t) => {
   t.deepEqual(config.nats.servers, ['nats://a:4222', 'nats://b:4222']);
   t.false(config.decision.boost.enabled);
   t.is(config.decision.memoryCapMiB, 2048);
-  t.is(config.hook.auditPath, null);
+  t.is(config.nats.caFile, null);
   t.is(config.hook.hostName, '12');
   t.is(config.functions.overrides[0]?.mode, 'observe');
 });
 
 test('an unknown variable of a known section is an error with a suggestion, any other is not ours', (t) => {
   const problems = problemsOf(() =>
-    loadConfig({ env: { GLEANER_HOOK_CONTAINERPOT: '1', GLEANER_TEST_REAL: '1', GLEANERS: 'x' } }),
+    loadConfig({ env: { GLEANER_HOOK_AUDITROTATEMB: '1', GLEANER_TEST_REAL: '1', GLEANERS: 'x' } }),
   );
   t.deepEqual(problems, [
-    'GLEANER_HOOK_CONTAINERPOT: no such key; did you mean GLEANER_HOOK_CONTAINERPORT?',
+    'GLEANER_HOOK_AUDITROTATEMB: no such key; did you mean GLEANER_HOOK_AUDITROTATEMIB?',
   ]);
   t.deepEqual(
-    problemsOf(() => loadConfig({ flags: { 'hook.containerPrt': 1 } })),
-    ['flag hook.containerPrt: no such key; did you mean hook.containerPort?'],
+    problemsOf(() => loadConfig({ flags: { 'hook.auditRotateMB': 1 } })),
+    ['flag hook.auditRotateMB: no such key; did you mean hook.auditRotateMiB?'],
   );
 });
 
@@ -272,28 +274,28 @@ test('a password in a server URL is not printed', async (t) => {
 
 test('paths in a file are relative to the file, those of variables and flags to the working directory', (t) => {
   const text = [
-    'hook: { stateDir: state, tcpdump: ./tcpdump, auditPath: /var/log/audit, killSwitchFile: ../stop }',
-    'nats: { caFile: ca.pem, embedded: { binary: nats-server } }',
+    'hook: { stateDir: state, tcpdump: ./tcpdump, engineSocket: /run/docker.sock }',
+    'nats: { caFile: ca.pem, nkeySeedFile: ../seed, embedded: { binary: nats-server } }',
     'simulator: { workload: azure-ten }',
   ].join('\n');
   const load = (path: string, rest: ConfigInputs = {}) =>
     loadConfig({ path, readFile: () => text, ...rest }).config;
   const { hook, nats, simulator } = load('/etc/gleaner/g.yaml');
   t.is(hook.stateDir, '/etc/gleaner/state');
-  t.is(hook.killSwitchFile, '/etc/stop');
-  t.is(hook.auditPath, '/var/log/audit');
+  t.is(nats.nkeySeedFile, '/etc/seed');
+  t.is(hook.engineSocket, '/run/docker.sock');
   t.is(hook.tcpdump, '/etc/gleaner/tcpdump');
   t.is(nats.caFile, '/etc/gleaner/ca.pem');
   // Names that are looked for elsewhere, and defaults, stay as they are.
   t.is(nats.embedded.binary, 'nats-server');
   t.is(simulator.workload, 'azure-ten');
-  t.is(hook.engineSocket, '/var/run/docker.sock');
+  t.is(nats.certFile, null);
   const other = load('/etc/gleaner/g.yaml', {
-    env: { GLEANER_HOOK_AUDITPATH: 'here.jsonl' },
+    env: { GLEANER_NATS_CAFILE: 'here.pem' },
     flags: { 'hook.stateDir': 'mine' },
   });
   t.is(other.hook.stateDir, 'mine');
-  t.is(other.hook.auditPath, 'here.jsonl');
+  t.is(other.nats.caFile, 'here.pem');
   // The same file by another path is the same folder.
   t.is(load('config/g.yaml').hook.stateDir, resolve('config/state'));
 });

@@ -16,7 +16,7 @@ test('the example loads as it is, and with every key uncommented, to the default
   const load = (text: string) => loadConfig({ path: 'example', readFile: () => text }).config;
   t.deepEqual(load(example), loadConfig().config);
   const uncommented = example.replace(/^( *)#(\w)/gm, '$1$2');
-  t.true(uncommented.includes('\n  containerPort: 8080'));
+  t.true(uncommented.includes('\n  auditRotateMiB: 64'));
   t.deepEqual(load(uncommented), loadConfig().config);
 });
 

@@ -8,19 +8,19 @@ const base = loadConfig().config;
 test('only safe keys change at a reload, the others are named for the next restart', (t) => {
   const load = () =>
     loadConfig({
-      flags: { mode: 'enforce', 'decision.weight.alpha': 0.5, 'hook.containerPort': 9000 },
+      flags: { mode: 'enforce', 'decision.weight.alpha': 0.5, 'hook.auditRotateMiB': 90 },
     }).config;
   const { config, applied, needRestart, error } = reloadConfig(base, load);
   t.is(error, null);
   t.is(config.mode, 'enforce');
   t.is(config.decision.weight.alpha, 0.5);
-  t.is(config.hook.containerPort, 8080);
+  t.is(config.hook.auditRotateMiB, 64);
   t.deepEqual(
     applied.map((change) => change.path),
     ['mode', 'decision.weight.alpha'],
   );
   t.deepEqual(needRestart, [
-    { path: 'hook.containerPort', before: 8080, after: 9000, reloadable: false },
+    { path: 'hook.auditRotateMiB', before: 64, after: 90, reloadable: false },
   ]);
   t.is(base.mode, 'recommend');
 });

@@ -116,9 +116,7 @@ function settings(farm: Farm, port: number, manager: string): Record<string, unk
       ...farm.hookSettings,
       stepActivations: 5,
       stepS: 1,
-      reconcileS: 10,
       auditRotateMiB: 1,
-      auditFiles: 3,
     },
     // Smaller than the functions that come in a day, so that what is forgotten is forgotten
     // everywhere.
@@ -129,10 +127,9 @@ function settings(farm: Farm, port: number, manager: string): Record<string, unk
       intervalMs: 1000,
       resident: 40,
       registry: { forgetAfterS: 120 },
-      trajectoriesMiB: 1,
     },
     aggregator: { intervalMs: 1000 },
-    dashboard: { listen: `127.0.0.1:${port}`, maxFunctions: 100 },
+    dashboard: { listen: `127.0.0.1:${port}` },
     metrics: { hook: null, agents: null, aggregator: null },
   };
 }

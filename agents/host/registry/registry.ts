@@ -35,12 +35,15 @@ export interface RegistrySettings {
   readonly most: number;
 }
 
+/** Bounds the bucket where functions are created under ever new names. */
+const ENTRIES_MAX = 100_000;
+
 /** From the configuration's `agents.registry`, or its defaults. */
 export const registrySettings = (
-  { forgetAfterS, most }: AgentsConfig['registry'] = configSchema.parse({}).agents.registry,
+  { forgetAfterS }: AgentsConfig['registry'] = configSchema.parse({}).agents.registry,
 ): RegistrySettings => ({
   forgetAfter: (forgetAfterS * 1000) as Millis,
-  most,
+  most: ENTRIES_MAX,
 });
 
 export interface RegistryParts {

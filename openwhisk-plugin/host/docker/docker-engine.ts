@@ -136,7 +136,7 @@ export class DockerEngine implements ContainerEngine {
     this.#timers = options.timers ?? systemTimers;
     this.#random = options.random ?? new SeededRandom(process.pid);
     this.#managed = options.managed;
-    this.#every = options.reconcileEvery ?? millis(10_000);
+    this.#every = options.reconcileEvery ?? millis(30_000);
     this.#client = new DockerClient({
       socketPath: options.socketPath ?? '/var/run/docker.sock',
       clock: this.#clock,

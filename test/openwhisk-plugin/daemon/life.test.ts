@@ -152,20 +152,20 @@ test('half a line that a crash has left in the audit log does not take the next 
   for (const line of lines) t.notThrows(() => JSON.parse(line));
 });
 
-test('the audit log is rotated by size and keeps so many files', async (t) => {
-  const rig = new HookRig((config) => Object.assign(config.hook, { auditFiles: 2 }));
+test('the audit log is rotated by size and keeps five files', async (t) => {
+  const rig = new HookRig();
   // 400 bytes instead of MiB: a fraction is fine for the size.
   Object.assign(rig.config.hook, { auditRotateMiB: 400 / 1048576 });
   await rig.start();
   const container = rig.container({ quota: 1000 });
-  for (let i = 0; i < 12; i++) {
+  for (let i = 0; i < 40; i++) {
     container.call(4000, 200);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   await rig.hook.stop();
-  const sizes = [1, 2].map((n) => statSync(join(rig.folder, `audit.jsonl.${n}`)).size);
+  const sizes = [1, 2, 3, 4, 5].map((n) => statSync(join(rig.folder, `audit.jsonl.${n}`)).size);
   t.true(sizes.every((size) => size > 0));
-  t.is(statSync(join(rig.folder, 'audit.jsonl.3'), { throwIfNoEntry: false }), undefined);
+  t.is(statSync(join(rig.folder, 'audit.jsonl.6'), { throwIfNoEntry: false }), undefined);
 });
 
 test('a second hook on the same engine is refused by name', async (t) => {

@@ -29,7 +29,7 @@ test('what the hook saw and did is on the page', async (t) => {
   t.is(series.get('gleaner_activation_ends_total{reason="answer"}'), 2);
   // No quota: weight mode, whose range is "weight"; the late one is decided too, and not enforced.
   t.is(series.get('gleaner_decisions_total{mode="enforce",reason="weight"}'), 2);
-  // 60 ms after the kernel's stamp is above the 50 ms of decision.lateStartMs.
+  // 60 ms after the kernel's stamp is above the 50 ms after which a start is late.
   t.is(series.get('gleaner_decision_fallbacks_total{reason="late"}'), 1);
   t.is(series.get('gleaner_decision_fallbacks_total{reason="unreadable_head"}'), 1);
   t.is(series.get('gleaner_decision_fallbacks_total{reason="no_target"}'), 0);
