@@ -95,7 +95,7 @@ test('an embedding covers one host, and is zero before an episode is over', (t) 
   t.deepEqual(beside.value, alone);
 });
 
-test('a new agent starts from the serving agent whose function is most similar, in the same mode', (t) => {
+test('a new agent starts from the most similar serving agent of the same mode', (t) => {
   const { encoder } = shippedMeta();
   const make = (seed: number, mode: 'quota' | 'weight', usedMillicores: number) => {
     const agent = agentWith(seed, new FunctionEmbedding(encoder, 7), mode);
@@ -155,7 +155,7 @@ test('after a change of the workload the embedding is that of the newest episode
   t.deepEqual(embedding.value, alone.value);
 });
 
-test('FIRM under the life cycle: offline it comes to do what the fallback did, and is not ahead of it by itself', (t) => {
+test('FIRM under the life cycle: offline it clones the fallback and claims no gain', (t) => {
   const features = 3;
   const firm = new FirmLifeCycleLearner({
     engine,
@@ -171,7 +171,7 @@ test('FIRM under the life cycle: offline it comes to do what the fallback did, a
   // The fallback takes action 1 where the first feature is high, else 2; every step earns the same.
   const input = (i: number) => Float32Array.from([i % 2, 0.5, 0.25]);
   let ahead: number | null = null;
-  for (let evening = 0; evening < 6; evening++) {
+  for (let round = 0; round < 6; round++) {
     for (let i = 0; i < 50; i++)
       firm.recordDemonstration({ input: input(i), mask, action: i % 2 === 1 ? 1 : 2, reward: 0.5 });
     ahead = firm.trainOffline(input(0));

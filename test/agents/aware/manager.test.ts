@@ -11,7 +11,7 @@ import { type Millicores, type Millis, mebibytes, SeededRandom } from '../../../
 import { amounts, granted, observation } from '../../support/observations.js';
 
 const cap = { cpu: 4000 as Millicores, memory: mebibytes(1024) };
-/** A fallback that always wishes for 700 millicores. */
+/** A fallback that always asks for 700 millicores. */
 const steady: ResourceManager<null> = {
   name: 'steady',
   initialState: () => null,
@@ -44,10 +44,7 @@ function manager(
   });
 }
 
-/**
- * Until a phase changes: one observation every 10 s, what was wished being in force; SLO kept as
- * `good` says.
- */
+/** One observation every 10 s with the last target in force; `good`: whether the SLO is met. */
 function play(
   under: AwareManager,
   from: AwareState,
@@ -100,7 +97,7 @@ test('offline the fallback acts, whatever the agent would do', (t) => {
   t.deepEqual(changes, []);
 });
 
-test('without bootstrapping the agent acts from the first step on, and three low steps give the next to the fallback', (t) => {
+test('without bootstrapping the agent acts at once; low steps bring the fallback back', (t) => {
   const under = manager({ target: { bootstrap: false, heldOffline: false } });
   const first = play(under, under.initialState('/_/f'), 1, { good: false });
   t.is(under.phase(first.state), 'online');
@@ -112,14 +109,14 @@ test('without bootstrapping the agent acts from the first step on, and three low
   t.deepEqual(third.decided, [700]);
 });
 
-test('steps without activations are not judged: an episode does not end by them, and the guard does not move', (t) => {
+test('steps without activations end no episode and do not move the guard', (t) => {
   const under = manager({ target: { bootstrap: false, heldOffline: false } });
   const { state } = play(under, under.initialState('/_/f'), 50, { activations: 0, good: false });
   t.is(state.lifeCycleRun.life.episodes, 0);
   t.is(under.phase(state), 'online');
 });
 
-test('what the agent does not decide stays with the fallback while the agent acts: containers follow its wish', (t) => {
+test('what the agent does not decide stays with the fallback, as containers', (t) => {
   let containers = 0;
   const growing: ResourceManager<null> = {
     ...steady,
@@ -159,7 +156,7 @@ test('what the agent does not decide stays with the fallback while the agent act
   }
 });
 
-test('by weight an agent goes on from what the fallback’s CPU wish comes to at the hook, and not from the user’s weight', (t) => {
+test('by weight an agent continues from the weight of the fallback’s CPU target', (t) => {
   const fallback: ResourceManager<null> = {
     ...steady,
     decide: () => ({ state: null, decision: { cpu: 1700 as Millicores, actions: [0, 0, 0] } }),
@@ -194,7 +191,7 @@ test('by weight an agent goes on from what the fallback’s CPU wish comes to at
   t.true(near, `${decision.weightFactor}`);
 });
 
-test('offline to online: once the estimate over a window is as good, told with its figures', (t) => {
+test('offline to online: reported with its figures when the estimate is as good', (t) => {
   const under = manager();
   const { state, changes } = play(under, under.initialState('/_/f'), 400);
   // Everything earns the same here, so the estimate comes to what the fallback earns; when is the
@@ -205,7 +202,7 @@ test('offline to online: once the estimate over a window is as good, told with i
   t.regex(changes[0]!.reason, /estimate -?\d+\.\d+ reaches -?\d+\.\d+/);
 });
 
-test('at rest and awake again in another manager, a function goes on where it was, with its weights', (t) => {
+test('a function that is saved and loaded elsewhere continues with its weights', (t) => {
   const under = manager({ target: { bootstrap: false, heldOffline: false } });
   const { state } = play(under, under.initialState('/_/f'), 10);
   const saved = JSON.parse(JSON.stringify(under.saveState(state)));
@@ -216,7 +213,7 @@ test('at rest and awake again in another manager, a function goes on where it wa
   t.deepEqual(other.saveState(loaded!), under.saveState(state));
 });
 
-test('what was at rest is refused when it is damaged, foreign, or of other networks', (t) => {
+test('a saved state that is damaged, foreign, or of other networks is refused', (t) => {
   const under = manager();
   const { state } = play(under, under.initialState('/_/f'), 3);
   const saved = under.saveState(state) as { life: string; actor: string; critic: string };
@@ -228,7 +225,7 @@ test('what was at rest is refused when it is damaged, foreign, or of other netwo
   t.is(under.loadState('/_/f', { ...saved, actor: nan + saved.actor.slice(nan.length) }), null);
 });
 
-test('an agent whose weights are no longer here does not act: its function is watched again', (t) => {
+test('an agent whose weights are no longer in memory does not act', (t) => {
   const under = manager({ target: { bootstrap: true, heldOffline: false } });
   const online = play(under, under.initialState('/_/f'), 400).state;
   t.not(under.phase(online), 'offline');
@@ -241,7 +238,7 @@ test('an agent whose weights are no longer here does not act: its function is wa
 });
 
 for (const base of ['simppo', 'firm'] as const)
-  test(`${base} with the meta-learner: it comes to act, and what rests is taken up by one of its kind only`, (t) => {
+  test(`${base} with the meta-learner: it goes online; only the same base loads its state`, (t) => {
     const options = { base, encoder: shippedMeta().encoder };
     const under = manager(options);
     const { state, changes } = play(under, under.initialState('/_/f'), 400);
@@ -302,7 +299,7 @@ test('a function begins with an event, and says where it stands', (t) => {
   );
 });
 
-test('held offline since it was at rest: it wakes offline at once, not at the end of an episode', (t) => {
+test('held offline while it was saved: it is offline as soon as it is loaded', (t) => {
   const under = manager({ target: { bootstrap: false, heldOffline: false } });
   const { state } = play(under, under.initialState('/_/f'), 10);
   t.is(under.phase(state), 'online');
@@ -315,7 +312,7 @@ test('held offline since it was at rest: it wakes offline at once, not at the en
   );
 });
 
-test('by name: on the shipped policy, with HPA and VPA as its fallback; guarded as every manager, and what is guarded still rests', (t) => {
+test('by name: the shipped policy with the fallback hpa-vpa, guarded, and it can be saved', (t) => {
   const named = createManager('aware', { cap });
   t.is(named.name, 'aware');
   t.is(named.phase(named.initialState('/_/f')), 'offline');

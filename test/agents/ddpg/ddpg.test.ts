@@ -109,7 +109,7 @@ test('noise returns to 0 and is as wide as its settings say', (t) => {
   t.true(Math.abs(squares / draws / variance - 1) < 0.1, `${squares / draws} of ${variance}`);
 });
 
-test('a memory keeps the newest steps, gives what was put in, and takes nothing that is not finite', (t) => {
+test('a memory keeps the newest steps and refuses values that are not finite', (t) => {
   const memory = new ReplayMemory(300, 1, 1);
   const step = (i: number) => ({
     state: Float32Array.of(i),

@@ -21,7 +21,7 @@ import { natsServerHere, RealServer } from '../../broker/contract/server.js';
 import { HookRig } from '../../openwhisk-plugin/daemon/hook-rig.js';
 
 if (natsServerHere()) {
-  test('over a real nats-server a hook draws, teaches, and is sent what was learned; the next owner goes on from the store', async (t) => {
+  test('over nats-server experiences train weights, and a new owner continues', async (t) => {
     const server = new RealServer();
     t.teardown(() => server.remove());
     await server.up();
@@ -78,14 +78,14 @@ if (natsServerHere()) {
       rig.advance(200);
       return first.version > begun;
     }, 'an update by what the hook tells');
-    // Lessons that are on their way make no other when it stops.
+    // Experiences that arrive while it stops make no new version.
     const { version } = first;
     await first.stop();
     await until(() => source() === `agents-1 update ${version}`, 'the hook has what was learned');
     const learned = (await published())!;
     t.like(learned.parameters, { version, explore: true });
     t.notDeepEqual(learned.weights, faasrmWeights(shippedFaasrm('cluster')!));
-    // Neither the teacher nor its stop waits for the store.
+    // Neither the trainer nor its stop waits for the store.
     const store = new PolicyStore(other.objects(objectStores.policies));
     let kept = begun;
     for (let looks = 0; kept < version && looks < 1000; looks++)

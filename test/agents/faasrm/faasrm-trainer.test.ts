@@ -69,7 +69,7 @@ function stage() {
   return { rig, log, start, published };
 }
 
-test('a hook draws, tells what came of it, and is sent what was learned; a new owner goes on from there', async (t) => {
+test('a hook’s experiences train the weights it receives, and a new owner continues', async (t) => {
   const { rig, log, start, published } = stage();
   await rig.start();
   t.teardown(() => rig.hook.stop());
@@ -108,7 +108,7 @@ test('a hook draws, tells what came of it, and is sent what was learned; a new o
   await second.stop();
 });
 
-test('of two agent hosts one teaches', async (t) => {
+test('of two agent hosts one trains', async (t) => {
   const { rig, start } = stage();
   const one = start('agents-1');
   await settle();
@@ -121,7 +121,7 @@ test('of two agent hosts one teaches', async (t) => {
   await other.stop();
 });
 
-test('lessons that are damaged, of another layout or of one who serves only teach nothing', async (t) => {
+test('damaged or foreign experiences, and those of a serving host, are not used', async (t) => {
   const { rig, log, start } = stage();
   const experience = {
     function: '/guest/f',
@@ -175,7 +175,7 @@ test('lessons that are damaged, of another layout or of one who serves only teac
   await server.stop();
 });
 
-test('a checkpoint that cannot be used is said to be so, and the weights of the product are taken', async (t) => {
+test('an unusable checkpoint is reported, and the shipped weights are used', async (t) => {
   const { rig, log, start, published } = stage();
   await rig.other
     .objects(objectStores.policies)

@@ -43,7 +43,7 @@ function scorerOf(learner: FaasrmLearner): OptionScorer {
   return scorer;
 }
 
-/** A lesson drawn by the learner's own weights, as the hook draws: one of eight amounts of CPU. */
+/** An experience sampled from the learner's weights, as in the hook: one of eight CPU amounts. */
 function drawn(
   learner: FaasrmLearner,
   random: SeededRandom,
@@ -80,7 +80,7 @@ function best(learner: FaasrmLearner, state: number): number {
   return scorer.best(LEVELS);
 }
 
-test('repaired: each state is paired with its own action: opposite states learn opposite options', (t) => {
+test('opposite states learn opposite options (each state with its own action)', (t) => {
   // The first option is best in one state, the last in the other. Ratios of all states with all
   // actions (T x T) see one mean of both, in which all options are alike: no such update could tell
   // the two states apart.
@@ -101,7 +101,7 @@ test('repaired: each state is paired with its own action: opposite states learn 
   t.is(best(learner, 1), LEVELS - 1);
 });
 
-test('repaired: a batch’s gradient is the mean of its rows’, so that no row’s ratio meets another row’s action', (t) => {
+test('a batch’s gradient is the mean of its rows’', (t) => {
   const rows = 3;
   const width = LEVELS * 11;
   const random = new SeededRandom(3);
@@ -144,7 +144,7 @@ test('repaired: a batch’s gradient is the mean of its rows’, so that no row�
   }
 });
 
-test('repaired: advantages are normalized: rewards a thousand times as large or shifted teach the same', (t) => {
+test('rewards that are scaled or shifted give the same result (normalized advantages)', (t) => {
   const actor = (scale: number, shift: number): Float32Array => {
     const only = { ...settings, ppo: { ...settings.ppo, epochs: 1, miniBatch: settings.rollout } };
     const learner = new FaasrmLearner({ settings: only, seed: 1, trainer });
@@ -164,7 +164,7 @@ test('repaired: advantages are normalized: rewards a thousand times as large or 
   t.true(alike > 0.99, `${alike}`);
 });
 
-test('repaired: a lesson is a task of its own: what others earn next to it changes nothing for it', (t) => {
+test('each experience is its own task: rewards of others do not affect it', (t) => {
   // Rewards that follow a good choice are bad and the other way round: with a discounted sum over
   // the sequence the credit would cancel.
   const learner = new FaasrmLearner({ settings, seed: 1, trainer });
@@ -174,7 +174,7 @@ test('repaired: a lesson is a task of its own: what others earn next to it chang
     while (!learner.ready) {
       const forced = last === 0;
       const experience = drawn(learner, random, (_, option) => 1 - 0.5 * (option / LEVELS));
-      // Every second lesson is a loss as large as the gain before it, whatever was chosen in it.
+      // Every second experience is a loss as large as the gain before it.
       learner.take(forced ? experience : { ...experience, slowdown: last });
       last = forced ? 2 - experience.slowdown : 0;
     }
@@ -183,7 +183,7 @@ test('repaired: a lesson is a task of its own: what others earn next to it chang
   t.is(best(learner, 1), LEVELS - 1);
 });
 
-test('the reward is the published terms of one completion, less the price of what others may lose', (t) => {
+test('the reward is the published terms of one completion, less the price', (t) => {
   const experience = {
     state: [0, 0.25, 0, 0, 0, 0, 0, 0, 0],
     share: 0.5,
@@ -197,7 +197,7 @@ test('the reward is the published terms of one completion, less the price of wha
   t.is(experienceReward({ ...experience, slowdown: 100 }, 0), -7);
 });
 
-test('lessons of weights long gone, or with more options than there is room for, are not taken', (t) => {
+test('experiences of outdated weights, or with too many options, are refused', (t) => {
   const learner = new FaasrmLearner({ settings, seed: 1, trainer });
   const random = new SeededRandom(2);
   const experience = (): FaasrmExperience => drawn(learner, random, () => 1);
@@ -213,21 +213,21 @@ test('lessons of weights long gone, or with more options than there is room for,
   t.is(learner.refused, 3);
 });
 
-test('weights go to the hook and to a checkpoint and come back; the same lessons then teach the same', (t) => {
+test('weights survive a message and a checkpoint, and then train alike', (t) => {
   const make = (state?: ReturnType<typeof faasrmState>) =>
     new FaasrmLearner({ settings, seed: 1, trainer, state });
   const first = make();
-  const teach = (learner: FaasrmLearner, seed: number): void => {
+  const trainOn = (learner: FaasrmLearner, seed: number): void => {
     const random = new SeededRandom(seed);
     while (!learner.ready) learner.take(drawn(learner, random, (_, option) => 1 + option / 8));
     update(learner);
   };
-  teach(first, 1);
+  trainOn(first, 1);
   const packed = packCheckpoint(faasrmCheckpoint(first.state, settings, 1));
   const second = make(faasrmState('here', unpackCheckpoint('here', packed)));
   t.is(second.version, 1);
-  teach(first, 2);
-  teach(second, 2);
+  trainOn(first, 2);
+  trainOn(second, 2);
   t.deepEqual(second.state.actor, first.state.actor);
   t.notThrows(() =>
     createPolicy('faasrm', faasrmParameters(first.version, true), faasrmWeights(first.state)),

@@ -74,7 +74,7 @@ test('what is written is read: networks, moments, seed, counters, configuration'
   t.deepEqual(readdirSync(path).length, 2, 'the old weights are gone');
 });
 
-test('TensorFlow.js opens a checkpoint as a layers model and predicts what the engine says', async (t) => {
+test('TensorFlow.js loads a checkpoint as a layers model with equal predictions', async (t) => {
   const tf = await projectPackages.load('@tensorflow/tfjs');
   const path = folder();
   await saveCheckpoint(path, checkpoint());
@@ -108,7 +108,7 @@ test('TensorFlow.js opens a checkpoint as a layers model and predicts what the e
   }
 });
 
-test('a checkpoint with any byte changed, cut short, or with its weights gone is damaged', async (t) => {
+test('a checkpoint that is changed, cut short or without weights is damaged', async (t) => {
   const { model, weights } = encodeCheckpoint(checkpoint());
   const damaged = { instanceOf: CheckpointDamagedError, code: 'GLN_CHECKPOINT_DAMAGED' } as const;
   const flipped = weights.slice();
@@ -153,7 +153,7 @@ test('a checkpoint with any byte changed, cut short, or with its weights gone is
   await t.throwsAsync(loadCheckpoint(path), { ...damaged, message: /weights file is missing/ });
 });
 
-test('a checkpoint is read out of the middle of a Buffer, as it comes over NATS in one piece', (t) => {
+test('a checkpoint is read from the middle of a Buffer, as NATS delivers it', (t) => {
   const packed = packCheckpoint(checkpoint());
   const message = Buffer.alloc(packed.length + 100, 0xff);
   message.set(packed, 52);
@@ -170,7 +170,7 @@ test('A5-05: a weight that is not finite is refused as damaged, before any decis
   });
 });
 
-test('somebody else’s model, another kind and another shape are foreign', (t) => {
+test('a foreign model, another kind and another shape are refused', (t) => {
   const foreign = { instanceOf: CheckpointForeignError, code: 'GLN_CHECKPOINT_FOREIGN' } as const;
   const { model, weights } = encodeCheckpoint(checkpoint());
   const { userDefinedMetadata: _, ...theirs } = JSON.parse(model);
@@ -207,7 +207,7 @@ test('a newer version is refused by its number, whatever else it says', (t) => {
   });
 });
 
-test('no checkpoint is said to be missing, and data that does not fit its shape is not written', async (t) => {
+test('a missing checkpoint is reported; data that does not fit is not written', async (t) => {
   await t.throwsAsync(loadCheckpoint(folder()), { instanceOf: CheckpointMissingError });
   const wrong = checkpoint();
   await t.throwsAsync(
@@ -219,7 +219,7 @@ test('no checkpoint is said to be missing, and data that does not fit its shape 
   );
 });
 
-test('while one checkpoint after another is written, a reader always finds a whole one', async (t) => {
+test('while checkpoints are written, a reader always finds a whole one', async (t) => {
   const path = folder();
   await saveCheckpoint(path, checkpoint(0));
   let writing = true;
@@ -234,7 +234,7 @@ test('while one checkpoint after another is written, a reader always finds a who
   t.deepEqual(await loadCheckpoint(path), checkpoint(39));
 });
 
-test('an agent goes through the broker’s object store and learns on with the same result', async (t) => {
+test('an agent stored in the broker’s object store learns on with the same result', async (t) => {
   const store = new PolicyStore(new MemoryBus().connect().objects(objectStores.policies));
   t.is(await store.load('f'), null);
   const shape = { features: 2, actions: 3 };

@@ -108,7 +108,7 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
     t.true(worst < 1e-6, `${worst}`);
   });
 
-  test('gradients of parameters and inputs are those of TensorFlow.js, every layer within 1e-5', (t) => {
+  test('gradients are those of TensorFlow.js in each layer within 1e-5', (t) => {
     for (const shape of shapes) {
       const random = new SeededRandom(11);
       const rows = 96;
@@ -138,7 +138,7 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
     }
   });
 
-  test('the gradient of the PPO loss is that of TensorFlow.js within 1e-5 and that of finite differences within 1e-3', (t) => {
+  test('the PPO gradient is TensorFlow.js’s (1e-5) and finite differences’ (1e-3)', (t) => {
     const pairs = [
       [actorShape, criticShape],
       [
@@ -248,7 +248,7 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
       t.true(largestDifference(parameters, trained[0]!) < 1e-3);
   });
 
-  test('parameters and moments go out and in as they are, and training goes on where it was', (t) => {
+  test('exported parameters and moments train on identically', (t) => {
     const batch = batchOf(
       20,
       oddShape,
@@ -272,7 +272,7 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
     }
   });
 
-  test('a masked action gets no gradient at all, a batch of one row trains, and one row’s mask is not another’s', (t) => {
+  test('masked actions get no gradient, rows keep their masks, one row trains', (t) => {
     const actor: NetworkShape = { widths: [2, 3], activation: 'tanh' };
     const critic: NetworkShape = { widths: [2, 1], activation: 'tanh' };
     for (const engine of engines) {
@@ -356,7 +356,7 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
     }
   });
 
-  test('data of a wrong length, an executed action that was masked and impossible shapes are refused', (t) => {
+  test('wrong lengths, masked executed actions and impossible shapes are refused', (t) => {
     const batch = batchOf(4, actorShape, criticShape, new SeededRandom(10));
     for (const engine of engines) {
       const network = engine.network(scoreShape);
@@ -383,7 +383,7 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
     }
   });
 
-  test('orthogonal starts: columns of a square kernel are orthonormal times the gain, biases 0, the same for the same seed', (t) => {
+  test('orthogonal kernels: orthonormal times the gain, biases 0, repeatable', (t) => {
     const shape: NetworkShape = { widths: [64, 64, 10], activation: 'tanh' };
     const parameters = orthogonal(shape, 0.01, new SeededRandom(1));
     t.deepEqual(parameters, orthogonal(shape, 0.01, new SeededRandom(1)));

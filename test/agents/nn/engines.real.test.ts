@@ -20,7 +20,8 @@ try {
 } catch (error) {
   native = false;
   test('the native library of tfjs-node is there', (t) => {
-    const what = `tfjs-node does not load (npm run tensorflow:install): ${String(error).split('\n')[0]}`;
+    const [reason] = String(error).split('\n');
+    const what = `tfjs-node does not load (npm run tensorflow:install): ${reason}`;
     if (process.env.CI) t.fail(what);
     else t.log(`NOT RUN: ${what}`);
     t.pass();

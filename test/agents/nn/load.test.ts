@@ -37,7 +37,7 @@ test.serial(
 );
 
 test.serial(
-  'A5-02: a tfjs-node that loads and whose kernels throw, as on Node 24, is left aside with one warning',
+  'a tfjs-node whose kernels throw, as on Node 24, is skipped with one warning',
   async (t) => {
     const tf = await projectPackages.load('@tensorflow/tfjs');
     const broken = new Proxy(tf, {

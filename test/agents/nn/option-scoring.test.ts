@@ -22,7 +22,7 @@ test('actor and critic of FaaSRM’s shape have 1,858 parameters together', (t) 
   t.is(pair.actor.export().length + pair.critic.export().length, 1858);
 });
 
-test('options are scored each by itself: their order does not matter, and the value is the mean over them', (t) => {
+test('options are scored independently, and the value is their mean', (t) => {
   for (const engine of engines) {
     const pair = newOptionScorer(engine, 3, new SeededRandom(1));
     const options = [1, 2, 3].map((seed) => draws(11, new SeededRandom(seed)));
@@ -112,7 +112,7 @@ test('the gradient through shared weights is that of finite differences, within 
   }
 });
 
-test('PPO learns to choose among options, and what it has learned holds for another number of them', (t) => {
+test('PPO learns to choose among options, also for another number of them', (t) => {
   const engine = engines[0]!;
   const random = new SeededRandom(4);
   const features = (options: number): Float32Array =>

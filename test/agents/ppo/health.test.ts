@@ -2,7 +2,7 @@ import test from 'ava';
 import { promotion } from '../../../agents/ppo/health.js';
 import { EntropyWatch } from '../../../agents/ppo/index.js';
 
-test('A5-09: an entropy below .01 for 100 updates is a collapse, and such an agent is not promoted', (t) => {
+test('an entropy below .01 for 100 updates is a collapse and prevents promotion', (t) => {
   const watch = new EntropyWatch(5);
   for (let i = 0; i < 99; i++) t.is(watch.record(0.009), 'learning');
   t.is(watch.record(0.009), 'collapsed');
@@ -15,7 +15,7 @@ test('A5-09: an entropy below .01 for 100 updates is a collapse, and such an age
   t.is(watch.record(0.5), 'learning');
 });
 
-test('A5-09: an entropy that stays at its largest for 100 updates means that nothing is learned', (t) => {
+test('an entropy that stays at its maximum for 100 updates: nothing is learned', (t) => {
   const watch = new EntropyWatch(5);
   // .95 ln 5 = 1.529
   for (let i = 0; i < 99; i++) watch.record(1.6);
@@ -24,7 +24,7 @@ test('A5-09: an entropy that stays at its largest for 100 updates means that not
   t.is(watch.record(1.52), 'learning');
 });
 
-test('A5-10: an agent that earns less than doing nothing is not promoted, and both figures are told', (t) => {
+test('an agent that earns less than do-nothing is not promoted; both figures are reported', (t) => {
   t.deepEqual(promotion([0.5, 0.7], [0.8, 0.8], 'learning'), {
     promoted: false,
     agentMean: 0.6,

@@ -93,7 +93,7 @@ test('an agent learns which action its features name, in either engine', (t) => 
   }
 });
 
-test('the first mini-batch meets the policy that acted: ratio 1, nothing clipped, no divergence', (t) => {
+test('in the first mini-batch the ratio is 1 and nothing is clipped', (t) => {
   for (const engine of engines) {
     const agent = agentOf(engine, 2);
     play(agent, 1);
@@ -112,7 +112,7 @@ function shapesOf(engine: Engine) {
   return [pair.actor.shape, pair.critic.shape] as const;
 }
 
-test('every epoch sees every row once, in another order, advantages normalized by mini-batch', (t) => {
+test('each epoch uses each row once, shuffled, with normalized advantages', (t) => {
   const agent = agentOf(engines[0]!, 4);
   play(agent, 2);
   const pair = new Watched(engines[0]!.actorCritic(...shapesOf(engines[0]!)));
@@ -167,7 +167,7 @@ test('epochs end early when the policy has moved far, and schedules run in strai
   t.is(learner.counters.steps, 300);
 });
 
-test('the same seed gives bit-identical weights, also when the run is exported and resumed half way', (t) => {
+test('the same seed gives bit-identical weights, also when exported and resumed', (t) => {
   for (const engine of engines) {
     const run = (resume: boolean) => {
       let agent = agentOf(engine, 7);
@@ -190,7 +190,7 @@ test('the same seed gives bit-identical weights, also when the run is exported a
   }
 });
 
-test('what is learned from is the executed action, with its mask and its own log-probability', (t) => {
+test('the executed action is learned, with its mask and log-probability', (t) => {
   const agent = agentOf(engines[0]!, 9);
   const mask = Uint8Array.of(1, 1, 0, 1);
   const features = Float32Array.of(0, 0.5, 1);
@@ -209,7 +209,7 @@ test('what is learned from is the executed action, with its mask and its own log
   t.is(agent.rollout.rows, 20);
 });
 
-test('the critic’s value of the state behind a cut is what follows it; behind an end there is nothing', (t) => {
+test('the critic’s value follows a cut; nothing follows an end', (t) => {
   const engine = engines[1]!;
   const learn = (close: (rollout: Rollout) => void): PpoBatch => {
     const pair = new Watched(newActorCritic(engine, shape, small, new SeededRandom(1)));
@@ -270,7 +270,7 @@ test('A5-08: a reward of 1e9, or one that is not a number, leaves every weight f
   }
 });
 
-test('rollouts that cannot be learned from and settings that make no sense are refused by name', (t) => {
+test('unusable rollouts and invalid settings are refused by name', (t) => {
   const agent = agentOf(engines[0]!, 1);
   t.throws(() => agent.update(), { instanceOf: RolloutError });
   const { action } = agent.decide(new Float32Array(3), Uint8Array.of(1, 1, 1, 1));

@@ -13,10 +13,10 @@ const script = new URL(
   `)}`,
 );
 
-test('jobs are learned in turn; one that fails and one whose thread ends are null, counted, and told once', async (t) => {
+test('jobs run in order; failed jobs give null, count, and are reported once', async (t) => {
   const warnings: unknown[] = [];
   const logger = { ...silentLogger, warn: (...about: unknown[]) => void warnings.push(about) };
-  const queue = new TrainingQueue<number, number>({ script, owner: 'pupils', logger });
+  const queue = new TrainingQueue<number, number>({ script, owner: 'learners', logger });
   t.teardown(() => queue.close());
   t.deepEqual(await Promise.all([1, 13, 2, 0, 3].map((job) => queue.learn(job))), [
     2,
@@ -26,10 +26,10 @@ test('jobs are learned in turn; one that fails and one whose thread ends are nul
     6,
   ]);
   t.deepEqual(queue.counts, { learned: 3, dropped: 0, failures: 2 });
-  t.deepEqual(warnings, [[{ error: 'training failed: thirteen' }, 'pupils could not learn']]);
+  t.deepEqual(warnings, [[{ error: 'training failed: thirteen' }, 'learners could not learn']]);
 });
 
-test('of more than one in the thread and 64 that wait the rest is dropped and counted', async (t) => {
+test('beyond one running and 64 waiting jobs, jobs are dropped and counted', async (t) => {
   const queue = new TrainingQueue<number, number>({ script });
   t.teardown(() => queue.close());
   const results = await Promise.all(Array.from({ length: 70 }, () => queue.learn(1)));
@@ -37,7 +37,7 @@ test('of more than one in the thread and 64 that wait the rest is dropped and co
   t.deepEqual(queue.counts, { learned: 65, dropped: 5, failures: 0 });
 });
 
-test('what waits when it is closed is not learned, and nobody waits for ever', async (t) => {
+test('waiting jobs are dropped on close, and every promise settles', async (t) => {
   const queue = new TrainingQueue<number, number>({ script });
   const waiting = [queue.learn(1), queue.learn(2)];
   await queue.close();

@@ -36,7 +36,7 @@ function ready(seed: number): { agent: PpoAgent; job: TrainingJob } {
   };
 }
 
-test('an update in a thread gives the weights and metrics of one without, to the bit, many at once', async (t) => {
+test('an update in a thread gives bit-identical weights, many at once', async (t) => {
   const threads = new TrainingThreads(2);
   const agents = Array.from({ length: 8 }, (_, seed) => ready(seed));
   const results = await Promise.all(agents.map(({ job }) => threads.train(job)));
@@ -69,7 +69,8 @@ test('a thread that dies fails its own job and is replaced', async (t) => {
   // Its first job kills this thread, every time.
   const script = new URL(
     `data:text/javascript,${encodeURIComponent(
-      "import { parentPort } from 'node:worker_threads'; parentPort.on('message', () => process.exit(3));",
+      "import { parentPort } from 'node:worker_threads';" +
+        "parentPort.on('message', () => process.exit(3));",
     )}`,
   );
   const threads = new TrainingThreads(1, script);

@@ -27,7 +27,7 @@ const held = (cpu: number, memory = 256, containers = 2) => ({
   containers,
 });
 
-test("the safeguard's range: what is over-provisioned lies between its peak's room and the user's, the rest goes to the cap", (t) => {
+test("the safeguard's range: over-provisioned up to the user limit, others up to the cap", (t) => {
   const seen = observation();
   // Peak 300 of 1000: max(300 + 50, 300 / .75) = 400.
   t.deepEqual(boundsOf(seen, { cpu: 300, memory: 0 }, cap, settings).cpu, {
@@ -47,7 +47,7 @@ test("the safeguard's range: what is over-provisioned lies between its peak's ro
   );
 });
 
-test('at the bottom of its range an agent wishes for as little as the safeguard allows, elsewhere for what it holds', (t) => {
+test('at the bottom of its range an agent asks for the least allowed', (t) => {
   const wide = { cpu: { lower: 400, upper: 1000 }, memory: null };
   const target = (cpu: number, bounds = wide) => cpuTarget(held(cpu), bounds, settings);
   t.deepEqual([target(400), target(499), target(500), target(1000)], [1, 1, 500, 1000]);
@@ -57,7 +57,7 @@ test('at the bottom of its range an agent wishes for as little as the safeguard 
   t.is(cpuTarget(held(700), { cpu: null, memory: null }, settings), 700);
 });
 
-test('masked: what the platform cannot do, what the cap forbids, and what the range would clip to nothing', (t) => {
+test('masked: what platform, cap and range do not allow', (t) => {
   const seen = observation();
   const bounds = boundsOf(seen, { cpu: 300, memory: 100 * MIB }, cap, all);
   const cpuAlone = boundsOf(seen, { cpu: 300, memory: 100 * MIB }, cap, settings);
@@ -81,7 +81,7 @@ test('masked: what the platform cannot do, what the cap forbids, and what the ra
   t.deepEqual(mask({ ...held(0.5) }, factors, weight, settings).slice(0, 3), [1, 1, 0]);
 });
 
-test('a step: .1 core, 32 MiB, a container, or a factor of the weight; never out of bounds', (t) => {
+test('a step: .1 core, 32 MiB, a container, or a weight factor, within bounds', (t) => {
   const seen = observation();
   const bounds = {
     cpu: { lower: 400, upper: 1000 },
@@ -127,7 +127,7 @@ test('what was clipped was not executed: the next observation says what was gran
   t.is(
     granted(target, seen(1000, { mode: 'recommend' })).cpu,
     600,
-    'nothing is enforced: the wish stands',
+    'nothing is enforced: the target is unchanged',
   );
   t.is(
     granted(

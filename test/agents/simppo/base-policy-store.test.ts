@@ -26,7 +26,7 @@ const engine = new JsEngine();
 const trainer = new InlineTrainer(engine);
 const settings = { ...online, batch: 8 };
 const shipped = newWeights({ engine, settings, seed: 1 });
-/** As it would be after so many updates. */
+/** A policy after this many updates. */
 const learned = (updates: number, seed: number) => ({
   ...newWeights({ engine, settings, seed }),
   counters: { updates, steps: 8 * updates },
@@ -58,7 +58,7 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 const found = (ownPolicyStore: BrokerBasePolicyStore) =>
   new Promise<ReturnType<typeof learned> | null>((done) => ownPolicyStore.load(done));
 
-test('what an agent host has learned for all functions is there when it starts again', async (t) => {
+test('a restarted agent host finds the base policy that it has learned', async (t) => {
   const time = new ManualTime();
   const bus = new MemoryBus(time);
   const hook = bus.connect();
@@ -115,7 +115,7 @@ test('what an agent host has learned for all functions is there when it starts a
   t.deepEqual(after.state, before.state);
 });
 
-test('the base policy goes to the shelf with each update, and a manager that has learned itself asks for no other', async (t) => {
+test('the base policy is stored with each update and loaded by new hosts only', async (t) => {
   const kept: number[] = [];
   let asked = 0;
   const basePolicyStore = {
@@ -169,7 +169,7 @@ test('one that learns nothing looks again after ten minutes, and takes only what
   t.is(answers.length, 0);
 });
 
-test('of several hosts the one that has learned most is kept, in whatever order they write', async (t) => {
+test('of several hosts the most trained policy is kept, in any order of writes', async (t) => {
   const { host } = stage();
   const [first, second] = [host(), host()];
   t.is(await found(first), null);
@@ -185,7 +185,7 @@ test('of several hosts the one that has learned most is kept, in whatever order 
   t.deepEqual(await found(first), learned(8, 5), 'the newest of those that waited');
 });
 
-test('what began with other weights than the shipped ones is not read, and makes way', async (t) => {
+test('a policy from other shipped weights is ignored and overwritten', async (t) => {
   const { host, warnings } = stage();
   const old = host({ shipped: newWeights({ engine, settings, seed: 9 }) });
   old.save(learned(500, 2));
@@ -198,7 +198,7 @@ test('what began with other weights than the shipped ones is not read, and makes
   t.deepEqual(warnings, []);
 });
 
-test('one that is damaged or of another width is refused and written over; a newer Gleaner’s is left alone', async (t) => {
+test('damaged and foreign policies are overwritten; a newer Gleaner’s is kept', async (t) => {
   const { host, objects, store, warnings } = stage();
   const ownPolicyStore = host();
   const name = 'base-simppo-quota';

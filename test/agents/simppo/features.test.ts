@@ -41,7 +41,7 @@ test('mf8: the others’ means and mean actions, occupancy and price', (t) => {
   t.deepEqual(input.slice(14), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.25, 0.2, 0.25]);
 });
 
-test('g4: the others’ share of the capacity, mean step, SLO preservation and utilization; alone: zeros', (t) => {
+test('g4: the others’ share, mean step, SLO preservation and utilization; alone: zeros', (t) => {
   t.deepEqual(
     near(inputOf(view({}, { others: others() }), remembered, bounds, 'g4')).slice(14, 18),
     [0.3, 0.25, 0.2, 0.1],

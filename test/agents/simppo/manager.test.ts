@@ -36,9 +36,9 @@ function manager(settings: SimppoSettings = online, seed = 1): SimppoManager {
 }
 
 /**
- * One function that needs more than its user gave: calls take 100 ms with all of the cap's 4 cores
- * and 100 x 4000 / CPU with less; the control arm has them at 400 ms. `clip`: what a hook makes of
- * a wish. CPU held per step.
+ * An under-provisioned function: activations take 100 ms on the cap's 4 cores and 100 x 4000 / CPU
+ * on less; 400 ms in the control arm. `clip`: the hook's grant for a target. Returns the CPU held
+ * in each step.
  */
 function play(
   agent: SimppoManager,
@@ -84,24 +84,21 @@ test.serial('the same seed, the same decisions; another seed, others', (t) => {
   t.notDeepEqual(play(manager(online, 2), 300), once);
 });
 
-test.serial(
-  'a step that the safeguard clipped enters the rollout as no step, with the mask and probability of then',
-  (t) => {
-    jobs.length = 0;
-    play(manager(), 80, () => 1300);
-    const [{ rollout }] = jobs as [TrainingJob];
-    t.is(rollout.rows, 64);
-    // The first wish was made at 1000 and 1300 was granted. From then on nothing moves.
-    t.true(rollout.actions.subarray(1).every((action) => action === 0));
-    t.true(rollout.masks.every((allowed, i) => i % 7 !== 0 || allowed === 1));
-    t.true(
-      rollout.logProbabilities.every((ln) => ln < 0 && ln > -4),
-      'of staying, not of what was wanted',
-    );
-  },
-);
+test.serial('a clipped step enters the rollout as no step, with its mask and probability', (t) => {
+  jobs.length = 0;
+  play(manager(), 80, () => 1300);
+  const [{ rollout }] = jobs as [TrainingJob];
+  t.is(rollout.rows, 64);
+  // The first target was 1000 and 1300 was granted. From then on nothing moves.
+  t.true(rollout.actions.subarray(1).every((action) => action === 0));
+  t.true(rollout.masks.every((allowed, i) => i % 7 !== 0 || allowed === 1));
+  t.true(
+    rollout.logProbabilities.every((ln) => ln < 0 && ln > -4),
+    'of staying, not of what was wanted',
+  );
+});
 
-test.serial('steps are discounted by the time they took, and a stale wish teaches nothing', (t) => {
+test.serial('steps are discounted by their length, and a stale target is not learned from', (t) => {
   jobs.length = 0;
   const agent = manager({ ...online, batch: 3 });
   let state = agent.initialState('/guest/f');
@@ -123,7 +120,7 @@ test.serial('steps are discounted by the time they took, and a stale wish teache
   );
 });
 
-test.serial('a step with control runs alone is no step: the wish stands', (t) => {
+test.serial('a step with only control runs is no step, and the target is unchanged', (t) => {
   const agent = manager();
   const { state, decision } = agent.decide(
     agent.initialState('/guest/f'),
@@ -152,36 +149,33 @@ test.serial(
   },
 );
 
-test.serial(
-  'few calls teach too: an update once the oldest of enough rows has waited for its time',
-  (t) => {
-    jobs.length = 0;
-    const agent = manager({ ...online, minBatch: 4, batchMs: 100_000 as Millis });
-    let state = agent.initialState('/guest/f');
-    const rows: number[] = [];
-    // A step every 10 s. The first row is decided at 0 s and ten wait at 100 s; a batch of 64 would
-    // take 640 s.
-    for (let i = 0; i <= 21; i++) {
-      state = agent.decide(state, view(calls(1, 100)), (10_000 * i) as Millis).state;
-      rows.push(jobs.length);
-    }
-    t.deepEqual([rows[9], rows[10], rows[19], rows[20]], [0, 1, 1, 2]);
-    t.deepEqual(
-      jobs.map(({ rollout }) => rollout.rows),
-      [10, 10],
-    );
-    // Every 40 s: three rows have waited for their time at 120 s, four are enough.
-    for (let i = 1; i <= 5; i++)
-      state = agent.decide(state, view(calls(1, 100)), (210_000 + 40_000 * i) as Millis).state;
-    t.deepEqual(
-      jobs.slice(2).map(({ rollout }) => rollout.rows),
-      [4],
-    );
-  },
-);
+test.serial('few activations are learned from after a time limit', (t) => {
+  jobs.length = 0;
+  const agent = manager({ ...online, minBatch: 4, batchMs: 100_000 as Millis });
+  let state = agent.initialState('/guest/f');
+  const rows: number[] = [];
+  // A step every 10 s. The first row is decided at 0 s and ten wait at 100 s; a batch of 64 would
+  // take 640 s.
+  for (let i = 0; i <= 21; i++) {
+    state = agent.decide(state, view(calls(1, 100)), (10_000 * i) as Millis).state;
+    rows.push(jobs.length);
+  }
+  t.deepEqual([rows[9], rows[10], rows[19], rows[20]], [0, 1, 1, 2]);
+  t.deepEqual(
+    jobs.map(({ rollout }) => rollout.rows),
+    [10, 10],
+  );
+  // Every 40 s: three rows have waited for their time at 120 s, four are enough.
+  for (let i = 1; i <= 5; i++)
+    state = agent.decide(state, view(calls(1, 100)), (210_000 + 40_000 * i) as Millis).state;
+  t.deepEqual(
+    jobs.slice(2).map(({ rollout }) => rollout.rows),
+    [4],
+  );
+});
 
 test.serial(
-  'the shipped policies learn on: a function with a call every few seconds changes their weights within minutes',
+  'the shipped policies learn within minutes from one activation every few seconds',
   (t) => {
     for (const name of ['simppo', 'single-agent'] as const) {
       const agent = createSimppo(name, { cap });
@@ -189,7 +183,7 @@ test.serial(
       const { actor, critic } = base.state;
       let state = agent.retrain(agent.initialState('/guest/f'));
       let seconds = 0;
-      // Latencies differ, as steps that earn the same teach nothing.
+      // Latencies differ, as equal rewards give no gradient.
       while (base.updates === 0 && seconds < 3600) {
         const seen = view({ ...calls(2, 100 + (seconds % 70)), granted: granted(1000, 256) });
         state = agent.decide(state, seen, (1000 * seconds) as Millis).state;

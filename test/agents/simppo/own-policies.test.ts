@@ -33,10 +33,7 @@ function manager(changes: Partial<SimppoOptions> = {}): SimppoManager {
   });
 }
 
-/**
- * Twenty calls in ten seconds a step, so it is called often; each takes so many ms. Marked: it
- * learns from the first step on.
- */
+/** Twenty activations of `ms` per step of 10 s. Marked: it learns from the first step on. */
 function play(
   agent: SimppoManager,
   fn: string,
@@ -55,7 +52,7 @@ function play(
     ).state;
 }
 
-/** A shelf that answers at once and remembers what it was asked. */
+/** A store that answers at once and records what it was asked. */
 class FakePolicyStore implements OwnPolicyStore {
   readonly kept = new Map<string, LearnerState>();
   readonly sought: string[] = [];
@@ -73,56 +70,50 @@ class FakePolicyStore implements OwnPolicyStore {
   }
 }
 
-test.serial(
-  'weights of a function go to the shelf with each update, and those that it had no room for later',
-  (t) => {
-    const ownPolicyStore = new FakePolicyStore();
-    const agent = manager({ ownPolicyStore, resident: 1 });
-    play(agent, '/guest/a', 60);
-    const updates = ownPolicyStore.kept.get('/guest/a')!.counters.updates;
-    // Seven steps on the base policy until its rate is known, then batches of eight.
-    t.is(updates, 6);
-    ownPolicyStore.full = true;
-    play(agent, '/guest/a', 20, 100, 1e6);
-    t.is(ownPolicyStore.kept.get('/guest/a')!.counters.updates, updates);
-    ownPolicyStore.full = false;
-    play(agent, '/guest/b', 60, 100, 2e6);
-    t.true(
-      ownPolicyStore.kept.get('/guest/a')!.counters.updates > updates,
-      'when it had to leave memory',
-    );
-    // Another host has gone on with it: what this one lets go of is older and already there.
-    const elsewhere = newWeights({ engine, settings, seed: 9 });
-    ownPolicyStore.kept.set('/guest/b', elsewhere);
-    play(agent, '/guest/c', 60, 100, 3e6);
-    t.is(ownPolicyStore.kept.get('/guest/b'), elsewhere);
-  },
-);
+test.serial('a function’s weights are stored with each update, refused ones later', (t) => {
+  const ownPolicyStore = new FakePolicyStore();
+  const agent = manager({ ownPolicyStore, resident: 1 });
+  play(agent, '/guest/a', 60);
+  const updates = ownPolicyStore.kept.get('/guest/a')!.counters.updates;
+  // Seven steps on the base policy until its rate is known, then batches of eight.
+  t.is(updates, 6);
+  ownPolicyStore.full = true;
+  play(agent, '/guest/a', 20, 100, 1e6);
+  t.is(ownPolicyStore.kept.get('/guest/a')!.counters.updates, updates);
+  ownPolicyStore.full = false;
+  play(agent, '/guest/b', 60, 100, 2e6);
+  t.true(
+    ownPolicyStore.kept.get('/guest/a')!.counters.updates > updates,
+    'when it had to leave memory',
+  );
+  // Another host has gone on with it: what this one lets go of is older and already there.
+  const elsewhere = newWeights({ engine, settings, seed: 9 });
+  ownPolicyStore.kept.set('/guest/b', elsewhere);
+  play(agent, '/guest/c', 60, 100, 3e6);
+  t.is(ownPolicyStore.kept.get('/guest/b'), elsewhere);
+});
 
-test.serial(
-  'weights of the function not called for longest leave memory, and come back from the shelf with its next calls',
-  (t) => {
-    const ownPolicyStore = new FakePolicyStore();
-    const seen: TrajectoryStep[] = [];
-    const agent = manager({ ownPolicyStore, resident: 1, onStep: (step) => seen.push(step) });
-    play(agent, '/guest/a', 60);
-    t.deepEqual(ownPolicyStore.sought, ['/guest/a'], 'asked once');
-    play(agent, '/guest/b', 60);
-    const kept = ownPolicyStore.kept.get('/guest/a')!;
-    t.true(kept.counters.updates > 0);
-    seen.length = 0;
-    // It serves now: no weights of its own but for the shelf's.
-    play(agent, '/guest/a', 20, 100, 1e6, false);
-    t.is(seen.at(-1)?.policy, 'own');
-    t.true([...ownPolicyStore.kept.keys()].includes('/guest/b'), 'there is room for one');
-  },
-);
+test.serial('the least recently used weights leave memory and are loaded again', (t) => {
+  const ownPolicyStore = new FakePolicyStore();
+  const seen: TrajectoryStep[] = [];
+  const agent = manager({ ownPolicyStore, resident: 1, onStep: (step) => seen.push(step) });
+  play(agent, '/guest/a', 60);
+  t.deepEqual(ownPolicyStore.sought, ['/guest/a'], 'asked once');
+  play(agent, '/guest/b', 60);
+  const kept = ownPolicyStore.kept.get('/guest/a')!;
+  t.true(kept.counters.updates > 0);
+  seen.length = 0;
+  // It serves now: no own weights except the stored ones.
+  play(agent, '/guest/a', 20, 100, 1e6, false);
+  t.is(seen.at(-1)?.policy, 'own');
+  t.true([...ownPolicyStore.kept.keys()].includes('/guest/b'), 'there is room for one');
+});
 
 /** A policy that has learned so often. */
 const fake = (state: LearnerState, updates: number): LearningPolicy =>
   ({ state, updates, import: () => {}, dispose: () => {} }) as unknown as LearningPolicy;
 
-test('a function that begins to learn starts from the most similar one that has learned, else from the base policy', (t) => {
+test('a new policy starts from the most similar trained one, or the base policy', (t) => {
   const [base, fast, slow, fresh] = [0, 1, 2, 3].map((seed) =>
     newWeights({ engine, settings, seed }),
   ) as [LearnerState, LearnerState, LearnerState, LearnerState];
@@ -230,7 +221,7 @@ test('an episode has 200 steps', (t) => {
   );
 });
 
-test('stored policies: found again with the moments; nothing there, or something else, is no policy', async (t) => {
+test('stored policies are found with their moments; foreign objects are no policy', async (t) => {
   const broker = new MemoryBus().connect();
   const store = new PolicyStore(broker.objects('gleaner_policies'));
   const ownPolicyStore = new BrokerOwnPolicyStore(store, { manager: 'simppo', settings, seed: 1 });

@@ -6,7 +6,7 @@ import { observation } from '../../support/observations.js';
 const of = (fn: string, revision?: string) =>
   observation({ function: fn, ...(revision === undefined ? {} : { revision }) });
 
-test('a new revision trips once; the first one seen, an old one that still runs and other functions do not', (t) => {
+test('a new revision trips once; first, old and other functions’ revisions do not', (t) => {
   const trigger = new RevisionTrigger();
   const seen = ['0.0.9', '0.0.9', '0.0.10', '0.0.9', '0.0.10', '0.1.0'].map((revision) =>
     trigger.shouldRetrain(of('/g/f', revision)),

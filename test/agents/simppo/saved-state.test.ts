@@ -29,7 +29,7 @@ const state: SimppoState = {
   hosts: { 'invoker-1': seen },
 };
 
-test("a state at rest says how long ago it was, so another machine's clock can go on from there", (t) => {
+test("a saved state holds ages, so that another machine's clock can continue", (t) => {
   const saved: unknown = JSON.parse(JSON.stringify(savedState(state, 100_000 as Millis)));
   // Seen 10 s before it rested; the new host's clock reads 3 s.
   const loaded = loadedState('/guest/f', saved, initial, 3000 as Millis);

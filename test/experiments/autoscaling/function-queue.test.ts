@@ -93,7 +93,7 @@ test('a call goes on at the new rate: wait first, then work', (t) => {
   t.true(Math.abs(queue.window.busy - 200) < 0.01);
 });
 
-test('first come, first served, in the container that is free first; a new one takes calls once it has started', (t) => {
+test('first come, first served; a new container takes activations once started', (t) => {
   const [queue, times] = queueOf(
     functionOf(() => 100),
     at(1, 2, 3),
@@ -128,7 +128,7 @@ test('scaling in takes idle containers first, and lets a running call end', (t) 
   t.is(times.length, 3);
 });
 
-test('a call above the memory limit is killed after half of its work, and its container starts anew', (t) => {
+test('above the memory limit an activation is killed half way and its container restarts', (t) => {
   const [queue, times] = queueOf(
     functionOf(() => 100, { peak: 2 * MEMORY }),
     at(1, 2),

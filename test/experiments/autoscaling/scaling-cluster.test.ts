@@ -58,7 +58,7 @@ function twoFunctions(contention: Contention): { cluster: ScalingCluster; first:
   return { cluster, first: scalingStatesOf(cluster)[0]! };
 }
 
-test('reserved: 8 cores promised of 4 give each container half of its limit, whoever runs', (t) => {
+test('reserved: limits of 8 cores on 4 give each container half of its limit', (t) => {
   const { cluster, first } = twoFunctions('reserved');
   t.is(cluster.occupancy, 2);
   // A lone call takes 200 ms; the histogram's buckets are 9 % wide.
@@ -66,7 +66,7 @@ test('reserved: 8 cores promised of 4 give each container half of its limit, who
   t.deepEqual(totalsOf(cluster).allocated, 8000);
 });
 
-test('busy: who holds much and runs nothing slows nobody', (t) => {
+test('busy: an idle allocation slows no other function', (t) => {
   const { first } = twoFunctions('busy');
   t.true(first.tail < 150);
 });
@@ -97,7 +97,7 @@ test('busy: eight runnable containers on four cores get half a core each', (t) =
   for (const { queue } of cluster.states) t.true(Math.abs(queue.window.cpu / 10_000 - 2) < 0.05);
 });
 
-test('what an agent sees of idle promises: all of what a function is given and does not use', (t) => {
+test('an agent sees all of its idle share of the cores', (t) => {
   const { cluster, first } = twoFunctions('reserved');
   const { idle } = totalsOf(cluster);
   // b uses nothing of 4000; a uses cpuUse x 2 of its own 4000 (it is given half of what it is
@@ -152,7 +152,7 @@ test('the published start: half as many containers again as are busy, and two', 
   t.is(publishedStart(steady('/guest/a'), 20).containers, 5);
 });
 
-test('the tail over three steps is that of a latency histogram; with few samples it is the largest', (t) => {
+test('the tail over three steps is the histogram’s; of few samples the largest', (t) => {
   const responses = new ResponseWindow();
   const histogram = new LatencyHistogram();
   const window = new Window();

@@ -21,7 +21,7 @@ const engine = defaultEngine(() => {});
 const some = <T>(from: readonly T[], count: number): T[] =>
   Array.from({ length: count }, (_, i) => from[Math.floor((i * from.length) / count)]!);
 
-test('the shipped meta-learner: the same workload is closer than another in 95 % of triplets, on held-out applications', (t) => {
+test('the shipped meta-learner gets 95 % of held-out triplets right', (t) => {
   // 40 of the 200; all of them: gleaner reproduce aware.
   const { share } = tripletShare(shippedMeta().encoder, some(appsOf('test'), 40), {
     triplets: 1000,
@@ -39,7 +39,7 @@ test('the shipped meta-learner: the same workload is closer than another in 95 %
   t.true(two.share >= 0.95, `${two.share}`);
 });
 
-test('an agent under its life cycle: the fallback acts until the estimate is as good, and the transitions tell their figures', (t) => {
+test('under its life cycle an agent acts once its estimate is as good, with figures', (t) => {
   const demand = demandOf(appsOf('train')[3]!);
   const agentRun = new AgentRun({
     engine,
@@ -66,7 +66,7 @@ test('an agent under its life cycle: the fallback acts until the estimate is as 
 });
 const system = new AwareSystem(demandOf(appsOf('train')[3]!), 3);
 
-test('§7.1 item 8b: bootstrapping learns: what was cloned from the fallback earns nearly what the fallback does', (t) => {
+test('bootstrapping learns: a clone earns nearly what the fallback does', (t) => {
   const demand = demandOf(appsOf('train')[11]!);
   const tuning = tuned(demand, 9);
   const world = new AwareSystem(demand, 4);
@@ -78,8 +78,8 @@ test('§7.1 item 8b: bootstrapping learns: what was cloned from the fallback ear
     fallback: hpaVpaController(demand, tuning),
     cloneOnly: true,
   });
-  let taught = 0;
-  for (let i = 0; i < 10; i++) taught = demonstrator.episode(world).earned;
+  let cloned = 0;
+  for (let i = 0; i < 10; i++) cloned = demonstrator.episode(world).earned;
   const start = demonstrator.learner.agent.export();
   const agentRun = new AgentRun({
     ...options,
@@ -91,7 +91,7 @@ test('§7.1 item 8b: bootstrapping learns: what was cloned from the fallback ear
   for (let i = 0; i < 10; i++) earned += agentRun.episode(world).earned / 10;
   demonstrator.dispose();
   agentRun.dispose();
-  t.true(earned >= 0.9 * taught, `${earned} after ${taught}`);
+  t.true(earned >= 0.9 * cloned, `${earned} after ${cloned}`);
 });
 
 test('the same seed, the same episodes; and embeddings do not depend on the engine', (t) => {
@@ -131,7 +131,7 @@ const TINY = {
   tripletEpisodes: 1,
 };
 
-test('a small study from end to end on two threads, its pieces kept as text: every contender, every scenario there is an application for, and a report', async (t) => {
+test('a small study on two threads: all contenders, scenarios and a report', async (t) => {
   const kept = new Map<string, string>();
   await playPieces(TINY, awarePieces(TINY), {
     workers: 2,

@@ -67,7 +67,7 @@ test('a step by hand: use, utilization, backlog', (t) => {
   t.is(short.cpuUtilization, 1);
   t.true(short.preservation < 0.2, `${short.preservation}`);
   const room = system.step({ cpu: 2.048, memory: 512, containers: 20 });
-  // 8.72 core-s were left over (10 - 1.28, below what 30 s of patience hold: 3.84): 3.84 + 10 in 10
+  // 8.72 core-s were left over (10 - 1.28, below the client timeout of 30 s: 3.84): 3.84 + 10 in 10
   // s are 1.384 cores.
   t.true(near(room.cpuUse, 1.384, 1e-9), `${room.cpuUse}`);
 });
@@ -80,7 +80,7 @@ test('memory: what does not fit is killed, and the SLO with it', (t) => {
   t.is(snapshot.memoryUtilization, 1);
 });
 
-test('the reward is at most 1: .7 x preservation + .15 x each utilization (§7.1 items 1 and 2: nothing bad earns anything)', (t) => {
+test('the reward is .7 x preservation + .15 x each utilization, at most 1', (t) => {
   const snapshot = { preservation: 1, cpuUtilization: 1, memoryUtilization: 1 } as SystemSnapshot;
   t.is(metaReward(snapshot), 1);
   t.true(metaReward({ ...snapshot, preservation: 0.5 }) < metaReward(snapshot));
@@ -91,13 +91,13 @@ test('the reward is at most 1: .7 x preservation + .15 x each utilization (§7.1
   );
 });
 
-test('the SLO is the knee of the load curve with a tenth of room: a load of .7 on containers of one core holds it', (t) => {
+test('the SLO is the knee of the load curve plus 10 %: a load of .7 holds it', (t) => {
   const containers = Math.ceil(1 / 0.7);
   const knee = latencyOf(steady, (0.7 * containers) / 0.1, { cpu: 1, memory: 512, containers }).p99;
   t.true(near(sloOf(steady), 1.1 * knee));
 });
 
-test('§7.1 item 3: each bound belongs to its own dimension; a mask bars what would leave it', (t) => {
+test('each bound belongs to its own dimension; a mask bars what would leave it', (t) => {
   const mask = (allocation: typeof INITIAL) => [...allocationMask(allocation, new Uint8Array(7))];
   const least = { cpu: 0.128, memory: 64, containers: 1 };
   const most = { cpu: 2.048, memory: 1024, containers: 20 };
@@ -148,7 +148,7 @@ test('parts: 800 applications to learn from, 200 held out, none in two', (t) => 
   t.is(new Set([...train!, ...validation!, ...held!]).size, 1000);
 });
 
-test('a larger payload asks for more cores, another load for another rate, and nothing for more than 16 cores', (t) => {
+test('a larger payload needs more cores, another load another rate, at most 16 cores', (t) => {
   for (const app of appsOf('train').slice(0, 100)) {
     const before = demandOf(app);
     const grown = demandOf(app, { grown: 'matrix' });
@@ -162,12 +162,12 @@ test('a larger payload asks for more cores, another load for another rate, and n
   }
 });
 
-test('calls that keep a core busy: one that only computes, eleven where ten elevenths are waits', (t) => {
+test('calls that keep a core busy: 1 without waits, 11 with ten times the wait', (t) => {
   t.is(callsPerCore({ ...steady, wait: 0 }), 1);
   t.is(callsPerCore({ ...steady, wait: 1 }), 11);
 });
 
-test('the forecast finds an AR(1) of differences: of 1, 2, 2.5, 2.75, ... the next is half of the last step away', (t) => {
+test('the forecast learns that each difference is half of the last', (t) => {
   const forecast = new LoadForecast();
   let rate = 0;
   let ahead = 0;
@@ -179,7 +179,7 @@ test('the forecast finds an AR(1) of differences: of 1, 2, 2.5, 2.75, ... the ne
   t.true(near(ahead - rate, 1 / 4096, 1e-6), `${ahead - rate}`);
 });
 
-test('the allocation table says what was seen there last, and nothing of where nobody was', (t) => {
+test('the allocation table returns what was last observed, and its default otherwise', (t) => {
   const table = new AllocationTable();
   const snapshot = { allocation: INITIAL, preservation: 0.4 } as SystemSnapshot;
   t.is(table.of(INITIAL), 0.5);

@@ -26,7 +26,7 @@ test('one function of the twelve comes later, and none is called faster for it',
   t.is(perMinute.length, 10);
 });
 
-test('offline a new function fares exactly as under the fallback: the same calls, the same decisions', (t) => {
+test('offline a new function gets exactly the fallback’s decisions', (t) => {
   const request = {
     seeds: [1],
     modes: ['quota'],

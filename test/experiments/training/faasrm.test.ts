@@ -16,7 +16,7 @@ const plan: FaasrmPlan = {
   resume: null,
 };
 
-test('an episode of faasrm is one update; what is resumed goes on as if it had not stopped', (t) => {
+test('an episode of faasrm is one update; a resumed training is the same', (t) => {
   const [first, second] = [...trainFaasrm(plan)];
   t.deepEqual([first!.result.updates, second!.result.updates], [1, 2]);
   t.true(

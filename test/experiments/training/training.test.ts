@@ -16,7 +16,7 @@ const plan: TrainingPlan = {
   resume: null,
 };
 
-test('an episode is steps and updates of the base policy; what is resumed goes on as if it had not stopped', (t) => {
+test('an episode is steps and updates of the base policy; a resumed training is the same', (t) => {
   const [first, second] = [...train(plan)];
   t.true(first!.result.steps > 512);
   t.true(first!.result.updates >= 1 && second!.result.updates > first!.result.updates);

@@ -113,7 +113,7 @@ const leaves: [string, Episode[], boolean][] = [
   ['a hair less is not', [both(0.5, 0.5), both(0.5, 0.5 - 2 ** -20)], false],
   ['means count, not single episodes', [both(0.25, 0.75), both(0.75, 0.25)], true],
   [
-    "without an estimate the fallback's own returns take nobody online",
+    "without an estimate the fallback's returns move no agent online",
     [both(0.9, null), both(0.9, null)],
     false,
   ],
@@ -133,14 +133,14 @@ for (const [title, episodes, goes] of leaves)
     t.is(transitions.length, goes ? 1 : 0);
   });
 
-test('offline to online: held offline, the best estimate changes nothing; let go, one full window does', (t) => {
+test('offline to online: held offline, no estimate counts; released, one full window does', (t) => {
   const held = { bootstrap: true, heldOffline: true };
   const { state } = play(offline, Array(20).fill(both(0.5, 1)), { overrides: held });
   t.is(state.phase, 'offline');
   t.is(play(state, [both(0.5, 1)]).state.phase, 'online');
 });
 
-test('what the fallback earned in its last window is remembered, not what it earned long ago', (t) => {
+test('the fallback’s last window is remembered, not an older one', (t) => {
   const { state } = play(offline, [
     both(0.1, null),
     both(0.1, null),
@@ -181,7 +181,7 @@ test('online to serving: a deviation equal to T_var is good', (t) => {
   );
 });
 
-test('online to serving: never below what the fallback earned on this function; equal is enough', (t) => {
+test('online to serving: never below the fallback’s return; equal is enough', (t) => {
   const behind = (mean: number): LifeCycleState => ({
     ...online,
     fallback: { mean, spread: 0, episodes: 2 },
@@ -215,7 +215,7 @@ test('online to offline: without a fallback that was ever measured here, never',
   t.not(play(online, Array(8).fill(earned(0))).state.phase, 'offline');
 });
 
-test('who came back stays offline for twice as long, at most 32 times; another world forgets it', (t) => {
+test('each return to offline doubles the stay, at most 32 times; a new workload resets it', (t) => {
   const needs = (demotions: number): number => {
     let state: LifeCycleState = { ...offline, demotions };
     let episodes = 0;
@@ -331,11 +331,11 @@ test('500 stationary episodes at a noise of 3 %: an agent that serves hardly eve
       alarms / SEEDS < 0.2,
       `${alarms} alarms of ${SEEDS} x 500 episodes at ${level}; asked: less than 1 per 500`,
     );
-    t.is(flapped, 0, 'nobody flaps');
+    t.is(flapped, 0, 'no phase alternates');
   }
 });
 
-test('a step of 20 % up or down is detected within 20 episodes, in nine of ten cases after 10 at the earliest', (t) => {
+test('a step of 20 % is detected within 20 episodes, mostly after at least 10', (t) => {
   // The window before the newest needs a changed episode too: 11 at the earliest. After 20 both are
   // changed throughout.
   for (const level of LEVELS)
@@ -358,7 +358,8 @@ test('a step of 20 % up or down is detected within 20 episodes, in nine of ten c
         after.push(episodes);
       }
       after.sort((a, b) => a - b);
-      const told = `x${change} at ${level}: ${after[0]} to ${after.at(-1)}, median ${after[SEEDS / 2]}`;
+      const range = `${after[0]} to ${after.at(-1)}, median ${after[SEEDS / 2]}`;
+      const told = `x${change} at ${level}: ${range}`;
       t.log(told);
       t.true(after.at(-1)! <= 20, told);
       // Where chance had made the window before bad already, a few episodes suffice.
@@ -366,7 +367,7 @@ test('a step of 20 % up or down is detected within 20 episodes, in nine of ten c
     }
 });
 
-test('the rule as published, the best window so far as the reference, trips for ever at the same noise', (t) => {
+test('the published rule, the best window as the reference, trips at the same noise', (t) => {
   // Why ours has a reference and a floor of noise: 2.6 % below the luckiest of many windows is
   // where an ordinary window lies.
   const random = new SeededRandom(1);

@@ -32,7 +32,7 @@ const actions = 4;
 const ppo = { ...simulatorSettings, hidden: [8], updates: 10 };
 const after = Float32Array.of(0.1, 0.2, 0.3);
 
-/** Lessons of the apprentice, given when the test says so. */
+/** Finishes jobs when the test says so. */
 class DeferredOfflineTrainer implements OfflineTrainer {
   readonly trainings: { job: OfflineJob; done: (result: OfflineResult | null) => void }[] = [];
   readonly firmTrainings: {
@@ -113,7 +113,7 @@ function act(under: PpoLifeCycleLearner, steps: number): void {
   }
 }
 
-test('an estimate is told once, with the episode after its study; what is watched meanwhile waits for the next study', async (t) => {
+test('an estimate is returned once; steps recorded meanwhile wait for the next job', async (t) => {
   const held = new DeferredOfflineTrainer();
   const under = learner(held);
   recordDemonstration(under);
@@ -133,7 +133,7 @@ test('an estimate is told once, with the episode after its study; what is watche
   t.is(under.trainOffline(after), null, 'nothing was learned since');
 });
 
-test('a study that ends when the agent acts already, or watches anew, changes nothing', async (t) => {
+test('a result that arrives after begin, restart or forget is dropped', async (t) => {
   for (const invalidate of ['begin', 'restart', 'forget'] as const) {
     const held = new DeferredOfflineTrainer();
     const under = learner(held);
@@ -150,7 +150,7 @@ test('a study that ends when the agent acts already, or watches anew, changes no
   }
 });
 
-test('while an update is under way the agent acts on by its old weights, and then by the new ones', async (t) => {
+test('while an update runs the agent acts on its old weights, then on the new ones', async (t) => {
   const held = new DeferredOfflineTrainer();
   const under = learner(held);
   const before = under.agent.export();
@@ -158,7 +158,7 @@ test('while an update is under way the agent acts on by its old weights, and the
   t.is(held.updates.length, 1);
   t.is(held.updates[0]!.job.rollout.rows, 8);
   act(under, 8);
-  t.is(held.updates.length, 1, 'one lesson at a time');
+  t.is(held.updates.length, 1, 'one job at a time');
   t.deepEqual(under.agent.export().actor, before.actor);
   const { job, done } = held.updates[0]!;
   done({
@@ -217,7 +217,7 @@ test('what FIRM’s agent studies in a thread is what it would learn here, to th
   t.is(held.firmTrainings.at(-1)!.job.memory.written, 80);
 });
 
-test('FIRM’s agent is told of a study once, and one that ends when it acts or watches anew changes nothing', async (t) => {
+test('FIRM’s estimate is returned once, and a late result is dropped', async (t) => {
   for (const invalidate of ['none', 'begin', 'restart', 'forget'] as const) {
     const held = new DeferredOfflineTrainer();
     const under = firm(held);

@@ -23,7 +23,7 @@ const serving: LifeCycleState = {
 };
 const guard: GuardState = { fallbackActs: true, steps: 2 };
 
-test('a life cycle that is written, read and played on ends where one that never rested does', (t) => {
+test('a life cycle that is stored and loaded continues as one that was not', (t) => {
   const text = encodeLifeCycle(owner, { life: serving, guard }, lifeCycleSettings);
   const read = decodeLifeCycle('here', text, owner, lifeCycleSettings);
   t.deepEqual(read, { life: serving, guard });
@@ -139,7 +139,7 @@ for (const [title, change] of wrong)
     });
   });
 
-test('§7.1 item 4: thresholds are reachable whatever an episode is long, as returns are means a step', (t) => {
+test('thresholds are reachable for any episode length, as returns are means per step', (t) => {
   // The published 100 and 120 cannot be met by episodes of 10 steps. Here ten steps or a hundred of
   // reward .8 are the same return.
   t.notThrows(() => checkLifeCycleSettings({ ...lifeCycleSettings, episodeSteps: 10 }));

@@ -18,7 +18,7 @@ function episode(seed: number, steps: number, width = 5, earned = 0.5): Trajecto
   return { width, rows: Float32Array.from({ length: steps * width }, () => draw.next()), earned };
 }
 
-test('one step of the gated unit by hand: two inputs, one hidden, all weights .5, biases 0', (t) => {
+test('one step of the gated unit by hand: all weights .5, biases 0', (t) => {
   const shape = { inputs: 2, hidden: 1 };
   t.is(gruParameters(shape), 2 * 3 + 1 * 3 + 3 + 1);
   const parameters = new Float32Array(13).fill(0.5);
@@ -45,7 +45,7 @@ test('backwards is forwards over the reversed sequence', (t) => {
   t.deepEqual([...backwards.subarray(0, 4)], [...forwards.subarray(16)]);
 });
 
-test('gradients of the encoder agree with central differences, through both layers and directions', (t) => {
+test('gradients of the encoder agree with central differences in all layers', (t) => {
   const encoder = Encoder.initial({ width: 5, hidden: 3, embedding: 4 }, random());
   const bundles = [
     [episode(1, 6), episode(2, 6)],
@@ -115,7 +115,7 @@ test('gradients of one layer agree with central differences to five digits', (t)
   agrees(x, inputGradient, 'input');
 });
 
-test('§7.1 item 5: it scans time, not features: another order of steps is another embedding, another order of episodes is not', (t) => {
+test('it scans time: the order of steps matters, the order of episodes does not', (t) => {
   const encoder = Encoder.initial({ width: 5, hidden: 4, embedding: 6 }, random());
   const [a, b] = [episode(1, 8), episode(2, 8)];
   const turned = {
@@ -129,7 +129,7 @@ test('§7.1 item 5: it scans time, not features: another order of steps is anoth
   });
 });
 
-test('§7.1 item 5: episodes may be of any length, and lengths may be mixed; no trajectory is an embedding of zeros', (t) => {
+test('episodes may be of any and mixed length; no trajectory gives zeros', (t) => {
   const encoder = Encoder.initial({ width: 5, hidden: 4, embedding: 6 }, random());
   const mixed = encoder.embed([episode(1, 3), episode(2, 50), episode(3, 3)]);
   t.true(Math.abs(Math.hypot(...mixed) - 4) < 1e-5);
@@ -144,7 +144,7 @@ test('§7.1 item 6: every action has a place of its own in the trajectory', (t) 
   t.is(recorder.take().rows.length, 0, 'the next episode begins empty');
 });
 
-test('§7.1 item 9: the best M are kept, and episodes of equal return do not replace each other', (t) => {
+test('the best M are kept, and episodes of equal return do not replace each other', (t) => {
   const bundle = new TrajectoryBundle(3);
   const two = [episode(1, 4, 5, 0.5), episode(2, 4, 5, 0.5)];
   for (const one of [
@@ -173,7 +173,7 @@ test('cosine and the most similar by hand', (t) => {
   t.is(mostSimilar(Float32Array.from([1]), []), null);
 });
 
-test('the contrastive gradient agrees with central differences, and following it brings partners together', (t) => {
+test('the contrastive gradient agrees with central differences and joins partners', (t) => {
   const draw = random();
   const unit = (values: number[]) => Float32Array.from(values, (v) => v / Math.hypot(...values));
   const embeddings = Array.from({ length: 6 }, () =>

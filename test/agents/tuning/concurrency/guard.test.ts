@@ -41,7 +41,7 @@ function seen(samples: readonly Sample[], user = 50, allowed = RANGE) {
 const held = (limit: number, part: Partial<Sample> = {}): Sample[] =>
   Array(3).fill(sample(limit, part));
 
-test('one container killed at a limit above the user’s, where none is at the user’s: it is left at once and barred with all above', (t) => {
+test('one OOM kill above the user’s limit bars the limit and all above at once', (t) => {
   const [, , , , , , , found, after] = seen([
     ...held(50),
     ...held(70),
@@ -64,7 +64,7 @@ test('one container killed at a limit above the user’s, where none is at the u
   t.deepEqual(after!.allowed, { least: 1, most: 89 });
 });
 
-test('calls that fail more than chance explains bar a limit; as many as at the user’s own do not', (t) => {
+test('more failures than chance explains bar a limit; as many as the user’s do not', (t) => {
   // 150 calls at the user's, none failed. k failed of 50 here: (50/200)^k, below .001 from 5 on (4:
   // .0039, 5: .00098).
   for (const [failures, barred] of [
@@ -173,7 +173,7 @@ test('where the last safe limit is none any more, the next lower one is', (t) =>
   t.is(seen([sample(90, { oomKills: 1 })], 50, { least: 90, most: 500 }).at(-1)!.back, null);
 });
 
-test('a guard comes back as it was kept; damaged, foreign and newer ones are refused by name', (t) => {
+test('a stored guard is loaded unchanged; damaged, foreign and newer ones are refused', (t) => {
   const owner = { function: '/guest/hello', revision: '0.0.3 at 256 MB' };
   const { state } = seen([...held(50), ...held(70), sample(90, { oomKills: 1 })]).at(-1)!;
   const text = encodeGuard(owner, savedGuardOf(state));
@@ -241,7 +241,7 @@ test('without a guard the tuner decides as published, whatever fails', (t) => {
 
 const SEARCHES = [qLearning(Q_DEFAULT), hillClimbing] as unknown as readonly LimitSearch[];
 
-test('a limit that did harm is never wished again, nor one above it, nor one outside of the allowed range', (t) => {
+test('a harmful limit is never a target again, nor one above it or out of range', (t) => {
   fc.assert(
     fc.property(
       fc.record({
@@ -286,8 +286,7 @@ test('a limit that did harm is never wished again, nor one above it, nor one out
           // What does harm is left, unless nothing else is allowed.
           if (limit >= lowest && !moves && allowed.least < lowest && Number.isFinite(one.cpu))
             return false;
-          // A wish is written late or not at all, and the agent host begins anew with what was
-          // kept.
+          // Targets are applied late or never, and the agent host restarts from its store.
           if (world.next() < 0.6) limit = decision.limit;
           if (world.next() < 0.05)
             state = guarded.initialState(state.tuner.search, savedGuardOf(state.guard));

@@ -35,7 +35,7 @@ const choosing = (action: number): Random => ({
   fork: () => choosing(action),
 });
 
-test('throughput within 5 % of the best earns 1, else its share of it; only a new best earns more', (t) => {
+test('throughput within 5 % of the best earns 1, below that its share; a new best more', (t) => {
   // §5.1: r = thr/ref if thr <= .95 ref or thr >= 1.05 ref, otherwise 1.
   t.is(throughputReward(95, 100, 0.05), 0.95);
   t.is(throughputReward(95.1, 100, 0.05), 1);
@@ -54,13 +54,13 @@ test('it acts at random up to iteration 50 and reaches the floor at 510', (t) =>
   t.is(epsilonAt(epsilon, 0), 1);
   t.is(epsilonAt(epsilon, 50), 1);
   t.is(epsilonAt(epsilon, 51), 0.995);
-  // ln(.1) / ln(.995) = 459.4 iterations after 50. §7.1, 4: a threshold nobody reaches.
+  // ln(.1) / ln(.995) = 459.4 iterations after 50. A shorter schedule would never get there.
   t.true(epsilonAt(epsilon, 509) > 0.1);
   t.is(epsilonAt(epsilon, 510), 0.1);
   t.is(epsilonAt(epsilon, 100_000), 0.1);
 });
 
-test('a step teaches alpha of its reward and of the best that follows', (t) => {
+test('a step adds alpha of its reward and of the best that follows', (t) => {
   const search = qLearning(Q_PUBLISHED);
   // Place 4, stay; reference 100.
   const first = search.next(search.initialState(), measurement(4, 100), position(4), choosing(1));
@@ -79,10 +79,9 @@ test('a step teaches alpha of its reward and of the best that follows', (t) => {
   t.is(fourth.state.table['4.5.5']![2], 0.5);
 });
 
-test('what is measured where the step did not lead teaches nothing', (t) => {
+test('a measurement at a limit that the step did not lead to is not learned from', (t) => {
   const search = qLearning(Q_PUBLISHED);
-  // Wished for place 5; an operator set place 9. §7.1, 7: an action that outlives what it belonged
-  // to.
+  // The target was place 5; an operator set place 9.
   const { state } = search.next(
     search.initialState(),
     measurement(4, 100),
@@ -144,7 +143,7 @@ test('limits are 10, 30, ..., 310; those that the platform refuses are masked', 
   t.is(nearestPlace(grid, { least: 1, most: 1 }, 1), null, "OpenWhisk's own range is 1..1");
 });
 
-test('states are limit, CPU bin and memory bin, ten each, and two of them never share a name', (t) => {
+test('states are limit, CPU bin and memory bin, with unique names', (t) => {
   const key = (place: number, cpu: number, memory: number): string =>
     stateKey(place, { limit: 0, throughput: 0, cpu, memory }, 10);
   // Bins [0, .1), ..., [.9, 1]; above 1 the last.

@@ -74,7 +74,7 @@ test('failed calls are no throughput', (t) => {
   t.deepEqual(shown, [3]);
 });
 
-test('a wish is said again until it is in force, and a limit set by somebody else ends it', (t) => {
+test('a target is repeated until it is in force; another client’s limit ends it', (t) => {
   const slow = [
     sample(90),
     sample(90),
@@ -100,7 +100,7 @@ test('a wish is said again until it is in force, and a limit set by somebody els
   ]);
 });
 
-test('while the agent retrains nothing changes and nothing is learned, and after it a limit is held anew', (t) => {
+test('while the agent retrains nothing changes, and the window starts again after it', (t) => {
   const frozen: TunerView = { sample: sample(90), allowed: { least: 1, most: 500 }, frozen: true };
   const { said, state } = steps(upward, [
     sample(90),
@@ -124,7 +124,7 @@ test('a limit that demand does not fill is left alone', (t) => {
   t.is(steps(upward, Array(4).fill(sample(90, { busy: 5000 * 90 }))).said[3], 'searched 110');
 });
 
-test('a limit outside of the grid is brought into it, one that the platform refuses is never wished', (t) => {
+test('a limit outside of the grid is brought into it; refused ones are no targets', (t) => {
   t.is(steps(upward, Array(4).fill(sample(100))).said[3], 'begun 90');
   const most = (limit: number): TunerView => ({
     sample: sample(limit),
@@ -173,7 +173,7 @@ test('after a restart it goes on from the limit in force and from what was learn
   t.is(tuner.decide(again, view, 0 as Millis, new SeededRandom(1)).decision.limit, 150);
 });
 
-test('hill climbing goes on while throughput does not fall, turns round where it does and at the ends', (t) => {
+test('hill climbing turns when throughput falls and at the ends', (t) => {
   const play = (throughputs: readonly number[], from: number): number[] => {
     let state = hillClimbing.initialState();
     let place = from;
@@ -197,7 +197,7 @@ test('a constant limit stays', (t) => {
   t.is(steps(constantLimit, Array(4).fill(sample(90))).said[3], 'searched 90');
 });
 
-test('an observation becomes a sample: shares of what the user asked for, time in containers against room', (t) => {
+test('an observation becomes a sample: shares of user limits and of container time', (t) => {
   // 20 calls of 100 ms in two containers, 10 s: 2 s of the 2 x 5 x 10 s that a limit of 5 has room
   // for; 400 of 1000 mc, 100 of 256 MiB.
   t.deepEqual(sampleOf(observation({ ...latencies(20, 100), failures: 3, oomKills: 2 }), 5), {

@@ -45,7 +45,7 @@ test('advice is the smallest size above the peak and its margin, with what it re
   t.true(Math.abs(advice!.busy - 100) < 10);
 });
 
-test('a peak counts whole for the eight newest steps, then half a day later as its root of two', (t) => {
+test('a peak counts in full for eight steps and then halves in a day', (t) => {
   const adviser = new SizeAdviser(10);
   adviser.observe(observation({ user: user(512), peak: amounts(500, 300) }), at(0));
   for (let step = 2; step <= 8; step++)
@@ -56,7 +56,7 @@ test('a peak counts whole for the eight newest steps, then half a day later as i
   t.true(Math.abs(adviser.advice(at(720))[0]!.recent / mebibytes(300) - 2 ** -0.5) < 1e-9);
 });
 
-test('calls at the limit begin anew with another limit, evidence of memory does not', (t) => {
+test('activations at the limit count per limit; evidence of memory continues', (t) => {
   const adviser = new SizeAdviser(10);
   adviser.observe(observation({ user: user(512) }), at(0));
   adviser.observe(observation({ step: 2, user: user(192) }), at(1));
@@ -68,7 +68,7 @@ test('calls at the limit begin anew with another limit, evidence of memory does 
   });
 });
 
-test('an OOM kill is a sample of its own: more than the limit is advised, and which it was is said', (t) => {
+test('an OOM kill is a sample above the limit, and it is reported', (t) => {
   const adviser = new SizeAdviser(10);
   adviser.observe(observation({ user: user(512), peak: amounts(500, 100) }), at(0));
   adviser.observe(
@@ -99,12 +99,12 @@ test('the memory that invokers hand out is what shares say', (t) => {
     ] as const
   ).entries())
     adviser.observe(observation({ function: `/guest/f${i}`, user: user(mib, shares) }), at(0));
-  // Clamped to 2 on a large host (field-notes A1-03): it says nothing.
+  // The kernel's minimum of 2 on a large host: no information.
   adviser.observe(observation({ host: 'invoker-2', user: user(128, 2) }), at(0));
   t.deepEqual(adviser.hosts(), [{ host: 'invoker-1', userMemory: mebibytes(2048) }]);
 });
 
-test('containers not heard of for ten minutes are gone, functions are bounded, and nonsense is no evidence', (t) => {
+test('containers expire after ten minutes; functions are bounded; nonsense is ignored', (t) => {
   const adviser = new SizeAdviser(2);
   adviser.observe(observation({}), at(0));
   t.is(adviser.advice(at(10))[0]!.containers, 2);
@@ -128,7 +128,7 @@ test('containers not heard of for ten minutes are gone, functions are bounded, a
 
 const WALL = 1_700_000_000_000_000 as Micros;
 
-test('evidence that was put by goes on elsewhere: sums as they were, the time away seen without calls, peaks half a day older', (t) => {
+test('stored evidence continues elsewhere: sums unchanged, peaks older by the gap', (t) => {
   const before = new SizeAdviser(10);
   before.observe(observation({ user: user(512), peak: amounts(500, 300), coldStarts: 2 }), at(100));
   before.observe(observation({ step: 2, user: user(512), peak: amounts(500, 100) }), at(110));

@@ -108,7 +108,7 @@ test("only the platform's bounds mask: no user's limit", (t) => {
   });
 });
 
-test('the virtual agent is the mean of all others, whatever their order, and its width does not depend on their number', (t) => {
+test('the virtual agent is the mean of all others, in any order and number', (t) => {
   const totals = { capacity: 100_000, allocated: 50_000, idle: 0 };
   const names = Array.from({ length: 110 }, (_, i) => `/guest/f${i}`);
   const allObserved = names.map((_, i) => observed({ cpuUse: i / 200, tail: 50 + i }));
