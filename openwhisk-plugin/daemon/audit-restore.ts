@@ -21,8 +21,8 @@ export interface RestoreAuthor {
 }
 
 /**
- * A line for each limit that was changed, or could not be, by a restore without a hook: after its
- * death, or by command.
+ * One line for each limit that a restore without a hook changed or failed to change: after the
+ * hook's death, or by command.
  */
 export function restoreLines(
   { restored, failed }: RestoreReport,
@@ -65,8 +65,8 @@ export function restoreLines(
 }
 
 /**
- * Adds lines to an audit log that a hook may have open: it appends, as the hook does, so that
- * neither writes over the other. Throws what the file system says.
+ * Appends lines to an audit log that a hook may have open; both append, so neither overwrites the
+ * other. Throws the file system's error.
  */
 export function appendToAudit(path: string, text: string): void {
   if (text === '') return;
@@ -74,12 +74,12 @@ export function appendToAudit(path: string, text: string): void {
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
   const file = openSync(path, flags, 0o600);
   try {
-    // An older file may have been made with another mode; names of functions are private.
+    // An older file may have another mode; names of functions are private.
     fchmodSync(file, 0o600);
     const { size } = fstatSync(file);
     const last = Buffer.from('\n');
     if (size > 0) readSync(file, last, 0, 1, size - 1);
-    // A hook that was killed in the middle of a line must not take the first of these with it.
+    // A killed hook may have left an incomplete line.
     const data = Buffer.from(last.toString() === '\n' ? text : `\n${text}`, 'utf8');
     for (let written = 0; written < data.length; ) written += writeSync(file, data, written);
   } finally {

@@ -74,16 +74,16 @@ export class AuditRecord {
 export interface AuditOptions {
   readonly path: string;
   readonly rotateBytes: number;
-  /** Rotated files that are kept: `<path>.1` is the youngest. */
+  /** Number of rotated files that are kept: `<path>.1` is the newest. */
   readonly files: number;
-  /** Records held until the next flush; of more the oldest are dropped and counted. */
+  /** Records held until the next flush; when full, the oldest are dropped and counted. */
   readonly capacity?: number;
   readonly flushMillis?: number;
-  /** The real time of day of a stamp, on a simulated host; absent: they are the same. */
+  /** Real time of a time stamp of a simulated host. Default: the same time. */
   readonly timeOfDay?: (at: Micros) => Micros;
 }
 
-/** Where the hook's records go; a ring between the hot path and the file. */
+/** The hook's audit records: a ring buffer between the hot path and the file. */
 export interface AuditLog {
   /**
    * A blank record to fill in at once; it is written with the next flush. Never blocks and never
@@ -94,15 +94,15 @@ export interface AuditLog {
   readonly written: number;
   /** Records that could not be written yet. */
   readonly waiting: number;
-  /** Writes that did not take all they were given. */
+  /** Writes that failed or were incomplete. */
   readonly failures: number;
   /** Writes out what is buffered and closes. */
   close(): Promise<void>;
 }
 
 /**
- * JSON of texts that come again and again (names, identifiers, reasons): two lines an activation
- * make quoting them the log's main cost.
+ * Cache of quoted strings. Names and reasons repeat, and with two lines per activation quoting is
+ * the main cost of the log.
  */
 const quotes = new Map<string, string>();
 const QUOTES = 4096;
@@ -124,14 +124,14 @@ function linesIn(data: Buffer): number {
   return lines;
 }
 
-/** Where the line after so many begins. */
+/** Offset behind the first `lines` lines. */
 function lineStart(data: Buffer, lines: number): number {
   let at = 0;
   for (let i = 0; i < lines; i++) at = data.indexOf(LINE_END, at) + 1;
   return at;
 }
 
-/** From the end of the file as it is: a restore without a hook may have appended to it, too. */
+/** Cuts from the current end, because a restore without a hook may have appended too. */
 async function cutEnd(file: FileHandle, bytes: number): Promise<void> {
   const { size } = await file.stat();
   await file.truncate(size - bytes);
@@ -151,7 +151,7 @@ export function auditLine(record: AuditRecord): string {
   put(parts, 'resource', record.resource);
   put(parts, 'action', record.action);
   put(parts, 'version', record.version);
-  // Never the same twice.
+  // Unique, so caching its quoted form would be useless.
   if (record.activation !== '') parts.push(`"activation":${JSON.stringify(record.activation)}`);
   put(parts, 'container', record.container);
   put(parts, 'name', record.containerName);
@@ -171,8 +171,7 @@ export function auditLine(record: AuditRecord): string {
 
 /**
  * JSON lines in a file of mode 0600, appended asynchronously, rotated by size. The file holds whole
- * lines only: what a full disk cuts off is taken away again, kept within the capacity, and written
- * once there is room.
+ * lines only: a line that a full disk cuts off is removed, kept in memory, and written later.
  */
 export class FileAuditLog implements AuditLog {
   readonly #options: AuditOptions;
@@ -181,7 +180,7 @@ export class FileAuditLog implements AuditLog {
   readonly #ring: AuditRecord[] = [];
   readonly #afterTheEnd = new AuditRecord();
   readonly #cancel: Cancel;
-  /** Of the ring: where the oldest record is that is not written yet, and how many there are. */
+  /** Position of the oldest record in the ring that is not written yet, and their number. */
   #oldest = 0;
   #used = 0;
   #file: FileHandle | null = null;
@@ -230,7 +229,7 @@ export class FileAuditLog implements AuditLog {
       return this.#afterTheEnd;
     }
     if (this.#used >= this.#capacity) {
-      // The file takes nothing just now: what was done last is worth more than what was done first.
+      // The file cannot be written now: newer records are more useful than older ones.
       this.#dropped++;
       this.#used--;
       this.#oldest = (this.#oldest + 1) % this.#ring.length;
@@ -246,7 +245,7 @@ export class FileAuditLog implements AuditLog {
     return record;
   }
 
-  /** One flush at a time; formats all that is buffered and appends it in one write. */
+  /** Formats all buffered records and appends them in one write. One flush runs at a time. */
   flush(): Promise<void> {
     if (this.#busy !== null) return this.#busy;
     if (this.#used + this.#keptLines === 0 && this.#dropped === this.#droppedReported)
@@ -286,18 +285,20 @@ export class FileAuditLog implements AuditLog {
     const done = data.length === 0 ? 0 : await this.#write(data);
     const left = done === data.length ? 0 : linesIn(data.subarray(done));
     this.#written += lines - left;
-    // A copy, so that what was written is not held with it.
+    // A copy, so that the written part can be freed.
     this.#kept = Buffer.from(data.subarray(done));
     this.#keptLines = left;
     const missing = this.#dropped - this.#droppedReported;
     if (left > 0 || missing === 0) return;
-    const notice = `{"at":"${new Date().toISOString()}","who":"audit","why":"buffer_full","droppedLines":${missing}}\n`;
-    if ((await this.#write(Buffer.from(notice, 'utf8'))) > 0) this.#droppedReported += missing;
+    const at = new Date().toISOString();
+    const notice = { at, who: 'audit', why: 'buffer_full', droppedLines: missing };
+    const line = Buffer.from(`${JSON.stringify(notice)}\n`, 'utf8');
+    if ((await this.#write(line)) > 0) this.#droppedReported += missing;
   }
 
   /**
-   * Appends whole lines; returns how many bytes of them are in the file. What went wrong is logged,
-   * once for all in a row.
+   * Appends whole lines; returns the number of bytes that are in the file. Only the first of
+   * consecutive failures is logged.
    */
   async #write(data: Buffer): Promise<number> {
     let done = 0;
@@ -331,7 +332,7 @@ export class FileAuditLog implements AuditLog {
     this.#file = null;
     if (file === null) return;
     const whole = data.subarray(0, done).lastIndexOf(LINE_END) + 1;
-    // Where even this fails, the line that was cut off is ended when the file is opened again.
+    // If this fails too, the next open ends the incomplete line.
     if (done < data.length && whole < done) await cutEnd(file, done - whole).catch(() => undefined);
     await file.close().catch(() => undefined);
   }
@@ -340,8 +341,7 @@ export class FileAuditLog implements AuditLog {
     await mkdir(dirname(this.#options.path), { recursive: true, mode: 0o700 });
     const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
     const file = await open(this.#options.path, flags, 0o600);
-    // An older file may have been made with another mode; names of functions are nobody else's
-    // business.
+    // An older file may have another mode; names of functions are private.
     await chmod(this.#options.path, 0o600);
     this.#size = (await file.stat()).size;
     // A crash in the middle of a line must not take the next record with it.

@@ -4,8 +4,8 @@ import type { ActivationPolicy, Grant, PolicyContext, Run } from '../decision/in
 type Bounds = NonNullable<FunctionOverride['bounds']>;
 
 /**
- * A policy whose wishes stay inside an operator's bounds (field-notes A1-05). The safeguard still
- * has the last word: a range that lies above `max` wins over it.
+ * Clips another policy's choice to the operator's bounds. The safeguard decides last: a range that
+ * lies above `max` wins.
  */
 export class BoundedPolicy implements ActivationPolicy {
   readonly name: string;
@@ -29,12 +29,12 @@ export class BoundedPolicy implements ActivationPolicy {
 
   choose(run: Run, grant: Grant, context: PolicyContext): number {
     const isCpu = grant === run.cpu;
-    // A weight's factor is no amount.
+    // A weight factor is not an amount, so bounds do not apply.
     if (isCpu && run.container.mode === 'weight')
       return this.#weight?.choose(run, grant, context) ?? 1;
     const requested = this.#range.choose(run, grant, context);
     const [min, max] = isCpu ? this.#cpu : this.#memory;
-    // Not finite stays so: then user limits stand.
+    // A value that is not finite stays so, which means user limits.
     return Math.min(max, Math.max(min, requested));
   }
 

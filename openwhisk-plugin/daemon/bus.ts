@@ -20,9 +20,9 @@ import type { TargetReceiver } from './targets.js';
 const FUNCTION_KEY = 'function.';
 
 /**
- * Everything that comes over NATS: targets, modes and the kill switch, policy parameters, the
- * service. Nothing here is waited for: with NATS away the hook goes on at user limits and local
- * policies, and hears the rest when it is back.
+ * Everything that arrives over NATS: targets, modes, the kill switch, policy parameters, service
+ * requests. The hook never waits for any of it: without NATS it continues with user limits and
+ * local policies.
  */
 export class HookBus {
   readonly #hook: Hook;
@@ -65,12 +65,11 @@ export class HookBus {
       .watch((entry) => this.receiveAction(entry.key, entry.value));
     this.#actions.ready.catch(() => undefined);
     this.#policies.start(this.#broker);
-    // By the machine's clock: a simulated host's runs at another speed, and an answer's true time
-    // is what counts here.
+    // Uses the machine's clock: a simulated host's clock runs at another speed.
     this.#service = serve(this.#broker, {
       name: services.hook,
       version,
-      description: 'Gleaner beside one invoker: limits, modes, explanations',
+      description: 'Gleaner on one invoker host: limits, modes, explanations',
       host,
       metadata: { boot, platform },
       endpoints: hookEndpoints(this.#hook),
@@ -84,7 +83,7 @@ export class HookBus {
         else if (status.kind === 'disconnected') {
           logger.warn(
             {},
-            'NATS is away: targets go stale, then user limits and local policies stand',
+            'NATS is disconnected: targets become stale, then user limits and local policies apply',
           );
         } else
           logger.error({ code: status.error.code, hint: status.error.hint }, status.error.message);
@@ -92,7 +91,7 @@ export class HookBus {
     );
   }
 
-  /** A key of the bucket `gleaner_mode`. What cannot be read changes nothing. */
+  /** Takes an entry of the bucket `gleaner_mode`. An unreadable entry changes nothing. */
   receiveMode(key: string, value: Uint8Array | null): void {
     const action = key.startsWith(FUNCTION_KEY)
       ? functionName(key.slice(FUNCTION_KEY.length))
@@ -110,7 +109,7 @@ export class HookBus {
         `mode_${decoded.kind}`,
         this.#hook.clock.monotonic(),
         { key, detail: decoded.detail },
-        'a mode was refused',
+        'mode refused: the entry is not valid',
       );
       return;
     }
@@ -120,7 +119,7 @@ export class HookBus {
     this.#hook.setMode(mode, action ?? undefined, author);
   }
 
-  /** A key of the bucket `gleaner_actions`. What cannot be read changes nothing. */
+  /** Takes an entry of the bucket `gleaner_actions`. An unreadable entry changes nothing. */
   receiveAction(key: string, value: Uint8Array | null): void {
     const action = functionName(key);
     if (action === null) return;
@@ -130,12 +129,12 @@ export class HookBus {
     }
     const decoded = decodeActionSettings(value);
     if (!decoded.ok || decoded.message.function !== action) {
-      const detail = decoded.ok ? 'it tells of another function' : decoded.detail;
+      const detail = decoded.ok ? 'it names another function' : decoded.detail;
       this.#log.warn(
         'action_settings',
         this.#hook.clock.monotonic(),
         { key, detail },
-        'settings of an action were refused',
+        'action settings refused: the entry is not valid',
       );
       return;
     }
@@ -145,7 +144,7 @@ export class HookBus {
         `annotations ${action}`,
         this.#hook.clock.monotonic(),
         { function: action, annotations: unreadable },
-        'annotations that cannot be read: user limits stand',
+        'annotations cannot be read: user limits apply',
       );
     this.#hook.annotate(action, decoded.message);
   }

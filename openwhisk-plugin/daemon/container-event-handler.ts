@@ -16,15 +16,15 @@ export interface ContainerEventHandlerSettings {
   readonly containerPrefix: string;
 }
 
-/** Ends after a single activation from which a warm-reuse ratio is believed (field-notes A1-10). */
+/** Containers that ended after one activation before a warm-reuse ratio of 0 is reported. */
 const REUSE_SAMPLE = 20;
 
 /** Ended containers remembered, because an OOM event may come after the container's end. */
 const REMEMBERED = 128;
 
 /**
- * Hears the engine: adopts what runs at the start, boosts what starts, ends what ends, and follows
- * pauses and OOM kills.
+ * Handles the engine's events: adopts running containers, boosts new ones, closes ended ones, and
+ * follows pauses and OOM kills.
  */
 export class ContainerEventHandler implements ContainerEngineListener {
   readonly #parts: HookParts;
@@ -49,12 +49,12 @@ export class ContainerEventHandler implements ContainerEngineListener {
     this.#watch = watch;
   }
 
-  /** Containers that are not an invoker's. */
+  /** Number of containers that no invoker owns. */
   get ignored(): number {
     return this.#ignored;
   }
 
-  /** From now on a container that starts is new, and not one that ran before the hook. */
+  /** Containers that start from now on are new; earlier ones ran before the hook. */
   live(): void {
     this.#live = true;
   }
@@ -71,14 +71,13 @@ export class ContainerEventHandler implements ContainerEngineListener {
         'unmanaged_container',
         clock.monotonic(),
         { container: info.id, name: info.name },
-        'a container cannot be managed',
+        'a container cannot be managed: its cgroup cannot be opened',
       );
       return;
     }
     this.#pipeline.containerAdded(container);
     this.#countInvoker(info, 1);
-    // An activation waits for a container that starts, but for a prewarmed one only from its
-    // `/init` on.
+    // An activation waits for a container that starts; for a prewarmed one it waits from `/init`.
     if (this.#live && !isFound) {
       if (container.role === 'action') this.#pipeline.beginBoost(container);
     } else if (applier.isChanged(container)) {
@@ -86,7 +85,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
       // limits.
       const loan = container.handle.expected.memory - info.user.memory;
       this.#pipeline.restore(container, 'restart', 'found_changed');
-      // It may be in use, so it is counted for the container's life, as when it was lent.
+      // The loan may be in use, so it counts until the container ends.
       if (info.user.memory !== NO_LIMIT && loan > 0)
         decider.foundLoan(container.state, loan as Bytes);
     }
@@ -117,10 +116,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
     if (container !== undefined) this.setPaused(container, paused);
   }
 
-  /**
-   * Also from the freezer, which tells of pauses that the engine does not know of (field-notes
-   * A1-11).
-   */
+  /** Also called for the freezer's state, because `runc pause` is invisible to the engine. */
   setPaused(container: Container, paused: boolean): void {
     if (container.paused === paused) return;
     container.setPaused(paused, this.#parts.clock.monotonic());
@@ -146,7 +142,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
     if (!this.isEngineReachable)
       this.#parts.logger.info(
         { containers: this.#parts.containers.size },
-        'the engine answers again',
+        'the container engine answers again',
       );
     this.isEngineReachable = true;
   }
@@ -158,7 +154,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
       'engine_event_skipped',
       clock.monotonic(),
       { kind },
-      'an event of the engine cannot be read: skipped',
+      'event of the container engine skipped: it cannot be read',
     );
   }
 
@@ -170,13 +166,11 @@ export class ContainerEventHandler implements ContainerEngineListener {
       'engine_down',
       clock.monotonic(),
       { code: error.code, hint: error.hint },
-      `the engine does not answer: ${error.message}`,
+      `the container engine does not answer: ${error.message}`,
     );
   }
 
-  /**
-   * The invoker's own memory is learned from its containers, and forgotten with the last of them.
-   */
+  /** The invoker's memory is estimated from its containers until the last of them ends. */
   #countInvoker(info: ContainerInfo, by: 1 | -1): void {
     const invoker = invokerOf(info.name);
     const count = (this.#invokers.get(invoker) ?? 0) + by;
@@ -190,7 +184,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
     const fn = container.revision?.fn;
     if (fn === undefined) return;
     fn.containers--;
-    // It was never warm, and pausing has nothing to do with it.
+    // It was never warm, so it says nothing about reuse.
     if (container.initFailed) return;
     fn.ended++;
     if (container.activations === 1) fn.endedAfterOne++;

@@ -15,13 +15,13 @@ import type {
 } from '../host/ports/index.js';
 import { addressOf } from '../host/ports/index.js';
 
-/** What a container is doing, as far as its packets show. */
+/** State of a container, as far as its packets show. */
 type Phase = 'starting' | 'idle' | 'running' | 'paused';
 
 /** One container of this host, with its open files and its connection state. */
 export class Container extends ManagedContainer<Container> {
   readonly info: ContainerInfo;
-  /** By its name; the only thing known before its first `/run`. */
+  /** Derived from its name, which is all that is known before its first `/run`. */
   readonly role: ContainerRole;
   /** NaN without an IPv4 address: then no packet is seen, and user limits apply. */
   readonly address: number;
@@ -69,19 +69,19 @@ export class Container extends ManagedContainer<Container> {
 }
 
 /**
- * Containers are looked at in turns, every few ms some of them, so that many never make one long
- * pause.
+ * Containers are sampled in slices, one slice every few ms, so that many containers never block the
+ * event loop for long.
  */
 export const SLICES = 10;
 
-/** What the registry cannot manage, and why; `inspect` shows it. */
+/** A container that cannot be managed, and why; `inspect` shows it. */
 export interface Unmanaged {
   readonly id: string;
   readonly name: string;
   readonly reason: string;
 }
 
-/** The part of the platform that the registry opens things with. */
+/** The part of the platform that the registry needs. */
 export interface RegistryPlatform {
   readonly clock: Clock;
   readonly limits: LimitWriter;
@@ -90,11 +90,10 @@ export interface RegistryPlatform {
 }
 
 /**
- * Containers by identifier and by address. An address is a container's from its start until its end
- * only, and Docker hands it out again at once. The order in which the engine tells of starts
- * decides who has it: the last one. No stamps are compared, because the wall clock may have been
- * set between two starts. Which packets are from before a start is the tap's to say. Descriptors
- * are opened here, at the start, so that nothing is opened while an activation waits.
+ * Containers by identifier and by address. An address belongs to a container only from its start
+ * to its end, and Docker reuses it at once. The container that the engine announced last owns it;
+ * time stamps are not compared, because the wall clock may have been set between two starts. The
+ * tap drops packets from before a start. Files are opened here, so that no activation waits for it.
  */
 export class ContainerRegistry {
   readonly #platform: RegistryPlatform;
@@ -102,10 +101,7 @@ export class ContainerRegistry {
   readonly #byId = new Map<string, Container>();
   readonly #byAddress = new Map<number, Container>();
   readonly #unmanaged = new Map<string, Unmanaged>();
-  /**
-   * Of each slice the containers that are looked at: those in which something runs, or that are
-   * boosted.
-   */
+  /** The containers of each slice that are sampled: those that run an activation or are boosted. */
   readonly #slices = Array.from({ length: SLICES }, () => new Set<Container>());
   #added = 0;
 
@@ -115,8 +111,8 @@ export class ContainerRegistry {
   }
 
   /**
-   * Opens it; {@link bind} follows. A container whose cgroup cannot be opened is kept as unmanaged,
-   * and null is returned.
+   * Opens the container's files; {@link bind} follows. Returns null and keeps the container as
+   * unmanaged if its cgroup cannot be opened.
    */
   add(info: ContainerInfo): Container | null {
     if (this.#byId.has(info.id)) return null;
@@ -138,9 +134,8 @@ export class ContainerRegistry {
   }
 
   /**
-   * Gives the container its address. The tap may deliver a request within this call, because a fast
-   * container is called before the engine announces its start: whatever a decision depends on must
-   * be set before.
+   * Gives the container its address. Call it last: the tap may deliver a request within this call,
+   * because a fast container gets `/run` before the engine announces its start.
    */
   bind(container: Container): void {
     if (Number.isNaN(container.address)) return;
@@ -148,7 +143,7 @@ export class ContainerRegistry {
     this.#platform.tap.bind(container.address, container.info.startedAt);
   }
 
-  /** Forgets and closes; undefined when it was not known. */
+  /** Removes and closes the container; undefined if it is unknown. */
   remove(id: string): Container | undefined {
     this.#unmanaged.delete(id);
     const container = this.#byId.get(id);
@@ -169,7 +164,7 @@ export class ContainerRegistry {
     return this.#byId.get(id);
   }
 
-  /** Who has this address now. */
+  /** The container that owns this address now. */
   at(address: number): Container | undefined {
     return this.#byAddress.get(address);
   }
@@ -182,7 +177,7 @@ export class ContainerRegistry {
     return this.#byId.values();
   }
 
-  /** Something runs in it from now on, or it is boosted: it has its turns until {@link rest}. */
+  /** Samples the container until {@link rest}: it runs an activation, or it is boosted. */
   watch(container: Container): void {
     if (!container.ended) this.#slices[container.slice]!.add(container);
   }
@@ -191,7 +186,7 @@ export class ContainerRegistry {
     this.#slices[container.slice]!.delete(container);
   }
 
-  /** Whose turn it is: about one in {@link SLICES} of those that are watched; 0 to SLICES - 1. */
+  /** The watched containers of one slice, 0 to SLICES - 1. */
   inSlice(slice: number): Iterable<Container> {
     return this.#slices[slice]!;
   }

@@ -1,6 +1,6 @@
 import type { SkippedEvent } from '../host/ports/index.js';
 
-/** Which counter an activation is in, by how it ended. */
+/** The counter of each kind of end. */
 export const END_COUNTERS = {
   answer: 'clean',
   closed: 'closed',
@@ -14,8 +14,8 @@ export const END_COUNTERS = {
 } as const;
 
 /**
- * What the hook has seen and done since its start; plain numbers, read by `inspect` and the host's
- * report.
+ * What the hook has seen and done since its start, as plain numbers; `inspect` and the host report
+ * read them.
  */
 export class Counters {
   requests = 0;
@@ -24,7 +24,7 @@ export class Counters {
   ended = 0;
   /** Ended by the answer, clocks agreeing, undisturbed. */
   clean = 0;
-  /** Ends by every other way. */
+  /** Other kinds of end. */
   closed = 0;
   reset = 0;
   containerEnd = 0;
@@ -50,13 +50,11 @@ export class Counters {
   limitsNotEffective = 0;
   limitsUnsupported = 0;
   drift = 0;
-  /** Limits that systemd refused or gave no answer for, of those that it must know. */
+  /** Limits that systemd must know and refused or did not acknowledge. */
   scopeFailures = 0;
   restores = 0;
   safeguards = 0;
-  /**
-   * OOM kills under a limit below the user's, and under the user's own or more (field-notes A1-08).
-   */
+  /** OOM kills under a limit below the user's; and at the user's limit or above. */
   oomHarvest = 0;
   oomUser = 0;
   boosts = 0;
@@ -64,14 +62,14 @@ export class Counters {
   tapRestarts = 0;
   tapDrops = 0;
   tapUnavailable = 0;
-  /** Packets that network interfaces dropped, by tcpdump's word: no loss of the tap's. */
+  /** Packets that network interfaces dropped, as tcpdump reports; the tap did not lose them. */
   tapInterfaceDrops = 0;
-  /** Counters of tcpdump that could not be believed. */
+  /** Counters of tcpdump that were implausible. */
   tapCountersIgnored = 0;
   engineDown = 0;
-  /** Events of the engine that could not be used, by why. */
+  /** Events of the engine that could not be used, by reason. */
   readonly eventsSkipped: Record<SkippedEvent, number> = { huge: 0, malformed: 0, unknown: 0 };
-  /** Packets that the tap set aside, by its own names. */
+  /** Packets that the tap rejected, by {@link TapAnomaly}. */
   readonly anomalies: Record<string, number> = {};
 }
 

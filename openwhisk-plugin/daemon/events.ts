@@ -7,8 +7,7 @@ export type PendingEvent = Omit<GleanerEvent, 'v' | 'host' | 'boot' | 'sequence'
 const CAPACITY = 1024;
 
 /**
- * Events on their way out. Made only when something changes, kept until the next flush; of too many
- * the oldest are dropped (field-notes A4-07), for telemetry is never worth memory.
+ * Events until the next flush. When full, the oldest are dropped: telemetry must not grow memory.
  */
 export class EventQueue {
   #events: PendingEvent[] = [];

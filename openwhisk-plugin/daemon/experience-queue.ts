@@ -2,12 +2,12 @@ import { DroppingQueue } from '../../broker/index.js';
 import type { FaasrmExperience } from '../../broker/messages/index.js';
 import { type ExperienceListener, experienceOf } from '../decision/index.js';
 
-/** Lessons that wait for the next flush at most; of more the oldest are dropped. */
+/** Experiences that may wait for the next flush; when full, the oldest are dropped. */
 const WAITING_MAX = 1024;
-/** As many as one message holds. */
+/** Experiences in one message. */
 const BATCH = 128;
 
-/** What came of drawn choices, until it is sent. Empty unless a policy explores. */
+/** Outcomes of exploratory choices until they are sent. Empty unless a policy explores. */
 export class ExperienceQueue {
   readonly #waiting = new DroppingQueue<FaasrmExperience>(WAITING_MAX);
   dropped = 0;
@@ -16,7 +16,7 @@ export class ExperienceQueue {
     this.dropped += this.#waiting.push(experienceOf(choice, slowdown, action));
   };
 
-  /** In messages' worth. */
+  /** Removes all, in batches of one message. */
   *batches(): IterableIterator<FaasrmExperience[]> {
     while (this.#waiting.length > 0) {
       const batch: FaasrmExperience[] = [];

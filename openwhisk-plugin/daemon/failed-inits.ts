@@ -18,10 +18,10 @@ const KEPT = 256;
 const sanitized = (name: string): string => name.replaceAll(/[^\p{L}\p{Nd}_]/gu, '');
 
 /**
- * An `/init` names its action without namespace and package, and its activation behind the code,
- * which is usually longer than what is captured. The container's name adds the namespace, with
- * characters missing. That is no identity: nothing is counted for a function by it. It is enough to
- * say, when a function is asked for, that initializations of this name have failed.
+ * An `/init` names its action without namespace and package, and its activation only after the
+ * code, beyond the captured length. The container's name adds the namespace with characters
+ * missing. That does not identify a function, so no function's count changes; `explain` reports
+ * that initializations of this name failed.
  */
 export class FailedInits {
   readonly #byName = new LRUCache<string, UnidentifiedInits & { readonly name: string }>({
@@ -29,8 +29,7 @@ export class FailedInits {
   });
 
   add(container: string, name: string, status: number, at: Micros): void {
-    // Without the prefix and the number: `wsk0_5_guest_hello` and `wsk0_6_guest_hello` are of one
-    // action.
+    // Prefix and number are cut off: `wsk0_5_guest_hello` and `wsk0_6_guest_hello` are one action.
     const key = `${container.replace(/^.*?_\d+_/, '')}/${name}`;
     const known = this.#byName.get(key);
     if (known === undefined) this.#byName.set(key, { name, count: 1, at, status, container });
@@ -38,8 +37,8 @@ export class FailedInits {
   }
 
   /**
-   * Of actions that may be this one (`/namespace/[package/]action`): same name, and a container of
-   * its namespace or a prewarmed one.
+   * Failures that may be of this action (`/namespace/[package/]action`): the same name, in a
+   * container of its namespace or a prewarmed one.
    */
   of(action: string): UnidentifiedInits | null {
     const parts = action.split('/');

@@ -17,12 +17,12 @@ export interface FunctionFigures {
   readonly activations: number;
   readonly running: number;
   readonly containers: number;
-  /** Memory limits in force, all its containers; containers without a limit count nothing. */
+  /** Sum of the memory limits of its containers; containers without a limit count as 0. */
   memoryLimit: number;
-  /** Of these, what lies below and above the users' limits now. */
+  /** Amounts by which these limits are below and above the users'. */
   memoryHarvested: number;
   memoryBorrowed: number;
-  /** CPU-ms below and above the user's quota, and the estimate of ms saved. */
+  /** CPU-ms below and above the user's quota, and the estimated ms saved. */
   readonly harvestedCpu: number;
   readonly acceleratedCpu: number;
   readonly saved: number;
@@ -31,22 +31,19 @@ export interface FunctionFigures {
   readonly slo: number;
   readonly slowdown: number;
   readonly slowerThanControl: boolean;
-  /**
-   * The next activation runs at user limits for what the last ones did: a spike, a failure, an OOM
-   * kill.
-   */
+  /** The next activation runs at user limits after a spike, a failure or an OOM kill. */
   readonly safeguarded: boolean;
 }
 
-/** Everything that a scrape reads, taken at once and valid until the hook goes on. */
+/** Everything that a scrape reads; valid until the event loop continues. */
 export interface HookFigures {
   readonly host: HostView;
   readonly counters: Readonly<Counters>;
   readonly limits: LimitTally;
   readonly decisions: DecisionTally;
-  /** From the kernel's stamp of a request's head to its limits in force. */
+  /** Time from the kernel's time stamp of a request to its limits in force. */
   readonly lag: DurationHistogram;
-  /** Of the loop that looks again, by {@link SAMPLER_STEPS}. */
+  /** Durations of the sampler's steps. */
   readonly steps: Readonly<Record<SamplerStep, DurationHistogram>>;
   readonly events: Readonly<Record<string, number>>;
   readonly targets: {
@@ -59,9 +56,7 @@ export interface HookFigures {
   readonly functions: readonly FunctionFigures[];
 }
 
-/**
- * One row per function that has run; containers are passed once, whatever the number of functions.
- */
+/** One row per function that has run. Walks over all containers once. */
 export function functionFigures(parts: HookParts): FunctionFigures[] {
   const rows = new Map<FunctionRecord, FunctionFigures>();
   for (const fn of parts.functions.values()) {

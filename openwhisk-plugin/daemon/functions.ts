@@ -6,22 +6,19 @@ import type { ActivationPolicy, Decider, FunctionState, UserLimits } from '../de
 import type { Modes } from './modes.js';
 
 /**
- * Every function seen on this host, bounded; the least recently started is forgotten, unless it has
- * containers.
+ * The functions seen on this host, bounded: the least recently started one is removed, unless it
+ * has containers.
  */
 export class FunctionRegistry {
   readonly #decider: Decider;
   readonly #modes: Modes;
   readonly #records: LRUCache<string, FunctionRecord>;
-  /**
-   * Of the forgotten ones those that have containers: a kill switch or a mode must still reach
-   * them.
-   */
+  /** Removed functions that still have containers: the kill switch and modes must reach them. */
   readonly #evicted = new Map<string, FunctionRecord>();
   readonly #policyOf: (record: FunctionRecord) => ActivationPolicy | null;
   #killed = false;
 
-  /** `policyOf`: a policy of the function's own, null for the host's. */
+  /** `policyOf`: the function's own policy, or null for the host's. */
   constructor(
     decider: Decider,
     modes: Modes,
@@ -42,7 +39,7 @@ export class FunctionRegistry {
     });
   }
 
-  /** Null for a name that OpenWhisk would not allow: nothing is ever filed under it. */
+  /** Null for a name that OpenWhisk does not allow. */
   revision(action: string, version: string, user: UserLimits, now: Millis): Revision | null {
     let record = this.#records.get(action) ?? this.#restoreRecord(action);
     if (record === undefined) {
@@ -70,7 +67,7 @@ export class FunctionRegistry {
     return this.#records.size;
   }
 
-  /** Reads modes and settings anew, after any change of them. */
+  /** Applies changed modes and settings to every function. */
   refresh(killed: boolean): void {
     this.#killed = killed;
     for (const record of this.#records.values()) this.#apply(record);
@@ -78,7 +75,7 @@ export class FunctionRegistry {
       if (record.containers > 0) this.#apply(record);
       else this.#evicted.delete(action);
     }
-    // Older versions too: their containers may still be called.
+    // Older versions too: their containers may still run activations.
     for (const state of this.#decider.functions.all()) {
       const record = this.get(state.action);
       if (record !== undefined) this.#configure(record, state);
@@ -102,9 +99,9 @@ export class FunctionRegistry {
 
   #configure(record: FunctionRecord, state: FunctionState): void {
     const { cpuMillicores, sloMs, memoryPolicy, resized } = record.settings;
-    // An owner may ask for more than there is.
+    // An owner may ask for more than the host has.
     state.configuredCpu = Math.min(cpuMillicores ?? Number.NaN, this.#decider.capacity.cpu);
-    // Of the revision that was made smaller alone: its owner may have made another since.
+    // Only for the revision that was right-sized: its owner may have updated the action since.
     const ours = resized !== undefined && state.userMemory === Math.round(resized.toMiB * MIB);
     state.rightSizeFactor = ours ? Math.max(1, resized.fromMiB / resized.toMiB) : 1;
     state.configuredSlo = sloMs ?? Number.NaN;

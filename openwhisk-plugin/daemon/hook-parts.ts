@@ -8,10 +8,10 @@ import type { ExperienceQueue } from './experience-queue.js';
 import type { FunctionRegistry } from './functions.js';
 import type { LimitApplier } from './limit-applier.js';
 
-/** What the parts of the hook share; made once by run-hook. */
+/** What the parts of the hook share; created once by `runHook`. */
 export interface HookParts {
   readonly clock: Clock;
-  /** The clock of the tap's stamps: it is never set. */
+  /** The clock of the tap's time stamps, which is never set. */
   readonly steady: Clock;
   readonly decider: Decider;
   readonly containers: ContainerRegistry;

@@ -35,10 +35,7 @@ import type { HostReports } from './reports.js';
 import type { Sampler } from './sampler.js';
 import type { TargetReceiver } from './targets.js';
 
-/**
- * Everything an operator may ask of a hook, or tell it; the service, the signals and the CLI all
- * come here.
- */
+/** The parts that the service, the signals and the CLI read and control. */
 export interface HookControls {
   readonly parts: HookParts;
   readonly pipeline: Pipeline;
@@ -69,12 +66,12 @@ export interface RestoreResult {
 
 export type InspectRequest = z.output<typeof hookService.inspect.request>;
 
-/** The hook from outside: its views and its switches. */
+/** Views of the hook, and its controls: modes, pauses, kill switch, restore. */
 export class Hook {
   readonly #controls: HookControls;
   readonly #identity: HookIdentity;
   #policyNames: Config['decision']['policy'];
-  /** Real time, also on a simulated host: people wait for control samples in it. */
+  /** Real time, also on a simulated host, because people read it. */
   readonly #startedAt = systemClock.monotonic();
 
   constructor(controls: HookControls, identity: HookIdentity) {
@@ -120,10 +117,7 @@ export class Hook {
     return [...this.#controls.parts.functions.values()].map((fn) => fn.action);
   }
 
-  /**
-   * As the service's `inspect` says: the most called functions first, or a page of them by name, or
-   * one.
-   */
+  /** The functions with the most activations, or a page by name, or one function. */
   inspect(request: Partial<InspectRequest> = {}): Inspection {
     const { parts, pipeline, containerEvents, policies, targets, reporter, audit } = this.#controls;
     const { containers = PAGE_CONTAINERS } = request;
@@ -188,7 +182,7 @@ export class Hook {
     return all.sort((a, b) => (a.action < b.action ? -1 : 1)).slice(offset, offset + limit);
   }
 
-  /** Youngest first; empty for a function that is not known here. */
+  /** Newest first; empty for an unknown function. */
   explain(action: string): readonly Explanation[] {
     const latest = this.#controls.parts.functions.get(action)?.explanations.latest() ?? [];
     return latest.map((one) => ({
@@ -214,7 +208,7 @@ export class Hook {
     else modes.setFunction(action, mode, author);
   }
 
-  /** What the action's owner says by annotations; null: nothing any more. */
+  /** Settings from the action's annotations; null if there are none any more. */
   annotate(action: string, settings: ActionSettings | null): void {
     this.#controls.modes.annotate(action, settings);
   }
@@ -232,8 +226,8 @@ export class Hook {
   }
 
   /**
-   * Restores every container whose limits are not its user's, and waits for memory that the kernel
-   * must reclaim first.
+   * Restores every container whose limits are not its user's. Waits until the kernel has reclaimed
+   * the memory.
    */
   async restoreAll(who: string, why: string): Promise<RestoreResult> {
     const { parts } = this.#controls;
@@ -246,7 +240,7 @@ export class Hook {
     return { restored: changed.length, failed };
   }
 
-  /** The synchronous part of a restore: all but memory reductions is in force on return. */
+  /** Restores all but reductions of memory limits before it returns. */
   restoreNow(who: string, why: string): Container[] {
     const { parts, pipeline } = this.#controls;
     const changed = [...parts.containers.values()].filter(
@@ -256,7 +250,7 @@ export class Hook {
     return changed;
   }
 
-  /** After any change of modes: what is no longer enforced is restored at once. */
+  /** Restores containers that are no longer enforced, after any change of modes. */
   modesChanged(reason: string, action: string | null = null): void {
     const { parts, pipeline, modes, killSwitch, audit } = this.#controls;
     parts.functions.refresh(killSwitch.killed);
@@ -286,7 +280,7 @@ export class Hook {
     this.#choosePolicies();
   }
 
-  /** A reloaded configuration's policies. */
+  /** Takes the policies of a reloaded configuration. */
   usePolicies(names: Config['decision']['policy']): void {
     this.#policyNames = names;
     this.#choosePolicies();

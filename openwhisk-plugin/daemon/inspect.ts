@@ -5,10 +5,10 @@ import { type FunctionState, JUDGED_ACTIVATIONS, slowerThanControl } from '../de
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
 
-/** What the containers of one function have in force, added up. */
+/** Sums over the containers of one function. */
 export interface ContainerSums {
   count: number;
-  /** Those in which other limits than the user's may be in force. */
+  /** Containers that may have limits other than the user's. */
   limited: number;
   shares: number;
   quota: number;
@@ -16,10 +16,7 @@ export interface ContainerSums {
   borrowed: number;
 }
 
-/**
- * Of these functions. One walk over all containers: with 1000 functions one for each would hold up
- * the tap.
- */
+/** Walks over all containers once: one walk per function would delay the tap. */
 export function containerSums(
   { containers }: HookParts,
   functions: readonly FunctionRecord[],
@@ -43,7 +40,7 @@ export function containerSums(
 
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
-/** Null for a function that has not run yet. `sums`: of its containers. */
+/** Null for a function that has not run yet. */
 export function functionView(
   fn: FunctionRecord,
   parts: HookParts,
@@ -92,7 +89,7 @@ export function functionView(
       activations: latency.count,
       activationsNeeded: JUDGED_ACTIVATIONS,
       controlSamples: state.control.warm.count,
-      // A configured objective needs none.
+      // A configured SLO needs none.
       controlSamplesNeeded: state.configuredSlo > 0 ? 0 : decider.settings.controlSamples,
     },
     coldStarts: fn.coldStarts,
@@ -128,7 +125,7 @@ function payloadView({
   return Number.isNaN(error) ? {} : { payload: { used, error, ownError } };
 }
 
-/** Containers as they are, of one function or of all, for `inspect`. */
+/** Containers of one function or of all, at most `most`. */
 export function containerViews(
   parts: HookParts,
   most: number,

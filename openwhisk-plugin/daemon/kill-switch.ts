@@ -3,17 +3,17 @@ import { basename, dirname } from 'node:path';
 import { type Cancel, millis, type Timers } from '../../config/index.js';
 
 /**
- * Who may stop Gleaner. Each source is held and let go on its own; while any holds, user limits
- * stand.
+ * Sources that can turn the kill switch on. Each is set and released on its own; user limits apply
+ * while any is set.
  */
 export type KillSource = 'file' | 'signal' | 'service' | 'kv';
 
-/** How often the file is looked at, beside being watched: a watch can be lost with its folder. */
+/** Poll interval beside the file watch, which ends if its folder is removed. */
 const POLL_MILLIS = 200;
 
 /**
- * The kill switch: restores first and asks nobody, so it works with NATS down (design §6).
- * The listener is called with true when the first source holds, with false when the last lets go.
+ * The kill switch, which needs no NATS. The listener is called with true when the first source is
+ * set, and with false when the last is released.
  */
 export class KillSwitch {
   readonly #held = new Set<KillSource>();
@@ -47,7 +47,7 @@ export class KillSwitch {
     this.set(source, !this.#held.has(source));
   }
 
-  /** Follows a file: while it exists, the switch is on. Looks once before it returns. */
+  /** The switch is on while the file exists. Checks once before it returns. */
   follow(path: string, timers: Timers): void {
     this.#path = path;
     this.#check();
@@ -58,11 +58,11 @@ export class KillSwitch {
       });
       this.#watcher.on('error', () => this.#unwatch());
     } catch {
-      // No such folder yet: the poll sees the file all the same.
+      // The folder does not exist yet: polling finds the file.
     }
   }
 
-  /** From now on nothing changes any more. */
+  /** Ignores all later changes. */
   close(): void {
     this.#closed = true;
     this.#cancel?.();

@@ -9,7 +9,7 @@ import type { Container } from './containers.js';
 import type { Counters } from './counters.js';
 import { type LimitResource, LimitTally } from './tallies.js';
 
-/** True where a limit `a` allows more than `b`; {@link NO_LIMIT} allows most. */
+/** True if limit `a` allows more than `b`; {@link NO_LIMIT} allows the most. */
 function above(a: number, b: number): boolean {
   if (b === NO_LIMIT) return false;
   return a === NO_LIMIT || a > b;
@@ -57,7 +57,7 @@ export class LimitApplier implements LimitPort<Container> {
 
   setShares(container: Container, shares: number, change: Change): WriteResult {
     const { handle } = container;
-    // The drift check looks whether a repeated weight is still in force.
+    // The drift check finds a repeated weight that something else changed.
     if (change.activation !== null && shares === handle.expected.shares) return 'unchanged';
     const before = this.#clock.monotonic();
     const old = handle.expected.shares;
@@ -111,7 +111,7 @@ export class LimitApplier implements LimitPort<Container> {
     return result === 'written' || result === 'unchanged';
   }
 
-  /** Every limit back to the user's. A loan in use stays for now: taking it would kill. */
+  /** Restores every user limit. Memory in use above it stays until it is free: no OOM kill. */
   restore(container: Container, change: Change): void {
     const { user } = container;
     this.setShares(container, user.shares, change);
@@ -169,7 +169,7 @@ export class LimitApplier implements LimitPort<Container> {
     else if (!container.memoryBusy) this.#lower(container, DRIFT.who, DRIFT.why, true);
   }
 
-  /** What would have been written in mode `recommend`. */
+  /** Records what mode `enforce` would have written. */
   recommend(activation: Activation<Container>): void {
     const { container, run } = activation;
     const { shares, quota, memory } = container.handle.expected;
@@ -252,7 +252,7 @@ export class LimitApplier implements LimitPort<Container> {
         );
       }
       if (result === 'written') continue;
-      // It also ends if a newer limit took its place, which is no refusal.
+      // A newer limit that took its place is not a refusal.
       if (result !== 'gone' && above(handle.expected.memory, container.desiredMemory))
         this.#memoryRefused(container, this.#clock.monotonic());
       break;
@@ -319,8 +319,8 @@ export class LimitApplier implements LimitPort<Container> {
       this.#log.warn(
         `limit_${result}`,
         now,
-        { container: container.info.id, resource },
-        'a limit was not taken by the kernel',
+        { container: container.info.id, resource, result },
+        'the kernel did not apply a limit',
       );
     }
   }

@@ -10,10 +10,9 @@ export interface ModeSettings {
 }
 
 /**
- * Which mode a function is in. Later ones win: configuration for all, configuration for the
- * function, key-value for all, key-value (or the service) for the function. What its owner's
- * annotation says holds back all of these, and never allows more. An excluded function is only ever
- * observed.
+ * The mode of each function. Later ones win: configuration for all, configuration for the function,
+ * key-value for all, key-value (or the service) for the function. The owner's annotation can
+ * restrict the result and never extend it. An excluded function is always observed.
  */
 export class Modes {
   #settings: ModeSettings;
@@ -24,8 +23,8 @@ export class Modes {
   readonly #changed: (reason: string, action: string | null) => void;
 
   /**
-   * `changed` is called after any change (of one function, else null), for the hook to read the
-   * modes anew and restore what is no longer enforced.
+   * `changed` is called after any change (of one function, otherwise null), so that the hook
+   * restores functions that are no longer enforced.
    */
   constructor(settings: ModeSettings, changed: (reason: string, action: string | null) => void) {
     this.#settings = settings;
@@ -47,8 +46,7 @@ export class Modes {
     const allowed = this.#forFunction.get(action) ?? this.#forAll ?? configured;
     const owner = this.#owners.get(action);
     if (owner === undefined) return allowed;
-    // Whoever writes an annotation wants to hold something back; what, nobody knows of one that
-    // cannot be read.
+    // An unreadable annotation was meant as some restriction, so the strictest one applies.
     if (owner.unreadable.length > 0 || contradicts(this.settingsOf(action).bounds))
       return 'observe';
     return owner.mode !== undefined && modeOrder.indexOf(owner.mode) < modeOrder.indexOf(allowed)
@@ -79,7 +77,7 @@ export class Modes {
     };
   }
 
-  /** What the action's owner says by annotations; null: nothing any more. */
+  /** Settings from the action's annotations; null if there are none any more. */
   annotate(action: string, settings: ActionSettings | null): void {
     const before = this.#owners.get(action);
     if (settings === null) this.#owners.delete(action);
@@ -96,7 +94,7 @@ export class Modes {
     return this.#owners.get(action) ?? null;
   }
 
-  /** Undefined: as configured. */
+  /** Undefined restores the configured mode. */
   setGlobal(mode: Mode | undefined, reason: string): void {
     if (this.#forAll === mode) return;
     this.#forAll = mode;
@@ -128,7 +126,7 @@ function tighter(a: Bound, b: Bound): Bound {
   return { ...(min > 0 ? { min } : {}), ...(max < Number.POSITIVE_INFINITY ? { max } : {}) };
 }
 
-/** What lies inside of both. */
+/** The intersection of both. */
 function withinBoth(a: Bounds | undefined, b: ActionSettings['bounds']): Bounds | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   const cpuMillicores = tighter(a.cpuMillicores, b.cpuMillicores);
@@ -136,13 +134,13 @@ function withinBoth(a: Bounds | undefined, b: ActionSettings['bounds']): Bounds 
   return { ...(cpuMillicores && { cpuMillicores }), ...(memoryMiB && { memoryMiB }) };
 }
 
-/** Operator and owner leave nothing that both allow. */
+/** True if no amount is within both the operator's and the owner's bounds. */
 const contradicts = (bounds: Bounds | undefined): boolean =>
   [bounds?.cpuMillicores, bounds?.memoryMiB].some(
     (one) => one?.min !== undefined && one.max !== undefined && one.min > one.max,
   );
 
-/** But for the time at which it was read. */
+/** Compares all but the time at which the settings were read. */
 function sameSettings(a: ActionSettings | null, b: ActionSettings | null): boolean {
   const text = (one: ActionSettings | null): string =>
     JSON.stringify(one && { ...one, at: undefined });

@@ -83,8 +83,7 @@ export class Pipeline implements TapListener {
       if (request.identity === null) counters.unreadableHead++;
       else counters.unknownFunction++;
       this.tracker.nextHead(request.connection);
-      // An unknown activation runs in it from here on: at user limits, weight included, beside
-      // whatever still runs.
+      // An unknown activation runs in the container from now on, so all user limits apply.
       if (this.#parts.applier.isChanged(container))
         this.restore(container, 'safeguard', 'unknown_request');
       this.controller.endBoost(container, 'unknown_function');
@@ -128,10 +127,7 @@ export class Pipeline implements TapListener {
       logger.info({ bridge }, 'the tap listens again: activations that start now get decisions');
   }
 
-  /**
-   * All that the tap is of use for is over until it listens again: every container goes back to its
-   * user's limits, and stays there.
-   */
+  /** Restores the user limits of every affected container until the tap listens again. */
   lost(reason: LossReason, bridge: string | null, detail: string): void {
     const { counters, containers, log, clock } = this.#parts;
     if (reason === 'restarted') counters.tapRestarts++;
@@ -156,7 +152,7 @@ export class Pipeline implements TapListener {
     counters.tapCountersIgnored += ignored;
   }
 
-  /** The bridges that the tap should listen on, before it is told of them. */
+  /** Notes the bridges that the tap will listen on. Call it before `Tap.watch`. */
   watching(bridges: readonly Bridge[]): void {
     const { containers, clock } = this.#parts;
     const gone = this.tap.watching(

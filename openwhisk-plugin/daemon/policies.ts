@@ -6,15 +6,15 @@ import { type ActivationPolicy, createPolicy } from '../decision/index.js';
 import { BoundedPolicy } from './bounded-policy.js';
 
 /**
- * The activation policies in use: by name from the configuration, with the parameters that came by
- * key-value, for all functions or for one. A policy is made when its parameters change and never
- * while an activation waits.
+ * The activation policies in use: named by the configuration, with parameters from key-value, for
+ * all functions or for one. Policies are created when parameters change, never while an activation
+ * waits.
  */
 export class PolicyTable {
   readonly #parameters = new Map<string, PolicyParameters>();
   readonly #made = new Map<string, ActivationPolicy>();
 
-  /** Throws a GleanerError for parameters that the policy cannot use; the old ones stand then. */
+  /** Throws a GleanerError, and keeps the old parameters, if the policy cannot use them. */
   accept(parameters: PolicyParameters): void {
     const key = keyOf(parameters.policy, parameters.function);
     const policy = createPolicy(parameters.policy, parameters.parameters, parameters.weights);
@@ -22,10 +22,7 @@ export class PolicyTable {
     this.#made.set(key, policy);
   }
 
-  /**
-   * Throws a GleanerError for a name nobody knows: at the start or a reload, never while an
-   * activation waits.
-   */
+  /** Throws a GleanerError for an unknown name, at the start or a reload. */
   check(overrides: readonly FunctionSettings[]): void {
     for (const { policy } of overrides) if (policy !== undefined) createPolicy(policy);
   }
@@ -35,8 +32,8 @@ export class PolicyTable {
   }
 
   /**
-   * The function's own: named or bounded by the configuration, or with parameters of its own for
-   * the host's; null = the host's.
+   * The function's own policy, if the configuration names or bounds one or key-value has parameters
+   * for it; otherwise null, which means the host's.
    */
   forFunction(action: string, settings: FunctionSettings, host: Policies): ActivationPolicy | null {
     const own = this.#own(action, settings.policy, host);

@@ -7,16 +7,10 @@ import {
 import { decodePolicyParameters, type PolicyParameters } from '../../broker/messages/index.js';
 import type { Clock } from '../../config/index.js';
 
-/**
- * What a policy does with its parameters; throws a GleanerError for what it cannot use, and keeps
- * the old ones then.
- */
+/** Throws a GleanerError, and keeps the old parameters, if the policy cannot use the new ones. */
 export type ApplyParameters = (parameters: PolicyParameters) => void;
 
-/**
- * Follows the bucket `gleaner_policy`: parameters of activation policies, such as a network's
- * weights.
- */
+/** Watches the bucket `gleaner_policy`: parameters of activation policies (network weights). */
 export class PolicyParameterWatch {
   readonly #apply: ApplyParameters;
   readonly #clock: Clock;
@@ -31,11 +25,10 @@ export class PolicyParameterWatch {
 
   start(broker: Broker): void {
     this.#watch = broker.keyValue(buckets.policy).watch((entry) => {
-      // A deleted entry changes nothing: what it said stays until another comes or the hook starts
-      // anew.
+      // The parameters of a deleted entry stay until the next entry or a restart.
       if (entry.value !== null) this.receive(entry.key, entry.value);
     });
-    // An empty or absent bucket is no reason to wait (field-notes A4-06).
+    // The hook does not wait for the bucket, which may be empty or missing.
     this.#watch.ready.catch(() => undefined);
   }
 

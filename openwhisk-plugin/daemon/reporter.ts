@@ -29,21 +29,18 @@ import type { UsageReader } from './usage.js';
 export interface ReporterSettings {
   readonly host: string;
   readonly boot: string;
-  /**
-   * A control step closes after this many activations, or after `stepMillis` with at least one
-   * (design §4).
-   */
+  /** A control step closes after this many activations, or after `stepMillis` with at least one. */
   readonly stepActivations: number;
   readonly stepMillis: number;
   readonly hostReportMillis: number;
 }
 
-/** How often what is due is sent; nothing is ever sent from the hot path. */
+/** Interval between batches of messages; nothing is sent from the hot path. */
 const FLUSH_MILLIS = 50;
 
 /**
- * Makes observations, host reports and events, and hands them to the broker in batches. With NATS
- * away they are dropped and counted.
+ * Publishes observations, host reports and events in batches. Without NATS they are dropped and
+ * counted.
  */
 export class Reporter {
   readonly #parts: HookParts;
@@ -53,7 +50,7 @@ export class Reporter {
   #alarmed: ReadonlySet<string> = new Set();
   readonly #clock: Clock;
   readonly #due = new Set<FunctionRecord>();
-  /** Whose step is not empty, in the order in which the steps began. */
+  /** Functions whose step is not empty, in the order in which the steps began. */
   readonly #begun = new Set<FunctionRecord>();
   readonly #cancels: Cancel[] = [];
   #broker: Broker | null = null;
@@ -61,7 +58,7 @@ export class Reporter {
   #published = 0;
   #dropped = 0;
   #pipeline: Pipeline | null = null;
-  /** CPU used and the time at the last report to the aggregator. */
+  /** CPU used, and the time, at the last host report. */
   #reportedCpu = 0;
   #reportedAt = Number.NaN;
 
@@ -88,7 +85,7 @@ export class Reporter {
     );
   }
 
-  /** Other lengths of a step, from the next one on. */
+  /** Changes the length of steps, from the next one on. */
   configure(steps: Pick<ReporterSettings, 'stepActivations' | 'stepMillis'>): void {
     this.#settings = { ...this.#settings, ...steps };
   }
@@ -97,7 +94,7 @@ export class Reporter {
     for (const cancel of this.#cancels.splice(0)) cancel();
   }
 
-  /** The broker to speak through; null: none yet. */
+  /** Null if there is no broker yet. */
   connect(broker: Broker | null): void {
     this.#broker = broker;
   }
@@ -146,10 +143,7 @@ export class Reporter {
     this.#raiseAlarm();
   }
 
-  /**
-   * The live alarm of design §3: what runs under Gleaner is slower than what runs without, which
-   * the control arm tells.
-   */
+  /** Reports functions that are slower under Gleaner than in their control arm. */
   #raiseAlarm(): void {
     const { decider, log, clock, events } = this.#parts;
     const worse = [...decider.functions.all()].filter(slowerThanControl).map((fn) => fn.action);
@@ -159,17 +153,17 @@ export class Reporter {
     }
     this.#alarmed = new Set(worse);
     if (worse.length === 0) return;
-    const hint = 'see `gleaner explain`; put it into mode recommend until the cause is known';
+    const hint = 'run `gleaner explain`, and set mode recommend until the cause is known';
     const fields = { functions: worse.slice(0, 10), count: worse.length, hint };
     log.warn(
       'worse_than_nothing',
       clock.monotonic(),
       fields,
-      'slower than the control arm: Gleaner does harm here',
+      'functions are slower than their control arm: Gleaner slows them down',
     );
   }
 
-  /** `send`: takes a sequence number. */
+  /** `send`: the report takes the next sequence number. */
   hostReport(send: boolean): HostReport {
     const { decider, functions, containers } = this.#parts;
     const allocatable = allocatableOf(decider.capacity, decider.settings);
@@ -200,7 +194,7 @@ export class Reporter {
     );
   }
 
-  /** Cores that were busy since the last report, and memory in use; nothing in the first one. */
+  /** CPU used since the last report, and memory in use; empty in the first report. */
   #used(): Pick<HostReport, 'used'> {
     const now = this.#clock.monotonic();
     const total = this.#usage.usedCpu;
@@ -211,7 +205,7 @@ export class Reporter {
     if (!(span > 0)) return {};
     let memory = 0;
     for (const { sample } of this.#parts.containers.values()) memory += sample.workingSet;
-    // us over ms are millicores.
+    // us / ms = millicores.
     return { used: amounts(busy / span, memory) };
   }
 
@@ -244,7 +238,7 @@ export class Reporter {
         'publish',
         this.#clock.monotonic(),
         { error: messageOf(error) },
-        'a message could not be sent',
+        'a message cannot be published',
       );
     }
   }

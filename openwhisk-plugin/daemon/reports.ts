@@ -13,7 +13,7 @@ import { type Counters, END_COUNTERS } from './counters.js';
 import type { EventQueue, PendingEvent } from './events.js';
 import { DecisionTally } from './tallies.js';
 
-/** Authors kept as text; one per policy and agent host. */
+/** Cached author strings; one per policy and agent host. */
 const AUTHORS_MAX = 256;
 
 export interface ReportParts {
@@ -27,11 +27,11 @@ export interface ReportParts {
   readonly stepped: (fn: FunctionRecord) => void;
 }
 
-/** What happens on this host, as counters, events, audit records and explanations. */
+/** Turns the controller's reports into counters, events, audit records and explanations. */
 export class HostReports implements ReportPort<Container> {
   readonly decisions = new DecisionTally();
   readonly #parts: ReportParts;
-  /** `policy:<name>` and `agent:<author>`: text is made once. */
+  /** `policy:<name>` and `agent:<author>`, so that no activation builds a string. */
   readonly #authors = new Map<string, string>();
 
   constructor(parts: ReportParts) {
@@ -133,7 +133,7 @@ export class HostReports implements ReportPort<Container> {
     });
   }
 
-  /** Events when harvesting and borrowing begin and end, not at each activation. */
+  /** Sends an event when harvesting or borrowing begins or ends, not at each activation. */
   #announce({ run }: EndedActivation, fn: FunctionRecord): void {
     const harvesting = run.enforced && (run.cpu.reduced || run.memory.reduced);
     const borrowing = run.enforced && (run.cpu.borrowed > 0 || run.memory.borrowed > 0);
@@ -143,7 +143,7 @@ export class HostReports implements ReportPort<Container> {
     fn.harvesting = harvesting;
     fn.borrowing = borrowing;
     const onCpu = run.cpu.reduced || run.cpu.borrowed > 0;
-    // At a release both are the user's again; CPU is the one that changes at each activation.
+    // A release does not show its resource; CPU is the one that changes at each activation.
     const resource = !onCpu && (run.memory.reduced || run.memory.borrowed > 0) ? 'memory' : 'cpu';
     const grant = run[resource];
     this.#parts.events.push({

@@ -3,9 +3,16 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Broker, hostNameFrom, type Logger, RateLimitedLog } from '../../broker/index.js';
 import type { Inspection } from '../../broker/services/index.js';
-import { type Config, messageOf, millis, type Random, timeOfDay } from '../../config/index.js';
+import {
+  type Config,
+  mebibytes,
+  messageOf,
+  millis,
+  type Random,
+  timeOfDay,
+} from '../../config/index.js';
 import { type Explanation, HostController, targetRules } from '../control/index.js';
-import { Decider, decisionSettings, MemoryHeadroom } from '../decision/index.js';
+import { Decider, decisionSettings, type HostCapacity, MemoryHeadroom } from '../decision/index.js';
 import { EngineLock, HookLock } from '../host/lock/index.js';
 import type { Bridge, Platform } from '../host/ports/index.js';
 import { FileAuditLog } from './audit.js';
@@ -28,57 +35,49 @@ import { PolicyTable } from './policies.js';
 import { Reporter } from './reporter.js';
 import { HostReports } from './reports.js';
 import { Sampler } from './sampler.js';
-import { hostCapacity } from './settings.js';
 import { TargetReceiver } from './targets.js';
 import { UsageReader } from './usage.js';
 
 export interface HookOptions {
   readonly platform: Platform;
-  /**
-   * Connects by itself and goes on trying; not closed by the hook. Null: no NATS at all, local
-   * policies only.
-   */
+  /** Not closed by the hook. Null: no NATS, only local policies. */
   readonly broker: Broker | null;
   readonly config: Config;
   readonly logger: Logger;
   readonly random: Random;
-  /** Of the product, three numbers with dots. */
+  /** Product version, three numbers with dots. */
   readonly version?: string;
-  /** Name of this start; drawn where it is not given. */
+  /** Identifier of this start. Default: random. */
   readonly boot?: string;
-  /** Called about once a second from the loop that samples: for a watchdog. */
+  /** Called about once a second from the sampling loop, for a watchdog. */
   readonly heartbeat?: () => void;
 }
 
 export interface RunningHook {
-  /**
-   * Stops deciding, restores every changed limit, writes the audit log out, closes all it opened.
-   * Once.
-   */
+  /** Stops deciding, restores every changed limit, flushes the audit log, closes everything. */
   stop(): Promise<void>;
   /**
-   * Takes over a new configuration's modes, overrides, decision settings and policies; the rest
-   * needs a restart. Throws a GleanerError for a policy nobody knows, and keeps the old
-   * configuration then.
+   * Applies a new configuration's modes, overrides, decision settings and policies; the rest needs
+   * a restart. Throws a GleanerError, and keeps the old configuration, for an unknown policy.
    */
   reload(config: Config): void;
-  /** The signal's kill switch: on, and off again at the next call. */
+  /** Toggles the signal's kill switch. */
   kill(): void;
   inspect(request?: Partial<InspectRequest>): Inspection;
-  /** Figures for metrics: cheap enough for every scrape. */
+  /** Figures for metrics. */
   figures(): HookFigures;
   explain(action: string): readonly Explanation[];
   failedInits(action: string): UnidentifiedInits | null;
   restore(author: string): Promise<RestoreResult>;
 }
 
-/** How long a stop waits for memory limits that the kernel is still lowering, ms. */
+/** Time that a stop waits for the kernel to lower memory limits, ms. */
 const SETTLE_MILLIS = 2000;
 /** Rotated audit logs that are kept; `hook.auditRotateMiB` bounds the disk that they take. */
 const AUDIT_FILES = 5;
 /** How long another program's change of a limit can last before it is repaired. */
 const DRIFT_MILLIS = 5000;
-/** As long as systemd may take for an answer. */
+/** Time that a stop waits for systemd, ms. */
 const SYSTEMD_MILLIS = 10_000;
 
 const pathsOf = ({ hook }: Config) => ({
@@ -88,9 +87,9 @@ const pathsOf = ({ hook }: Config) => ({
 });
 
 /**
- * Runs the hook: first every container is adopted or restored from the engine alone, then the tap
- * listens, then decisions begin. Rejects with `GLN_HOOK_LOCKED` beside another hook, or with what
- * the engine says where it does not answer at all.
+ * Runs the hook: every container is adopted or restored from the engine's data, then the tap
+ * listens, then decisions begin. Rejects with `GLN_HOOK_LOCKED` if another hook runs, or with the
+ * engine's error if it does not answer.
  */
 export async function runHook(options: HookOptions): Promise<RunningHook> {
   const { platform, config, logger, broker } = options;
@@ -119,16 +118,20 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const { clock, timers } = platform;
   const paths = pathsOf(config);
   const facts = await platform.engine.facts();
-  const capacity = hostCapacity(facts, config.decision.memory.invokerMemoryMiB);
+  const { invokerMemoryMiB } = config.decision.memory;
+  const capacity: HostCapacity = {
+    cpu: facts.cpu,
+    allocatableCpu: facts.cpu,
+    memory: facts.memory,
+    allocatableMemory: invokerMemoryMiB === null ? facts.memory : mebibytes(invokerMemoryMiB),
+  };
   const settings = decisionSettings(config.decision, config.hook.sampleMs, capacity);
   const policies = new PolicyTable();
   policies.check(config.functions.overrides);
-  const configured =
-    config.decision.memory.invokerMemoryMiB === null ? 0 : capacity.allocatableMemory;
   const headroom = new MemoryHeadroom(
     capacity.memory,
     settings.memoryReserve,
-    configured as typeof capacity.memory,
+    mebibytes(invokerMemoryMiB ?? 0),
   );
   const decider = new Decider(
     settings,
@@ -164,7 +167,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const killSwitch = new KillSwitch((killed, source) => {
     logger.warn(
       { killed, source },
-      killed ? 'kill switch: every user limit is restored' : 'kill switch released',
+      killed ? 'kill switch on: every user limit is restored' : 'kill switch released',
     );
     hook.modesChanged(`kill_switch:${source}`);
   });
@@ -281,16 +284,10 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   platform.limits.onScopeFailure?.((container, error) => {
     counters.scopeFailures++;
     const fields = { container: container.id, error: messageOf(error) };
-    log.warn(
-      'systemd_scope',
-      clock.monotonic(),
-      fields,
-      'systemd did not take a limit and may undo it',
-    );
+    log.warn('systemd_scope', clock.monotonic(), fields, 'systemd refused a limit and may undo it');
   });
   killSwitch.follow(paths.killSwitch, timers);
-  // Open for addresses, but listening on no bridge: nothing is decided before every container has
-  // been adopted.
+  // The tap takes addresses but listens on no bridge: decisions begin once all are adopted.
   platform.tap.start(pipeline);
   await platform.engine.start(containerEvents);
   logger.info(
@@ -309,11 +306,11 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   let stopped: Promise<void> | null = null;
   const stop = async (): Promise<void> => {
     stopping = true;
-    // Nobody may change modes, and so enforce again, under what follows.
+    // No message may change modes, and so enforce again, during the stop.
     bus?.stop();
     killSwitch.close();
     sampler.stop();
-    // Nothing decides any more once the activations are closed and the functions not enforced.
+    // After this, no function is enforced.
     functions.refresh(true);
     for (const container of containers.values())
       pipeline.tracker.endContainer(container, 'stopped');
@@ -325,9 +322,11 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     await platform.engine.stop();
     const { length } = hook.restoreNow('restore', 'stopped');
     if (length > 0)
-      logger.warn({ containers: length }, "limits of some containers are still not their user's");
-    // What systemd does to other limits of a container while it takes these is written again, so
-    // the files stay open until then.
+      logger.warn(
+        { containers: length },
+        'limits of some containers differ from the user limits; run `gleaner restore`',
+      );
+    // systemd resets other limits while it takes memory limits; they are written again.
     await withDeadline(platform.limits.settled?.() ?? Promise.resolve(), SYSTEMD_MILLIS);
     containers.close();
     await audit.close();
@@ -366,7 +365,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   };
 }
 
-/** Real time even on a simulated platform: it waits for the kernel, not for an activation. */
+/** Uses real time also on a simulated platform, because it waits for the kernel. */
 async function withDeadline(work: Promise<void>, limit: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   await Promise.race([

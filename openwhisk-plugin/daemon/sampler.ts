@@ -21,25 +21,22 @@ export interface SamplerSettings {
   readonly driftMillis: number;
 }
 
-/** What a round of the loop does, in this order. */
+/** Steps of one tick, in this order. */
 const SAMPLER_STEPS = ['expire', 'headroom', 'sample', 'drift'] as const;
 export type SamplerStep = (typeof SAMPLER_STEPS)[number];
 
-/**
- * How old a reading of an idle container's memory may be: two thousand of them are not to be read
- * every few seconds.
- */
+/** Maximum age of an idle container's memory reading: a host may have two thousand of them. */
 const IDLE_MILLIS = 30_000;
-/** How often the host's memory is looked at, for loans. */
+/** Interval between readings of the host's memory, for loans. */
 const HEADROOM_MILLIS = 1000;
 const IDLE = { who: 'restore', why: 'idle', activation: null };
 
 /**
- * Everything that looks again: the usage of what runs (the mid-run safeguard), limits that
- * something else changed, boosts and deadlines that are over, containers whose cgroup has vanished.
+ * The periodic checks: usage of running containers (mid-run safeguard), limits that something else
+ * changed, boosts and deadlines that are over, containers whose cgroup is gone.
  */
 export class Sampler {
-  /** How long the steps take, for metrics. */
+  /** Durations of the steps, for metrics. */
   readonly steps = new StepTimes(SAMPLER_STEPS);
   readonly #parts: HookParts;
   readonly #pipeline: Pipeline;
@@ -61,10 +58,7 @@ export class Sampler {
   #pendingChecks = 0;
   #cancel: Cancel | null = null;
 
-  /**
-   * `mayWrite`: false while the kill switch holds. `heartbeat`: about once a second, from this loop
-   * and no other.
-   */
+  /** `mayWrite`: false while the kill switch is on. `heartbeat`: called about once a second. */
   constructor(
     parts: HookParts,
     pipeline: Pipeline,
@@ -90,7 +84,7 @@ export class Sampler {
     this.#cancel = timers.every(millis(this.#settings.sampleMillis / SLICES), () => this.tick());
   }
 
-  /** New intervals, from now on. */
+  /** Changes the intervals. */
   configure(settings: SamplerSettings): void {
     this.#settings = settings;
     if (this.#timers === null) return;
@@ -139,7 +133,7 @@ export class Sampler {
   #sample(container: Container, now: Millis): void {
     const { sample } = container;
     if (!container.probe.sample(sample)) {
-      // The cgroup is gone before the engine said so; its word follows and closes the rest.
+      // The cgroup is gone; the engine's event follows and closes the container.
       this.#pipeline.tracker.endContainer(container, 'container_end');
       return;
     }
@@ -148,10 +142,10 @@ export class Sampler {
     if (container.running === 0 || container.revision === null) return;
     const { controller } = this.#pipeline;
     this.#usage.add(container, sample.cpu);
-    // A child was killed and the container lives on: what runs there does not end cleanly.
+    // A child process was OOM-killed: the container's activations do not end cleanly.
     if (controller.observe(container, sample, container.revision.fn, now))
       container.interruptLimits();
-    // Also while paused, when nothing trips: the window of CPU use must not count that time.
+    // Also while paused, so that the window of CPU use excludes that time.
     for (let each = container.newest; each !== null; each = each.older) {
       const { startCpu } = each.run;
       controller.onSample(each, sample, now);
@@ -160,9 +154,7 @@ export class Sampler {
     }
   }
 
-  /**
-   * A share of the containers at each tick, so that all have had their turn within the interval.
-   */
+  /** Checks a share of the containers at each tick, and all of them within the interval. */
   #checkDrift(): void {
     const { containers } = this.#parts;
     this.#pendingChecks +=
@@ -204,9 +196,8 @@ export class Sampler {
   }
 
   /**
-   * Idle containers, of which there may be thousands, are looked at here alone: whether one goes on
-   * of which the freezer alone knows that it was paused, and what they keep in use, which counts
-   * for the headroom and hardly changes.
+   * Idle containers, which may be thousands, are sampled only here: whether one resumes that only
+   * the freezer knows to be paused, and their memory in use, which reduces the headroom.
    */
   #sampleIdle(container: Container): void {
     const now = this.#parts.clock.monotonic();
@@ -219,19 +210,13 @@ export class Sampler {
     container.sample.workingSet = Math.max(0, container.probe.workingSet()) as Bytes;
   }
 
-  /**
-   * Modes that write nothing repair nothing; but what could not be restored, as memory in use above
-   * the user's limit, is tried again.
-   */
+  /** Retries restores that failed, such as a memory limit below the memory in use. */
   #retryUserLimits(container: Container): void {
     if (container.boosted || !this.#parts.applier.isChanged(container)) return;
     this.#pipeline.restore(container, 'restore', 'retry');
   }
 
-  /**
-   * What could not be given back when it was due is tried again while idle: a refused quota, a
-   * memory limit that was in use.
-   */
+  /** Retries, while the container is idle, a quota or memory limit that could not be restored. */
   #retryRestore(container: Container, memory: number): void {
     const { user } = container.info;
     if (container.running > 0) return;

@@ -5,10 +5,7 @@ import {
 } from '../../broker/services/index.js';
 import type { Hook } from './hook.js';
 
-/**
- * Endpoints of the service `gleaner-hook` (design §5). Every change is audited under its author's
- * name.
- */
+/** Endpoints of the service `gleaner-hook`. Every change is audited with its author. */
 export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
   return contractedEndpoints(hookService, {
     list: () => ({ host: hook.hostView(), functions: [...hook.functionNames()] }),

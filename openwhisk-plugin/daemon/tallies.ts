@@ -1,11 +1,11 @@
 import { DurationHistogram, type Mode, modes } from '../../config/index.js';
 import type { RangeReason, WriteResult } from '../decision/index.js';
 
-/** What the limit writer can be asked for. */
+/** Resources whose limits are written. */
 export const LIMIT_RESOURCES = ['cpu.shares', 'cpu.quota', 'memory', 'memory.low'] as const;
 export type LimitResource = (typeof LIMIT_RESOURCES)[number];
 export const LIMIT_DIRECTIONS = ['lower', 'raise'] as const;
-/** `unchanged` writes nothing, so it is no update. */
+/** Without `unchanged`, which writes nothing. */
 export const LIMIT_RESULTS = [
   'written',
   'gone',
@@ -14,7 +14,7 @@ export const LIMIT_RESULTS = [
   'unsupported',
 ] as const satisfies WriteResult[];
 
-/** Limit updates by resource, direction and result, and how long they took. */
+/** Limit updates by resource, direction and result, and their durations. */
 export class LimitTally {
   readonly #counts = new Float64Array(
     LIMIT_RESOURCES.length * LIMIT_DIRECTIONS.length * LIMIT_RESULTS.length,
@@ -67,7 +67,7 @@ const noReasons = (): Record<RangeReason, number> => ({
   unlimited: 0,
 });
 
-/** Decisions on CPU by the function's mode and the reason of the allowed range. */
+/** CPU decisions by the function's mode and the reason for the allowed range. */
 export class DecisionTally {
   readonly counts: Readonly<Record<Mode, Record<RangeReason, number>>> = {
     observe: noReasons(),

@@ -4,22 +4,21 @@ import type { Micros } from '../../config/index.js';
 interface State {
   listens: boolean;
   cause: string;
-  /** Since when user limits stand, wall clock. */
+  /** Wall-clock time since when user limits apply. */
   since: Micros;
 }
 
-/** Interface that stands for all of a tap which does not tell them apart. */
+/** Name of the only interface of a tap that does not distinguish interfaces. */
 const ALL = '*';
 
 /**
- * On which interfaces the tap can be trusted. It is the one source of that: limits are decided, and
- * views made, from here. An interface is not trusted before its tap has begun to listen, nor from a
- * loss until it listens again.
+ * The interfaces on which the tap sees all packets; the only source of this state. An interface
+ * does not count before its tap listens, nor after a loss until it listens again.
  */
 export class TapState {
   readonly #states = new Map<string, State>();
 
-  /** The interfaces that should be listened on from now on. Returns those that no longer should. */
+  /** Sets the interfaces to listen on. Returns those that were removed. */
   watching(interfaces: readonly string[], at: Micros): readonly string[] {
     const gone = [...this.#states.keys()].filter(
       (name) => name !== ALL && !interfaces.includes(name),
@@ -30,7 +29,7 @@ export class TapState {
     return gone;
   }
 
-  /** True when that ends a loss. Null: every interface. */
+  /** True if this ends a loss. Null: every interface. */
   listening(name: string | null): boolean {
     let recovered = false;
     for (const state of this.#those(name)) {
@@ -41,7 +40,7 @@ export class TapState {
     return recovered;
   }
 
-  /** The time of the first of several losses stays, and the newest cause. Null: every interface. */
+  /** Keeps the time of the first of several losses, and the newest cause. Null: every interface. */
   lost(name: string | null, cause: string, at: Micros): void {
     for (const state of this.#those(name)) {
       if (state.listens) state.since = at;
@@ -50,7 +49,7 @@ export class TapState {
     }
   }
 
-  /** `name`: null for a container that hangs on no bridge. */
+  /** `name`: null for a container without a bridge. */
   listens(name: string | null): boolean {
     return (this.#states.get(name ?? ALL) ?? this.#states.get(ALL))?.listens ?? false;
   }

@@ -3,10 +3,10 @@ import { decodeTarget, type Target } from '../../broker/messages/index.js';
 import type { Clock } from '../../config/index.js';
 import type { HeldTarget, TargetRefusal, TargetRules } from '../control/index.js';
 
-/** Highest use of the function's memory on all hosts, and the user's limit that it is about. */
+/** Peak memory use of the function on all hosts, and the user limit that it applies to. */
 type SharedPeak = NonNullable<Target['peak']>;
 
-/** Decodes targets, gives them to their functions, counts and logs those that are refused. */
+/** Decodes targets and gives them to their functions; counts and logs refused ones. */
 export class TargetReceiver {
   #rules: TargetRules;
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class TargetReceiver {
     return this.#accepted;
   }
 
-  /** Targets that answer another host's observation, or of functions that never ran here. */
+  /** Targets for another host's observation, or for functions that never ran here. */
   get elsewhere(): number {
     return this.#elsewhere;
   }

@@ -4,16 +4,16 @@ import type { UsageSample } from '../decision/index.js';
 import type { Container } from './containers.js';
 
 /**
- * How old a reading may be for an activation's end or the next one's start, ms. A full reading
- * costs as much as everything else at an activation's end (`memory.stat` makes the kernel add up).
- * Peaks and kills are counters, so a later reading has them, and no CPU peak is taken from so short
- * a window.
+ * Maximum age of a reading that an activation's end or the next one's start reuses, ms. A full
+ * reading costs as much as the rest of an activation's end, because the kernel sums up
+ * `memory.stat`. Nothing is lost: peaks and kills are counters, and so short a window gives no CPU
+ * peak.
  */
 const SETTLED_MILLIS = 100;
 
-/** Reads containers' counters around activations, and sums the CPU of the host's containers. */
+/** Reads the containers' counters around activations, and sums up the CPU use of the host. */
 export class UsageReader implements UsagePort<Container> {
-  /** CPU that containers used while activations ran, since the start, us. */
+  /** CPU time of containers while they ran activations, since the start, us. */
   usedCpu = 0;
 
   atStart({ container, run }: Activation<Container>, now: Millis): void {
@@ -39,7 +39,7 @@ export class UsageReader implements UsagePort<Container> {
     container.probe.resetPeak();
   }
 
-  /** Takes the container's counter into the sum; -1 = unknown. */
+  /** Adds the growth of the container's counter to the sum; -1 = unknown. */
   add(container: Container, counter: number): void {
     if (counter < 0) return;
     if (container.cpuSummed >= 0 && counter > container.cpuSummed)

@@ -106,7 +106,7 @@ test.serial(
     for (const kind of Object.keys(expected)) {
       const logLines = rig
         .log('hook')
-        .filter((line) => line.kind === kind && line.msg === 'target refused: user limits stand');
+        .filter((line) => line.kind === kind && line.msg === 'target refused: user limits apply');
       t.is(logLines.length, 1, `log lines of ${kind}`);
     }
     following.unsubscribe();

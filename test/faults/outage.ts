@@ -52,5 +52,6 @@ export async function natsOutage(rig: Rig, seconds: number): Promise<OutageResul
 }
 
 const unavailableLogLines = (rig: Rig): number =>
-  rig.log('hook').filter(({ msg }) => typeof msg === 'string' && msg.startsWith('NATS is away'))
-    .length;
+  rig
+    .log('hook')
+    .filter(({ msg }) => typeof msg === 'string' && msg.startsWith('NATS is disconnected')).length;

@@ -144,7 +144,8 @@ test('settings of another function, and what cannot be decoded, change nothing',
   await put({ mode: 'observe' }, '/guest/other');
   t.is(container.quotaOfCall(), lowered);
   t.is(
-    rig.lines.filter(({ message }) => message === 'settings of an action were refused').length >= 1,
+    rig.lines.filter(({ message }) => message === 'action settings refused: the entry is not valid')
+      .length >= 1,
     true,
   );
   await rig.hook.stop();

@@ -220,7 +220,7 @@ test('with NATS away targets go stale, nothing is affected, and all goes on when
   await settle();
   await send(target(rig, { epoch: 6 }));
   t.is(container.quotaOfCall(), 700);
-  t.is(rig.lines.filter((line) => line.message.startsWith('NATS is away')).length, 1);
+  t.is(rig.lines.filter((line) => line.message.startsWith('NATS is disconnected')).length, 1);
   await rig.hook.stop();
 });
 

@@ -297,6 +297,9 @@ test('what is slower than its own control arm is told: in the log once, as an ev
   t.true(host.slowerThanControl);
   t.true(functions[0]?.slowerThanControl);
   t.true(((events as Record<string, number>).safeguard ?? 0) >= 1, JSON.stringify(events));
-  t.is(rig.lines.filter((line) => line.message.includes('Gleaner does harm')).length, 1);
+  t.is(
+    rig.lines.filter((line) => line.message.includes('slower than their control arm')).length,
+    1,
+  );
   await rig.hook.stop();
 });
