@@ -24,7 +24,7 @@ test.serial('npm start shows figures, and a SIGTERM to it stops everything', asy
   await until(() => /calls [1-9]/.test(output()), 60_000, 'figures');
   child.kill('SIGTERM');
   t.is(await ended, 0, output());
-  t.regex(output(), /every limit is the user's again/);
+  t.regex(output(), /all user limits are restored/);
   t.deepEqual(processesWith(state), []);
 });
 

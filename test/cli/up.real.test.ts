@@ -120,13 +120,13 @@ test.serial(
       'simppo',
     );
     t.regex((await ask('agents', 'list')).out, /^FUNCTION +AGENT HOST +MANAGER +PHASE/);
-    t.regex((await ask('agents', 'explain', busiest)).out, /STEP +PHASE +SEEN ON/);
+    t.regex((await ask('agents', 'explain', busiest)).out, /STEP +PHASE +INVOKER/);
     t.is((await ask('agents', 'explain', '/guest/no-such')).code, 1);
     const retrained = await ask('retrain', busiest);
     t.is(retrained.code, 0, retrained.out);
     t.regex(
       (await ask('meanfield')).out,
-      /INVOKER HOST +WANTED CORES +AVAILABLE CORES +OCCUPIED CPU % +PRICE CPU/,
+      /INVOKER HOST +DEMAND CORES +AVAILABLE CORES +OCCUPIED CPU % +PRICE CPU/,
     );
     t.is((await ask('meanfield', '-o', 'json')).code, 0);
     const top = await ask('top', '--once', '-o', 'json');
@@ -170,7 +170,7 @@ test.serial(
     up.child.kill('SIGTERM');
     t.is(await up.ended, 0, up.output());
     t.regex(up.output(), /harvested .* borrowed .* saved .*SLO (kept|learning)/);
-    t.regex(up.output(), /every limit is the user's again/);
+    t.regex(up.output(), /all user limits are restored/);
     t.deepEqual(processesWith(up.folder), []);
     const away = await ask('status');
     t.is(away.code, 1);
