@@ -17,7 +17,7 @@ import {
   checkFunctionName,
   globalOptions,
   type OutputOptions,
-  wholeCount,
+  wholeNumber,
 } from './common.js';
 
 interface AuditOptions extends OutputOptions {
@@ -87,7 +87,7 @@ export function addAudit(program: Command): void {
   const command = program
     .command('audit')
     .description('show the limits written on this host with their reasons, from its audit log')
-    .option('-n, --last <count>', 'number of lines', wholeCount, 20)
+    .option('-n, --last <count>', 'number of lines', wholeNumber, 20)
     .option('--function <name>', 'only of this function')
     .option(
       '--who <text>',

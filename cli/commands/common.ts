@@ -38,11 +38,10 @@ export function seconds(text: string): number {
 }
 
 /** Parses a whole number above 0. */
-export function wholeCount(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1)
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text) || Number(text) < 1)
     throw new InvalidArgumentError('must be a whole number above 0');
-  return value;
+  return Number(text);
 }
 
 /** Resolves at SIGINT, SIGTERM, a closed output, or after `after` seconds. */

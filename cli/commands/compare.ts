@@ -30,7 +30,7 @@ import {
   simulationSettings,
   warnIgnored,
 } from '../simulation-settings.js';
-import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+import { addOutputOption, globalOptions, type OutputOptions, wholeNumber } from './common.js';
 import {
   addHostOptions,
   type HostOptions,
@@ -41,7 +41,6 @@ import {
   MANAGERS_HINT,
   namedContender,
   offeredLoad,
-  wholeNumber,
 } from './simulation-options.js';
 
 interface CompareOptions extends OutputOptions, HostOptions, GlobalOptions {

@@ -28,7 +28,7 @@ import {
   globalOptions,
   type OutputOptions,
   reportNoAnswer,
-  wholeCount,
+  wholeNumber,
 } from './common.js';
 import { agentText, fetchAgent } from './explain-agent.js';
 
@@ -115,7 +115,7 @@ export function addExplain(program: Command): void {
         'and its agent',
     )
     .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action')
-    .option('-n, --last <count>', 'number of activations', wholeCount, 10);
+    .option('-n, --last <count>', 'number of activations', wholeNumber, 10);
   addOutputOption(command).action(async (name: string, options: ExplainOptions) => {
     checkFunctionName(name);
     const { last } = options;

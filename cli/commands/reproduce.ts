@@ -38,8 +38,7 @@ import {
   simppoReport,
 } from '../../experiments/simppo/index.js';
 import { json, processScreen, stderrProgress } from '../../runtime/index.js';
-import { addOutputOption, type OutputOptions } from './common.js';
-import { wholeNumber } from './simulation-options.js';
+import { addOutputOption, type OutputOptions, wholeNumber } from './common.js';
 
 interface ReproduceOptions extends OutputOptions {
   readonly out: string;

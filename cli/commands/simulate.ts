@@ -25,7 +25,7 @@ import {
 } from '../../simulator/workload/index.js';
 import { ActivationExport } from '../activation-export.js';
 import { simulationSettings, warnIgnored } from '../simulation-settings.js';
-import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+import { addOutputOption, globalOptions, type OutputOptions, wholeNumber } from './common.js';
 import {
   addHostOptions,
   type HostOptions,
@@ -33,7 +33,6 @@ import {
   MANAGERS_HINT,
   namedContender,
   offeredLoad,
-  wholeNumber,
 } from './simulation-options.js';
 
 interface SimulateOptions extends OutputOptions, HostOptions {

@@ -8,12 +8,7 @@ import {
 } from '../../experiments/compare/index.js';
 import { DEFAULT_CLUSTER } from '../../simulator/engine/index.js';
 import { type HostShape, resolveHosts } from '../../simulator/workload/index.js';
-
-export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text) || Number(text) < 1)
-    throw new InvalidArgumentError('must be a whole number of at least 1');
-  return Number(text);
-}
+import { wholeNumber } from './common.js';
 
 export function offeredLoad(text: string): number {
   const value = Number(text);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { metaTraining, trainInThread } from '../../experiments/aware/index.js';
 import { processScreen, stderrProgress } from '../../runtime/index.js';
-import { wholeNumber } from './simulation-options.js';
+import { wholeNumber } from './common.js';
 
 interface TrainMetaOptions {
   readonly rounds: number;

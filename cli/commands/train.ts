@@ -34,7 +34,7 @@ import type { GlobalOptions } from '../../runtime/index.js';
 import { processScreen, stderrProgress } from '../../runtime/index.js';
 import type { ClusterMode } from '../../simulator/engine/index.js';
 import { simulationSettings, warnIgnored } from '../simulation-settings.js';
-import { globalOptions } from './common.js';
+import { globalOptions, wholeNumber } from './common.js';
 import {
   addHostOptions,
   type HostOptions,
@@ -43,7 +43,6 @@ import {
   LARGE_HOSTS,
   listOf,
   offeredLoad,
-  wholeNumber,
 } from './simulation-options.js';
 
 const FAASRM = 'faasrm';
