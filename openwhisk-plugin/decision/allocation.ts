@@ -8,7 +8,7 @@ export class Allocation<Owner = unknown> {
   /** Place in the pool's list; -1 = not in it, nothing runs. */
   index = -1;
   user = 0;
-  /** What was asked for; above `granted` a wish that is still to be met. */
+  /** Amount asked for; the part above `granted` is not met yet. */
   demand = 0;
   /** The part of `granted` that is within the user's right; below `user` it is harvested. */
   own = 0;

@@ -7,9 +7,9 @@ import { scaleShares } from './weights.js';
 
 /**
  * Cold-start boosts of one host: weight and quota from a container's start until `/init` is
- * answered (design §3). The first of those that start at once gets the whole factor, the second
- * half of it, the n-th an n-th (docs/decisions/0007): a burst of starts with the whole factor each
- * would starve the warm calls, which then need more containers.
+ * answered. Of containers that start together the n-th gets an n-th of the factor
+ * (docs/decisions/0007): the whole factor for each of a burst would starve warm activations, which
+ * then need more containers.
  */
 export class Boosts {
   readonly #starting: ContainerState[] = [];

@@ -40,8 +40,8 @@ export function chooseCpu(
 }
 
 /**
- * Fills `run.cpu` in weight mode: no limit is taken away, so nothing is harvested. Wanted is what
- * the function uses at its peak, whatever its weight: a weight orders, and wishes for no amount.
+ * Fills `run.cpu` in weight mode: no limit is lowered, so nothing is harvested. The demand is the
+ * function's peak use, whatever its weight: a weight orders activations and asks for no amount.
  */
 export function chooseUserCpu(run: Run, { settings }: PolicyContext, now: number): void {
   const { cpu: grant, fn } = run;
@@ -50,9 +50,9 @@ export function chooseUserCpu(run: Run, { settings }: PolicyContext, now: number
 }
 
 /**
- * Fills `run.shares`, beside a quota too: under contention it is weights that decide who waits
- * (docs/decisions/0009). A policy for ranges has nothing to say here, the published presets know no
- * weights.
+ * Fills `run.shares`, also beside a quota: under contention weights decide who waits
+ * (docs/decisions/0009). A policy for ranges chooses no weight, and the published presets know
+ * none.
  */
 export function chooseWeight(run: Run, policy: ActivationPolicy, context: PolicyContext): void {
   const says =
@@ -68,14 +68,14 @@ export function takeWeight(run: Run, factor: number): void {
   const { shares, user } = run.container;
   const { rightSizeFactor } = run.fn;
   const demand = scaleShares(user.shares, rightSizeFactor * factor);
-  // A weight that differs by little from the one in force is not worth a write (field-notes A3-09).
+  // A weight close to the one in force is not worth a write, and limits would flap.
   run.shares = Math.abs(demand - shares) <= DEAD_BAND * shares ? shares : demand;
   run.fn.weightFactor = run.shares / (user.shares * rightSizeFactor);
 }
 
 /**
- * A range from recent peaks says nothing to a policy that knows more of this very run; what guards
- * it mid-run stays.
+ * A policy that predicts this very run may leave the range that recent peaks give; the mid-run
+ * safeguard still applies.
  */
 function widen(grant: Grant, floor: number, cap: number): void {
   if (grant.reason !== 'over_provisioned' && grant.reason !== 'under_provisioned') return;
@@ -126,8 +126,8 @@ export function holdLoan(run: Run): void {
 }
 
 /**
- * The policy's wish, clipped. Not finite, not positive (or -0): the user's limit, whatever the
- * range.
+ * The policy's choice, clipped to the range. Not finite or not positive (-0 included): the user's
+ * limit.
  */
 function chooseInRange(
   run: Run,

@@ -18,10 +18,7 @@ import { emptySample, type UsageSample } from './usage-sample.js';
  */
 export class ContainerState {
   readonly user: UserLimits;
-  /**
-   * CPU the user has a right to: configuration, else quota, else what the shares guarantee on a
-   * full host (design §3).
-   */
+  /** The user's CPU: configuration, else quota, else what the shares guarantee on a full host. */
   userCpu: Millicores;
   mode: CpuMode;
   /** The function it serves; null until its first `/run`. */
@@ -84,9 +81,9 @@ function userCpu(user: UserLimits, configured: number, capacity: HostCapacity): 
 }
 
 /**
- * One activation: inputs set by the hook, outputs filled by the decider. Reused; `reset` begins a
- * new activation. What the hook has to bring into force: `shares`, `quota` ({@link NO_LIMIT} =
- * none), `memoryLimit`.
+ * One activation: the controller sets inputs, the decider fills outputs. Reused; `reset` begins a
+ * new activation. Outputs to bring into force: `shares`, `quota` ({@link NO_LIMIT} = none),
+ * `memoryLimit`.
  */
 export class Run {
   fn: FunctionState;
@@ -97,11 +94,11 @@ export class Run {
    */
   targetCpu: Millicores = Number.NaN as Millicores;
   targetMemory: Bytes = Number.NaN as Bytes;
-  /** Size of the call's body, as its head says; -1 = unknown. */
+  /** Size of the request's body, bytes; -1 = unknown. */
   payload: Bytes = -1 as Bytes;
   /**
-   * CPU time to be expected of this very call, ms, by the size of its body; NaN: the function's own
-   * mean is all that is known. Set by the decider.
+   * Expected CPU time of this activation by the size of its body, ms; NaN: only the function's mean
+   * is known. Set by the decider.
    */
   expectedCpu = Number.NaN;
   /**

@@ -29,7 +29,7 @@ const ALARM_ERRORS = 3;
 
 /**
  * Share of a function's activations in its control arm: `controlShare`, up to twice that while
- * samples are few (design §6).
+ * samples are few.
  */
 export function controlShare(fn: FunctionState, settings: DecisionSettings): number {
   if (!fn.controlArm) return 0;
@@ -85,8 +85,8 @@ export class Objectives {
   }
 
   /**
-   * Whether `p99`, ms, of so many warm activations keeps the objective. The slowest of a few
-   * activations says nothing yet.
+   * Whether `p99`, ms, of `activations` warm activations keeps the objective. The p99 of a few
+   * activations is the slowest of them, so it is not judged.
    */
   verdict(
     fn: FunctionState,

@@ -27,13 +27,10 @@ import type { UsageSample } from './usage-sample.js';
 import { closeWindow, copySample, openWindow, watchMemory } from './usage-window.js';
 import { HostReference } from './weights.js';
 
-/** How an activation ended. `unknown`: nobody saw its end; it teaches nothing. */
+/** How an activation ended. `unknown`: its end was not seen, so it is not used for learning. */
 export type Outcome = 'success' | 'failure' | 'unknown' | 'oom';
 
-/**
- * What the mid-run safeguard asks for: the user's limit, at once. The run's outputs are set
- * already.
- */
+/** User limits that the mid-run safeguard has restored in the run's outputs: write them at once. */
 export type SampleAction = 'none' | 'restore_cpu' | 'restore_memory' | 'restore_both';
 
 /** Expected length of a run of a function never seen, ms. */
@@ -41,8 +38,8 @@ const UNKNOWN_DURATION = 1000;
 
 /**
  * Every decision about activations on one host. Pure: state and `now` in, decision out; no clock,
- * no I/O, no allocation per activation. Times are readings of one monotonic clock, ms. After
- * `start`, `sample`, `finish`, `refused` and `userLimits` ask `takeChanged`.
+ * no I/O, no allocation per activation. Times are readings of one monotonic clock, ms. Call
+ * `takeChanged` after `start`, `sample`, `finish`, `refused` and `userLimits`.
  */
 export class Decider {
   readonly capacity: HostCapacity;
@@ -123,12 +120,12 @@ export class Decider {
     return this.#policies.of(run).name;
   }
 
-  /** What a simulator knows and no host does: for policies that are bounds. */
+  /** What only a simulator knows: for policies that are bounds. */
   set oracle(oracle: Oracle) {
     this.#context.oracle = oracle;
   }
 
-  /** Who learns from the choices of a policy that explores; null: nobody. */
+  /** Receives the outcomes of the choices of a policy that explores; null: no trainer. */
   set experiences(experiences: ExperienceListener | null) {
     this.#context.experiences = experiences;
   }
@@ -157,7 +154,7 @@ export class Decider {
     return container;
   }
 
-  /** The container ended: everything it held is free. Its runs still have to be finished. */
+  /** The container ended and frees all it held. Its runs still have to be finished. */
   containerEnded(container: ContainerState, _now: Millis): void {
     this.#loans.end(container);
     this.#boosts.end(container);
@@ -172,7 +169,7 @@ export class Decider {
   start(run: Run, now: Millis): void {
     const { fn, container } = run;
     const settings = this.settings;
-    // Alone in it, also to take over what a reload has changed of the function.
+    // Also if alone: a reload may have changed the function's settings.
     if (container.fn !== fn || container.runs.length === 0)
       container.assignFunction(fn, this.capacity);
     if (container.boostUntil > 0) this.boostEnded(container);
@@ -181,7 +178,7 @@ export class Decider {
     run.startedAt = now;
     run.countedTo = now;
     openWindow(run, run.startCpu, now);
-    // Drawn in any state, so that the arm is a random one and a seed gives one sequence.
+    // Drawn always, so that a seed gives one sequence.
     const drawn = this.#context.random.next() < controlShare(fn, settings);
     const others = container.runs.length;
     run.control = drawn && others === 0;
@@ -207,9 +204,8 @@ export class Decider {
   }
 
   /**
-   * A weight policy's second thoughts. `used`: CPU-ms of the run so far. True: `run.shares` is
-   * another weight, to be written. Where several activations share a container the start's choice
-   * stands.
+   * Lets the weight policy choose again. `used`: CPU-ms of the run so far. True: `run.shares` has
+   * changed and is to be written. With several activations in a container the first choice stands.
    */
   revise(run: Run, used: number): boolean {
     const policy = this.#reviser(run);
@@ -226,8 +222,8 @@ export class Decider {
   }
 
   /**
-   * What the function has used on another host, bytes: memory peaks are shared as a maximum (design
-   * §3.2). The published rules know one host.
+   * The function's memory peak on another host, bytes: peaks are shared as a maximum. The published
+   * rules know one host.
    */
   sharedMemoryPeak(fn: FunctionState, peak: number, now: Millis): void {
     if (this.settings.preset === 'default') fn.memoryPeak.raise(peak, now, this.settings.halfLife);
@@ -251,8 +247,8 @@ export class Decider {
     const hits = known ? Math.max(0, usage.limitHits - last.limitHits) : 0;
     run.limitHits += hits;
     const { cpu, memory } = run;
-    // A throttled period has used all that the limit gives; which of the limits since the last
-    // reading it was, nobody knows.
+    // A throttled period has used its whole limit. Limits may have changed since the last reading:
+    // assume the lowest.
     if (throttled && container.mode === 'quota' && run.enforced && cpu.peak < run.minCpuLimit)
       cpu.peak = run.minCpuLimit;
     run.minCpuLimit = cpu.granted;
@@ -312,10 +308,7 @@ export class Decider {
     }
   }
 
-  /**
-   * An OOM kill, with the limit that was in force. May come late, or without a run (field-notes
-   * A3-02, A3-04).
-   */
+  /** An OOM kill, with the limit that was in force. It may be reported late, or without a run. */
   oom(fn: FunctionState, limitAtKill: Bytes, now: Millis): void {
     learnOom(fn, limitAtKill, this.settings, now);
   }
@@ -347,8 +340,8 @@ export class Decider {
   }
 
   /**
-   * The write of a lowered limit was refused or could not be made: the user's limit stands, and the
-   * pool knows.
+   * The write of a lowered limit failed: the user's limit is in force, and the pool accounts for
+   * it.
    */
   refused(run: Run, resource: 'cpu' | 'memory', now: Millis): void {
     if (resource === 'cpu') {
@@ -357,8 +350,7 @@ export class Decider {
   }
 
   /**
-   * The hook has put a container back to its user's limits (kill switch, mode, a request of nobody
-   * known).
+   * The container's user limits were restored from outside (kill switch, mode, unknown request).
    */
   userLimits(container: ContainerState, now: Millis): void {
     this.#grants.userLimits(container, now);
@@ -370,8 +362,8 @@ export class Decider {
   }
 
   /**
-   * Lends what has become free to those already running, and tells of containers whose loans others
-   * changed: write the limits of their runs.
+   * Lends free CPU to running activations and visits containers whose loans have changed: write the
+   * limits of their runs.
    */
   takeChanged(visit: (container: ContainerState, why: GrantChange) => void): void {
     // The published presets act only between runs.
@@ -394,19 +386,14 @@ export class Decider {
     return this.settings.preset === 'default' ? this.#policies.weightOf(run) : null;
   }
 
-  /**
-   * What the invokers hand out is all that policy `faasrm` lends; nothing while that is unknown.
-   */
+  /** Policy `faasrm` lends at most the invokers' user-memory; nothing while that is unknown. */
   #sizeMemoryPool(): void {
     const known = this.headroom.userMemory;
     const allocatable = known > 0 ? Math.min(known, this.capacity.allocatableMemory) : 0;
     this.memoryPool.resize(allocatable, this.settings.memoryReserve);
   }
 
-  /**
-   * Another run is in the container already: limits are the container's (field-notes A1-20), and
-   * nobody's control.
-   */
+  /** Another run is in the container: limits are the container's, so neither can be a control. */
   #join(run: Run): void {
     const container = run.container;
     container.concurrent = true;
@@ -423,8 +410,8 @@ export class Decider {
     const { fn, container } = run;
     if (run.enforced) container.shares = run.shares;
     run.quota = (container.mode === 'weight' ? NO_LIMIT : run.cpu.granted) as Millicores;
-    // The first reading may count a throttled period of the container's run before, which had no
-    // more than the user's limit for sure.
+    // The first reading may count a throttled period of the container's previous run, which had at
+    // most the user's limit.
     run.minCpuLimit = Math.min(run.cpu.granted, run.cpu.user);
     run.memoryLimit = Math.floor(run.memory.granted) as Bytes;
     fn.started++;

@@ -7,18 +7,17 @@ import type { MemoryPolicy } from './settings.js';
 import { DecayingHistogram, DecayingMean, DecayingPeak } from './statistics.js';
 
 /**
- * A payer keeps at least this share of its weight until its control arm has shown that it bears
- * less. Modeled (weighted max-min sharing, 9 functions of 15 ms to 3 s with equal work, 128-512
- * MB, 2 cores, load .8, five seeds), against OpenWhisk's weights: a clamp of 1/16 from the start
- * gives a mean slowdown of .31x and makes the longest function 1.39x slower; 1/8 gives .32x and
- * 1.23x; 1/4 gives .33x and 1.11x.
+ * A deprioritized function keeps at least this share of its weight until its control arm shows that
+ * a lower one does not slow it down. Simulated against OpenWhisk's weights (weighted max-min
+ * sharing, 9 functions of 15 ms to 3 s with equal work, 128-512 MB, 2 cores, load .8, five seeds):
+ * a clamp of 1/16 from the start gives a mean slowdown of .31x and makes the longest function 1.39x
+ * slower; 1/8 gives .32x and 1.23x; 1/4 gives .33x and 1.11x.
  */
 export const UNPROVEN_MIN_FACTOR = 1 / 8;
 
 /**
- * History of one function on this host: action, version and user limits (a re-created action starts
- * anew: field-notes A1-16). It belongs to the function and not to its containers or its agent
- * (A3-05, A3-08).
+ * History of one function on this host: action, version and user limits. A re-created action starts
+ * with an empty history. It outlives containers and agents.
  */
 export class FunctionState {
   readonly action: string;

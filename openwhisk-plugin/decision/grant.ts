@@ -6,15 +6,15 @@ export type RangeReason =
   | 'no_peak'
   /** The last run failed. */
   | 'failure'
-  /** The last run came close to a lowered limit: measured anew at user limits. */
+  /** The last run came close to a lowered limit: measure again at user limits. */
   | 'spike'
   | 'over_provisioned'
   | 'under_provisioned'
-  /** Control arm: user limits whatever anyone says. */
+  /** Control arm: always user limits. */
   | 'control'
-  /** A lowered limit has killed it not long ago. */
+  /** A lowered limit has recently caused an OOM kill. */
   | 'after_oom'
-  /** It grows faster than a limit could be raised again (field-notes A2-28). */
+  /** Its memory grows faster than a limit could be raised again. */
   | 'grows_too_fast'
   /**
    * Memory policy `guarantee`: never below the user's limit; above it only by a loan for the
@@ -30,9 +30,9 @@ export type RangeReason =
 export type ChoiceReason =
   /** The range left no choice. */
   | 'user'
-  /** What the policy wanted. */
+  /** The policy's choice. */
   | 'chosen'
-  /** The policy wanted what the range does not allow. */
+  /** The policy's choice, clipped to the range. */
   | 'clipped'
   /** The pool had less. */
   | 'pool'
@@ -46,14 +46,12 @@ export type ChoiceReason =
   | 'restored'
   /** A loan was taken back by its lender. */
   | 'revoked'
-  /**
-   * The pool had less at the start; what others gave back meanwhile was lent to it while it ran.
-   */
+  /** Less was free at the start; CPU that became free since was lent while it runs. */
   | 'lent_later'
   /** A loan of memory for the container's life. */
   | 'loan';
 
-/** One resource of one activation: what was wanted, allowed and granted. Millicores or bytes. */
+/** One resource of one activation: demand, range and grant. Millicores or bytes. */
 export class Grant {
   user = 0;
   demand = 0;

@@ -2,8 +2,8 @@ import type { Allocation } from './allocation.js';
 import { removeAt } from './remove-at.js';
 
 /**
- * A part of one claim's `borrowed`, from a lender's unused share or (lender null) from capacity
- * nobody has a claim on.
+ * A part of an allocation's `borrowed`, from a lender's unused share or (lender null) from
+ * unallocated capacity.
  */
 interface Loan<Owner> {
   lender: Allocation<Owner> | null;
@@ -13,18 +13,18 @@ interface Loan<Owner> {
   end: number;
 }
 
-/** Less than this is nothing (millicores or bytes). */
+/** Smaller amounts count as zero (millicores or bytes). */
 export const EPSILON = 1e-6;
 
 /** Less than this share of the user's limit is not worth a write while the activation runs. */
 const MIN_RAISE = 0.05;
 
 /**
- * What one host can lend of one resource (design §3.4): allocatable capacity less a reserve, less
- * what running activations were granted. Within its user limit a claim is always granted;
- * everything above is a loan, and loans give way: the sum of grants stays within the capacity as
- * long as the user limits alone do. An idle container has no claim. A wish that the pool could not
- * meet is remembered; `serve` meets it from what others have given back since.
+ * What one host can lend of one resource: allocatable capacity less a reserve and less what running
+ * activations were granted. Within its user limit an allocation is always granted. Everything above
+ * is a loan, and loans give way, so the sum of grants stays within the capacity as long as the user
+ * limits alone do. An idle container holds nothing. `lendFree` meets demand that the pool could not
+ * meet at the start.
  */
 export class HarvestPool<Owner = unknown> {
   #allocatable: number;
@@ -34,7 +34,7 @@ export class HarvestPool<Owner = unknown> {
   readonly #loans: Loan<Owner>[] = [];
   readonly #freeLoans: Loan<Owner>[] = [];
   readonly #changed: Allocation<Owner>[] = [];
-  /** Claims that want more than their user's limit. */
+  /** Allocations that ask for more than their user's limit. */
   #borrowers = 0;
   #own = 0;
   #borrowed = 0;
@@ -65,7 +65,7 @@ export class HarvestPool<Owner = unknown> {
     return this.#user - this.#own;
   }
 
-  /** What holds something now. */
+  /** Containers that hold a share now. */
   get allocations(): number {
     return this.#allocations.length;
   }
@@ -80,10 +80,7 @@ export class HarvestPool<Owner = unknown> {
     this.#settle();
   }
 
-  /**
-   * Something starts to run: `wanted` up to `user` is granted, the rest borrowed as far as the pool
-   * goes.
-   */
+  /** A container starts to run: `demand` up to `user` is granted, the rest borrowed if possible. */
   begin(allocation: Allocation<Owner>, user: number, demand: number, expectedEnd: number): void {
     if (allocation.index >= 0) this.end(allocation);
     allocation.index = this.#allocations.push(allocation) - 1;
@@ -101,7 +98,7 @@ export class HarvestPool<Owner = unknown> {
     if (demand > user) this.#borrow(allocation, demand - user);
   }
 
-  /** Changes what a running claim holds, up or down; never takes more than `wanted`. */
+  /** Changes what a running allocation holds; never takes more than `demand`. */
   change(allocation: Allocation<Owner>, demand: number, expectedEnd: number): void {
     if (allocation.index < 0) return;
     allocation.expectedEnd = expectedEnd;
@@ -115,13 +112,11 @@ export class HarvestPool<Owner = unknown> {
     const extra = demand - allocation.user;
     if (extra > allocation.borrowed) this.#borrow(allocation, extra - allocation.borrowed);
     else this.#repay(allocation, allocation.borrowed - Math.max(0, extra));
-    // Its holder asked, and reads what came of it.
+    // The holder made this change, so it knows the result.
     allocation.changed = false;
   }
 
-  /**
-   * The lender trips or wants its share: the whole user limit at once, and what it lent comes back.
-   */
+  /** The lender gets its whole user limit at once, and its loans come back. */
   restore(allocation: Allocation<Owner>): void {
     if (allocation.index < 0) return;
     this.#setDemand(allocation, Math.max(allocation.user, allocation.demand));
@@ -129,7 +124,7 @@ export class HarvestPool<Owner = unknown> {
     allocation.changed = false;
   }
 
-  /** The run ended. What it lent is backed by others where they can, else the borrowers are cut. */
+  /** The run ended. Its loans move to other lenders, or the borrowers are cut. */
   end(allocation: Allocation<Owner>): void {
     if (allocation.index < 0) return;
     this.#setDemand(allocation, 0);
@@ -156,9 +151,9 @@ export class HarvestPool<Owner = unknown> {
   }
 
   /**
-   * Lends what is free to those who run already and got less than they wanted, the one expected to
-   * end first before all others: it passes the loan on soonest, and loans are cut in the opposite
-   * order, so none is given only to be the first one cut.
+   * Lends free capacity to allocations with unmet demand, the one expected to end first before all
+   * others: it passes the loan on soonest, and loans are cut in the opposite order, so a new loan
+   * is not the first one cut.
    */
   lendFree(): void {
     while (this.#borrowers > 0 && this.free > EPSILON) {
@@ -177,13 +172,13 @@ export class HarvestPool<Owner = unknown> {
   }
 
   /**
-   * One that others have left with less or more than its holder knows of, and which now counts as
-   * told; null = no more.
+   * The next allocation whose grant differs from what its holder knows; it counts as known now.
+   * Null: no more.
    */
   nextChanged(): Allocation<Owner> | null {
     while (this.#changed.length > 0) {
       const allocation = this.#changed.shift() as Allocation<Owner>;
-      // Ended, or begun anew, in the meantime.
+      // Ended or restarted in the meantime.
       if (!allocation.changed) continue;
       allocation.changed = false;
       if (Math.abs(allocation.granted - allocation.known) > EPSILON) return allocation;
@@ -208,7 +203,7 @@ export class HarvestPool<Owner = unknown> {
     this.#settle();
   }
 
-  /** Takes all back that a claim lent; its borrowers are served anew from what is left. */
+  /** Takes back all that the lender lent; its borrowers borrow again from what is left. */
   #revokeLoans(lender: Allocation<Owner>): void {
     this.#revokingFrom = lender;
     for (let i = this.#loans.length - 1; i >= 0; i--) {
@@ -218,7 +213,7 @@ export class HarvestPool<Owner = unknown> {
       this.#markChanged(borrower);
       this.#reduce(i, amount);
       this.#borrow(borrower, amount);
-      // Serving anew inserts loans of others, never of this lender: start over, the list is short.
+      // Borrowing again adds loans of other lenders only: start over, the list is short.
       i = this.#loans.length;
     }
     this.#revokingFrom = null;
@@ -310,7 +305,7 @@ export class HarvestPool<Owner = unknown> {
     this.#freeLoans.push(loan);
   }
 
-  /** Before its loans are changed for the sake of others. */
+  /** Call it before another allocation changes the loans of this one. */
   #markChanged(allocation: Allocation<Owner>): void {
     if (allocation.changed) return;
     allocation.changed = true;

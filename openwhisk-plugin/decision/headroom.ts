@@ -12,9 +12,9 @@ interface Invoker {
 }
 
 /**
- * Physical memory that no lender can miss (design §3, Memory): host memory - the invokers'
- * user-memory - what is in use beyond their containers - reserve - loans given. Anything unknown
- * makes it zero. All in bytes.
+ * Physical memory that can be lent without risk for lenders: host memory - the invokers' user-
+ * memory - memory in use beyond their containers - reserve - loans. If anything is unknown, it is
+ * zero. Bytes.
  */
 export class MemoryHeadroom {
   readonly #host: number;
@@ -34,8 +34,8 @@ export class MemoryHeadroom {
 
   /**
    * A container of `invoker` (any stable name of it) was seen. OpenWhisk gives shares = max(2,
-   * floor(1024 / floor(user-memory / memory))) (field-notes A1-03, A1-04), so each container bounds
-   * user-memory from both sides, and all must agree.
+   * floor(1024 / floor(user-memory / memory))) [OpenWhisk ContainerFactory.scala], so each
+   * container bounds user-memory from both sides, and all must agree.
    */
   seen(invoker: string, user: UserLimits): void {
     // At the clamp, and where none were set, the shares say nothing.
@@ -91,7 +91,7 @@ export class MemoryHeadroom {
     return (free > 0 ? Math.floor(free) : 0) as Bytes;
   }
 
-  /** Lends up to `wanted`, nothing at all where less than `least` is there. */
+  /** Lends up to `demand`, and nothing if less than `least` is free. */
   lend(demand: Bytes, least: Bytes): Bytes {
     const amount = Math.min(demand, this.free);
     if (!(amount > 0) || amount < Math.min(least, demand)) return 0 as Bytes;

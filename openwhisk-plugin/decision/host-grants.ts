@@ -4,7 +4,7 @@ import type { ContainerState, Run } from './container-state.js';
 import type { ChoiceReason, Grant } from './grant.js';
 import { EPSILON, type HarvestPool } from './harvest-pool.js';
 
-/** What others did to a container's share while it runs. */
+/** How another activation changed the share of a running container. */
 export type GrantChange = Extract<ChoiceReason, 'revoked' | 'lent_later'>;
 
 /**
@@ -30,14 +30,14 @@ export class HostGrants {
     const requested = cpu.granted;
     if (container.mode === 'weight' || !run.enforced) {
       if (!joined) this.#cpu.begin(allocation, cpu.user, cpu.user, end);
-      // Nobody guards this run: nothing that was lowered for another stays, and nothing more is
-      // lent.
+      // The safeguard does not watch this run: restore what was lowered for another, and lend no
+      // more.
       else if (allocation.active && allocation.demand !== allocation.user) {
         for (const other of container.runs) settle(other, run.startedAt);
         this.#cpu.change(allocation, allocation.user, end);
         for (const other of container.runs) hold(other, other.cpu, allocation, 'restored');
       }
-      // What it would have got, for those who only watch.
+      // What it would have been granted, for modes that only watch.
       if (requested > cpu.user) cpu.granted = Math.min(requested, cpu.user + this.#cpu.free);
     } else {
       if (!joined) this.#cpu.begin(allocation, cpu.user, requested, end);
@@ -123,9 +123,8 @@ export class HostGrants {
   }
 
   /**
-   * Tells of containers whose share others have changed. `serve`: what is free is lent to those
-   * first that got less than they wanted. CPU only: memory that a running activation has begun to
-   * use cannot be taken back without killing.
+   * Visits containers whose share has changed. `lendFree`: first lends free CPU to allocations with
+   * unmet demand. CPU only: memory in use cannot be taken back without an OOM kill.
    */
   takeChanged(
     lendFree: boolean,

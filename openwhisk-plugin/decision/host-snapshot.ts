@@ -1,13 +1,13 @@
 import type { HarvestPool } from './harvest-pool.js';
 import type { HostCapacity } from './settings.js';
 
-/** What a choice may know of the host, as it is before its activation takes anything. */
+/** What a policy may know about the host, before the activation takes anything. */
 export interface HostSnapshot {
   /** Containers with activations running. */
   running: number;
   /** Allocatable, millicores. */
   cpu: number;
-  /** Shares of allocatable CPU and memory that nobody was granted. */
+  /** Unallocated shares of allocatable CPU and memory. */
   freeCpu: number;
   freeMemory: number;
 }

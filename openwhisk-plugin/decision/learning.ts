@@ -6,14 +6,14 @@ import type { FunctionState } from './function-state.js';
 import type { DecisionSettings } from './settings.js';
 import { adjustWeightExponent, type HostReference } from './weights.js';
 
-/** A p95 is computed anew at each of the first runs, then at every 16th: it scans the histogram. */
+/** Every start computes the p95 at first, then every 16th: it scans the histogram. */
 const EAGER_RUNS = 64;
 const LAZY_RUNS = 16;
-/** An OOM kill asks for the limit it met plus the larger of 20 % and 100 MiB (style.md §1.1). */
+/** An OOM kill asks for the limit at the kill plus the larger of 20 % and 100 MiB [VPA]. */
 const OOM_BUMP = 1.2;
 const MIN_OOM_INCREASE = 100 * MIB;
 
-/** What a clean, successful run teaches. `duration` and `cpuTime` in ms, NaN = unknown. */
+/** Learns from a clean, successful run. `duration` and `cpuTime` in ms, NaN = unknown. */
 export function learnSuccess(
   run: Run,
   duration: number,
@@ -58,7 +58,7 @@ export function learnSuccess(
   }
 }
 
-/** A failed run teaches caution only: what it used is a lower bound of what it needs. */
+/** A failed run raises limits only: its use is a lower bound of its demand. */
 export function learnFailure(run: Run, settings: DecisionSettings, now: number): void {
   const fn = run.fn;
   fn.failed++;
@@ -69,8 +69,8 @@ export function learnFailure(run: Run, settings: DecisionSettings, now: number):
 }
 
 /**
- * An OOM kill is a sample of its own, whether or not any other was taken (field-notes A3-01, -02,
- * -03).
+ * An OOM kill is a sample of its own, whether or not another one was taken: usage samples miss the
+ * moment of the kill.
  */
 export function learnOom(
   fn: FunctionState,
@@ -121,7 +121,7 @@ function learnPeaks(run: Run, settings: DecisionSettings, now: number): void {
     fn.hitUserLimit = true;
 }
 
-/** A spike stands until a clean run at user limits has measured anew. */
+/** A spike applies until a clean run at user limits has been measured. */
 function learnSpike(run: Run, settings: DecisionSettings): void {
   const fn = run.fn;
   if (run.cpu.reduced) {

@@ -16,12 +16,9 @@ export interface Limits {
   memory: Bytes;
 }
 
-/**
- * What the user asked for: what the engine's inspect says, since Gleaner never writes to the engine
- * (design §2).
- */
+/** User limits: the engine's inspect output, since Gleaner never writes to the engine. */
 export interface UserLimits extends Readonly<Limits> {
-  /** Memory plus swap as inspect says it; OpenWhisk always makes it equal to `memory`. */
+  /** Memory plus swap; OpenWhisk always makes it equal to `memory`. */
   readonly memoryAndSwap: Bytes;
   /**
    * The container was made without shares: `shares` is the kernel's default (1024), and on cgroup

@@ -48,7 +48,7 @@ export class MemoryLoans {
     return container.memoryLoan;
   }
 
-  /** An earlier hook lent it and the container still has it: nobody else may be promised it. */
+  /** A previous daemon lent it and the container still has it: it must not be lent twice. */
   found(container: ContainerState, amount: Bytes): void {
     this.#headroom.take(amount);
     container.memoryLoan = (container.memoryLoan + amount) as Bytes;

@@ -60,7 +60,7 @@ export class PayloadEstimate {
     return this.#used;
   }
 
-  /** Mean absolute error of late, in logarithms; NaN before the first. */
+  /** Recent mean absolute error, in logarithms; NaN before the first. */
   get error(): number {
     return this.#triedWeight > 0 ? this.#fitError / this.#triedWeight : Number.NaN;
   }

@@ -1,4 +1,4 @@
-/** A call counts half after so many more. */
+/** Samples after which an older one counts half. */
 export const FORGET = 0.5 ** (1 / 200);
 
 /**

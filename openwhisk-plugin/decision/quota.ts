@@ -1,9 +1,8 @@
 /**
- * The least quota that never cuts a short activation (design §3, quota mode): quota x period covers
- * its p95 CPU time where that fits in one period. It does where the user's own quota would not cut
- * it, and it is one core's work at most, or the whole run (several threads) is over within the
- * period. 0 where it does not fit: longer runs show their peaks, and the mid-run safeguard sees
- * them in time.
+ * The least quota that never throttles a short activation: quota x period covers its p95 CPU time
+ * if that fits in one period. It fits if the user's own quota would not throttle it, and it is at
+ * most one core's work, or the whole run (several threads) ends within the period. Otherwise 0:
+ * longer runs show their peaks, and the mid-run safeguard sees them in time.
  *
  * @param p95CpuTime CPU-ms, NaN = unknown. @param duration expected, ms. @param user millicores.
  * @param period us. Returns millicores.

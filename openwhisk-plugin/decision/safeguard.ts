@@ -3,8 +3,8 @@ import type { Grant, RangeReason } from './grant.js';
 import type { DecisionSettings } from './settings.js';
 
 /**
- * The range an activation's CPU may lie in (design §3.2), written into `grant`. `grant.user` is
- * set. Amounts in millicores.
+ * The range of an activation's CPU [FaaSRM §4], written into `grant`. `grant.user` is set.
+ * Millicores.
  */
 export function cpuRange(
   grant: Grant,
@@ -61,8 +61,7 @@ export function memoryRange(
       userRange(grant, why);
       return;
     }
-    // Page cache may fill any limit: only a working set asks for more than the user's (field-notes
-    // A2-30).
+    // Page cache may fill any limit, so only a working set asks for more than the user's.
     const working = fn.workingPeak.read(now, settings.halfLife);
     const over = Math.min(peak, working) <= settings.thetaUser * grant.user;
     range(
@@ -154,8 +153,8 @@ function range(
 }
 
 /**
- * FaaSRM as published: whole units, the newest run decides, no memory of spikes (faasrm.md §1.1
- * text, §1.2 program).
+ * FaaSRM as published: whole units, the newest run decides, spikes are not remembered ([FaaSRM §4]
+ * for the text, [Freyr] for the program).
  */
 function publishedRange(
   grant: Grant,

@@ -22,8 +22,8 @@ export type CpuMode = 'quota' | 'weight';
 export type MemoryPolicy = 'guarantee' | 'faasrm';
 
 /**
- * `freyr-code` is the published program (threshold .9 twice), `freyr-paper` the published text
- * (.8): faasrm.md §1.1, §1.2.
+ * `freyr-code` is the published program (threshold .9 twice) [Freyr], `freyr-paper` the published
+ * text (.8) [FaaSRM §4].
  */
 type Preset = 'default' | 'freyr-code' | 'freyr-paper';
 
@@ -74,7 +74,7 @@ export interface DecisionSettings {
   readonly referenceCpuTime: Millis;
   readonly weightClampLow: number;
   readonly weightClampHigh: number;
-  /** A payer slower than this x its control arm gets a smaller alpha. */
+  /** A deprioritized function slower than this x its control arm gets a smaller alpha. */
   readonly slowdownBound: number;
   /** Policies are told what a call's size says about its CPU time, where it says something. */
   readonly payloadAware: boolean;
@@ -89,7 +89,7 @@ export interface DecisionSettings {
    * start.
    */
   readonly concurrentStep: number;
-  /** Off in the published presets only: Freyr never acts during an execution (faasrm.md §1.1). */
+  /** Off in the published presets: Freyr never acts during an execution [Freyr]. */
   readonly midRun: boolean;
   /** Functions remembered; the least recently used one is forgotten first. */
   readonly maxFunctions: number;
@@ -167,9 +167,7 @@ export const defaultDecisionSettings = decisionSettings(
   CAP_WITHOUT_HOST,
 );
 
-/**
- * The published rules exactly: whole cores, 64 MB units, caps of eight units (faasrm.md §1, units).
- */
+/** The published rules exactly: whole cores, 64 MB units, caps of eight units [Freyr]. */
 export function freyrSettings(
   preset: 'freyr-code' | 'freyr-paper',
   memoryUnit: Bytes = mebibytes(64),

@@ -8,9 +8,8 @@ import { BucketRow } from '../../config/index.js';
 const RECENT = 8;
 
 /**
- * A maximum that decays, but never below what the newest runs showed: a function that is called
- * once a day must not find its peak decayed to nothing (the longer and the shorter window,
- * whichever is higher: field-notes A3-15).
+ * A maximum that decays, but never below the newest runs: the peak of a function that runs once a
+ * day must not decay to nothing.
  */
 export class DecayingPeak {
   #value = 0;
@@ -35,7 +34,7 @@ export class DecayingPeak {
     this.#lift(sample, now, halfLife);
   }
 
-  /** Starts anew (preset `freyr`: calibration). */
+  /** Clears it (calibration of the `freyr` presets). */
   forget(): void {
     this.#value = 0;
     this.#recent.fill(0);
@@ -96,8 +95,8 @@ const MAX_EXPONENT = 100;
 
 /**
  * Histogram with buckets that grow by 5 % from 0.1 ms (to 0.1 x 1.05^383 = 1.3e7 ms, 3.6 h) and
- * weights that double per half-life, so that older samples count less (style.md §1.1). A percentile
- * is the upper edge of its bucket: at most 5 % too high.
+ * weights that double per half-life, so that older samples count less [VPA]. A percentile is the
+ * upper edge of its bucket: at most 5 % too high.
  */
 export class DecayingHistogram {
   readonly #buckets = new BucketRow();

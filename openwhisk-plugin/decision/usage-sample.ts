@@ -5,7 +5,7 @@ export interface UsageSample {
   at: Millis;
   /** CPU time used since the container started. */
   cpu: Micros;
-  /** Usage less inactive page cache (field-notes A2-30). */
+  /** Usage less inactive page cache, which the kernel can drop. */
   workingSet: Bytes;
   /**
    * Highest usage since `resetPeak`; -1 where the kernel cannot say (v2 before 5.19, or no reset).

@@ -1,10 +1,10 @@
 import { type FunctionState, UNPROVEN_MIN_FACTOR } from './function-state.js';
 import type { DecisionSettings } from './settings.js';
 
-/** Range of a cgroup v1 weight; Docker refuses what lies outside (field-notes A1-03). */
+/** Range of a cgroup v1 weight; Docker refuses others. */
 export const MIN_SHARES = 2;
 export const MAX_SHARES = 262_144;
-/** An agent's vertical action multiplies the policy's weight by x1/2, x1 or x2 (design §3). */
+/** An agent's vertical action multiplies the policy's weight by 1/2, 1 or 2. */
 const TARGET_FACTOR = 2;
 /** Half-lives after which the reference's weights are scaled back. */
 const EPOCH = 64;
@@ -90,9 +90,9 @@ export function scaleShares(own: number, factor: number): number {
 }
 
 /**
- * Payers are watched: where a function with a lowered weight is slower than `slowdownBound` x its
- * control arm, its alpha falls by a quarter; well within the bound it recovers by .05 and may pay
- * more. Each step is judged by runs after it alone.
+ * Bounds the slowdown of deprioritized functions: if a function with a lowered weight is slower
+ * than `slowdownBound` x its control arm, its alpha falls by a quarter; well within the bound it
+ * recovers by .05. Each step is judged by later runs only.
  */
 export function adjustWeightExponent(fn: FunctionState, settings: DecisionSettings): void {
   if (fn.alpha > settings.alpha) fn.alpha = settings.alpha;

@@ -6,8 +6,8 @@ import type { DecisionSettings } from '../settings.js';
 import type { ExperienceListener } from './faasrm/experience.js';
 
 /**
- * What only a simulator can know. A real host has {@link noOracle}; a policy that needs more
- * refuses there.
+ * What only a simulator knows. A real host has {@link noOracle}; a policy that needs more refuses
+ * to run there.
  */
 export interface Oracle {
   /** CPU work that the run still has to do, ms; NaN = unknown. */
@@ -27,44 +27,43 @@ export interface PolicyContext {
   oracle: Oracle;
   /** The host as it is before this activation starts. */
   host: HostSnapshot;
-  /** Who learns from choices and what came of them; null: nobody. */
+  /** Receives choices and their outcomes; null: no trainer. */
   experiences: ExperienceListener | null;
 }
 
 /**
- * The choice left by the safeguard, made in the hook for every activation (design §3.3, §4). Free
- * of allocation; pure but for what `learn` has taught it, so one instance serves one host. Whatever
- * a policy answers is clipped by the decider; not finite or not positive means user limits.
+ * Chooses within the range that the safeguard allows, at every start, in the daemon. Free of
+ * allocation; pure except for its own state, so one instance serves one host. The decider clips
+ * every answer; not finite or not positive means user limits.
  */
 export interface ActivationPolicy {
   readonly name: string;
   readonly kind: PolicyKind;
   /**
-   * It predicts the demand of this very activation: where the range comes from recent peaks (over-
-   * and under-provisioned), it is widened to [floor, cap], and the mid-run safeguard alone guards
-   * the run (so not in presets without one). First calls, failures, spikes and the control arm stay
-   * at user limits.
+   * It predicts the demand of this activation: where the range comes from recent peaks (over- and
+   * under-provisioned), it is widened to [floor, cap], and only the mid-run safeguard applies (so
+   * not in presets without one). First activations, failures, spikes and the control arm stay at
+   * user limits.
    */
   readonly predicts?: boolean;
   /**
-   * `range`: the amount wished, millicores or bytes, for `grant` (`run.cpu` or `run.memory`), whose
-   * `lower`, `upper` and `user` are set. `weight` (`grant` is `run.cpu`): the factor on the
+   * `range`: the requested amount, millicores or bytes, for `grant` (`run.cpu` or `run.memory`),
+   * whose `lower`, `upper` and `user` are set. `weight` (`grant` is `run.cpu`): the factor on the
    * container's own shares.
    */
   choose(run: Run, grant: Grant, context: PolicyContext): number;
   /**
-   * `weight`: the factor after `used` ms of CPU time, where a policy changes its mind while the run
-   * goes on.
+   * `weight`: the factor after `used` ms of CPU time, for policies that change it during the run.
    */
   revise?(run: Run, used: number, context: PolicyContext): number;
   /**
-   * CPU time, ms, at which `revise` would answer otherwise; Infinity = never. A simulator asks
-   * then, a real host as often as it samples.
+   * CPU time, ms, at which `revise` would give another answer; Infinity = never. A simulator asks
+   * then, a real host at each sample.
    */
   revisesAt?(run: Run, used: number, context: PolicyContext): number;
   /**
-   * Told of every clean success of a run that was alone in its container. `duration` in ms, NaN =
-   * unknown.
+   * Called after each clean success of a run that was alone in its container. `duration` in ms, NaN
+   * = unknown.
    */
   learn?(run: Run, duration: number, context: PolicyContext, now: number): void;
 }

@@ -5,9 +5,7 @@ import { DecayingHistogram } from '../statistics.js';
 /** The larger of a share and a unit within which a prediction counts as right. */
 const RIGHT_SHARE = 0.1;
 
-/**
- * The P99 is computed anew at each of the first peaks, then at every 16th: it scans the histogram.
- */
+/** Every peak computes the P99 at first, then every 16th: it scans the histogram. */
 const EAGER_PEAKS = 64;
 const LAZY_PEAKS = 16;
 
@@ -52,7 +50,7 @@ export class DemandProfile {
 
 /**
  * Accuracy of both demands and R2 of the duration from which a function counts as size-related
- * (faasrm.md §1.4).
+ * [Libra-HPDC23].
  */
 const TRUSTED = 0.9;
 /** Calls with a known size before any of this is believed. */

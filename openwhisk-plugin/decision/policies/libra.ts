@@ -10,15 +10,15 @@ import { LibraProfile } from './libra-profile.js';
 const SATURATED = 0.95;
 
 /**
- * Libra (HPDC'23; faasrm.md §1.4): the demand of each activation is predicted from the size of its
- * input, where that explains CPU, memory and duration, else it is the P99 of the peaks seen. What
- * is less than the user's is harvested, what is more is borrowed; the pool ordered by expected end,
- * the preemptive release and the mid-run safeguard are the decider's (harvest-pool.ts, decider.ts).
+ * Libra [Libra-HPDC23]: predicts each activation's demand from the size of its input if size
+ * explains CPU, memory and duration, otherwise from the P99 of the peaks seen. An amount below the
+ * user's is harvested, one above is borrowed. The pool ordered by expected end, the preemptive
+ * release and the mid-run safeguard are the decider's (harvest-pool.ts, decider.ts).
  *
- * Differences: a line in logarithms for their random forest; nobody's input is duplicated to train
- * it, so a run that used all it was given is tried with twice as much next; units are fractions of
- * a core; a prediction has the room above it that keeps the safeguard from tripping. No memory
- * prediction acts under memory policy `guarantee`.
+ * Differences: a line in logarithms instead of a random forest; inputs are not duplicated to train
+ * it, so a run that used its whole grant gets twice as much next; units are fractions of a core; a
+ * prediction leaves a margin so that the safeguard does not trip. No memory prediction applies
+ * under memory policy `guarantee`.
  */
 export class LibraPolicy implements ActivationPolicy {
   readonly name = 'libra';

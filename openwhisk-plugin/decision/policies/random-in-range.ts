@@ -3,8 +3,8 @@ import type { Grant } from '../grant.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 
 /**
- * Anywhere in the range: the floor that a learned policy must beat (faasrm.md §8). Whole units in
- * the published presets.
+ * A random amount in the range: the baseline that a learned policy must beat. Whole units in the
+ * published presets.
  */
 export class RandomInRangePolicy implements ActivationPolicy {
   readonly name = 'random-in-range';

@@ -4,10 +4,10 @@ import { shortFirstFactor, targetFactor } from '../weights.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 
 /**
- * Size-based processor sharing by cgroup weights alone (design §3): own shares x clamp((T_ref /
- * expected CPU time)^alpha), times the agent's factor. The expectation is this very call's where
- * the size of its body says more than the function's mean (`PayloadEstimate`). `alpha` here is a
- * ceiling; each function's own falls while it pays too much.
+ * Size-based processor sharing by cgroup weights: own shares x clamp((T_ref / expected CPU
+ * time)^alpha), times the agent's factor. The expectation is this activation's if the size of its
+ * body predicts better than the function's mean (`PayloadEstimate`). `alpha` here is a ceiling;
+ * each function's own falls while it slows down too much.
  */
 export class ShortFirstPolicy implements ActivationPolicy {
   readonly name = 'short-first';

@@ -141,7 +141,7 @@ test('an OOM kill below the user’s limit is caused by Gleaner', (t) => {
   t.is(container.revision?.state.oomHarvest, 1);
 });
 
-test('without packets all containers are at user limits, and none borrows what another frees', (t) => {
+test('after a tap loss all containers are at user limits, and none borrows', (t) => {
   const fake = new FakeHost(decider({}, host(2), 'largest-in-range'));
   const containers = [fake.container(limits(256, 1)), fake.container(limits(256, 1))];
   for (const container of containers) fake.whole(container, 1);
@@ -191,7 +191,7 @@ test('a boost ends at the first request, and its limits go even if nothing is en
   t.deepEqual(fake.taken(), ['shares 128 boost ended', 'quota 2000 boost ended']);
 });
 
-test('a function that reached its memory limit gets a loan, which is written with the request', (t) => {
+test('a function that reached its memory limit gets a loan with the next request', (t) => {
   const fake = new FakeHost(decider());
   fake.controller.decider.headroom.update(0 as Bytes, 0 as Bytes);
   const container = fake.container(limits(256, 2));

@@ -10,7 +10,7 @@ const container = (memory = 256, quota = 0): ContainerState =>
   new ContainerState(limits(memory, quota), host());
 const at = (ms: number): Millis => ms as Millis;
 
-test('of those that start at once the first gets 16 times its weight, the second 8, the n-th 16 / n', (t) => {
+test('containers that start together: the n-th gets 16 / n times its weight', (t) => {
   const all = boosts();
   const shares = Array.from({ length: 5 }, () => {
     const one = container(256);
@@ -59,7 +59,7 @@ test('the quota is the host, however many start; without a quota there is none t
 });
 
 testProp(
-  'whoever starts and ends in whatever order: nobody is below its own weight or above 16 times it, and the n-th at once gets an n-th',
+  'in any order of starts and ends a boost is between 1 and 16 times the own weight',
   [
     fc.array(fc.tuple(fc.boolean(), fc.nat(30), fc.integer({ min: 0, max: 3000 })), {
       minLength: 1,

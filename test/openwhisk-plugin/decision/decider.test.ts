@@ -13,7 +13,7 @@ import {
 } from '../../../openwhisk-plugin/decision/index.js';
 import { decider, host, limits, Player } from './helpers.js';
 
-test('a first throttled period gives the user limit back at once, and the next run keeps it', (t) => {
+test('a first throttled period restores the user limit, and the next run keeps it', (t) => {
   const player = new Player(decider(), limits(256, 2));
   player.whole(1000, 0.3);
   const run = player.start(player.now + 10);
@@ -27,7 +27,7 @@ test('a first throttled period gives the user limit back at once, and the next r
   t.is(Number(player.run.quota), 2000);
   player.sample(100, 1.5);
   player.finish();
-  // Measured anew at the user limit: 1.5 of 2 cores; 1.5 / .75 = 2.
+  // Measured at the user limit: 1.5 of 2 cores; 1.5 / .75 = 2.
   t.is(player.start(player.now + 10).cpu.reason, 'over_provisioned');
 });
 
@@ -43,7 +43,7 @@ test('use at .8 of a lowered limit trips without throttling; use just below does
   }
 });
 
-test('throttling at a limit that is not lowered is nobody’s spike, but proves that the limit is needed', (t) => {
+test('throttling at the user’s own limit is no spike, but shows that the limit is needed', (t) => {
   const player = new Player(decider(), limits(256, 1));
   player.start();
   player.sample(100, 0.5);
@@ -55,7 +55,7 @@ test('throttling at a limit that is not lowered is nobody’s spike, but proves 
   t.true(Math.abs(run.cpu.granted - 1000 / 0.75) < 1e-9);
 });
 
-test('30 throttled of 50 periods trip, whatever the mean (field-notes A2-29)', (t) => {
+test('30 throttled of 50 periods trip, whatever the mean', (t) => {
   const player = new Player(decider(), limits(256, 2));
   player.whole(1000, 0.3);
   player.start(player.now + 10);
@@ -78,7 +78,7 @@ test('a quota never cuts a short activation', (t) => {
   t.true(run.cpu.granted >= 600 && run.cpu.granted <= 630);
 });
 
-test('harvested CPU is lent to a function that wants more, and recalled when the lender trips', (t) => {
+test('harvested CPU is lent to a function that asks for more until the lender trips', (t) => {
   const one = decider({}, host(2));
   const lender = new Player(one, limits(256, 1), '/g/lender');
   const borrower = new Player(one, limits(256, 1), '/g/borrower');
@@ -163,7 +163,7 @@ test('what a throttled period proves is the lowest limit since the last reading'
   t.is(run.cpu.peak, run.cpu.granted);
 });
 
-test('a period throttled at the user limit, counted late, does not ask for more than the next run’s loan', (t) => {
+test('a throttled period that is counted late does not raise the next run’s demand', (t) => {
   const player = new Player(decider(), limits(256, 1));
   player.whole(1000, 1.5);
   // 1 of 1 core: 1.333 granted. The first reading still counts the last period of the run before.
@@ -176,7 +176,7 @@ test('a period throttled at the user limit, counted late, does not ask for more 
   t.is(run.cpu.peak, run.cpu.granted);
 });
 
-test('nothing is lent later to the control arm, to runs that are only watched, or under the published presets', (t) => {
+test('the control arm, unenforced runs and published presets get no later loans', (t) => {
   const none = (one: Decider, first: Player, second: Player): void => {
     const before = second.run.cpu.granted;
     first.finish();
@@ -201,7 +201,7 @@ test('nothing is lent later to the control arm, to runs that are only watched, o
   none(published.one, published.first, published.second);
 });
 
-test('a run that nobody guards joins: its container gets no more later', (t) => {
+test('after an unenforced run joins, its container gets no later loans', (t) => {
   const { one, first, second } = twoBorrowers();
   second.start(first.now);
   const late = new Run(second.fn, second.container);
@@ -224,7 +224,7 @@ test('in weight mode no limit is taken and nothing is called harvested', (t) => 
   t.deepEqual([player.fn.harvested, player.fn.accelerated, player.fn.saved], [0, 0, 0]);
 });
 
-test('short-first orders two functions by what their runs cost, on top of what their memory bought', (t) => {
+test('short-first orders functions by CPU time, on top of their own shares', (t) => {
   const one = decider();
   const short = new Player(one, limits(256), '/g/short');
   const long = new Player(one, limits(256), '/g/long');
@@ -235,7 +235,7 @@ test('short-first orders two functions by what their runs cost, on top of what t
   t.is(short.container.shares, 640);
 });
 
-test('weights are clamped to a sixteenth and sixteen times the own shares, and an agent moves them by two', (t) => {
+test('weights stay within 1/16 and 16 times the own shares, an agent’s factor within 2', (t) => {
   const one = decider({ referenceCpuTime: 100 as Millis });
   const tiny = new Player(one, limits(256), '/g/tiny');
   tiny.whole(100, 0.01);
@@ -246,7 +246,7 @@ test('weights are clamped to a sixteenth and sixteen times the own shares, and a
   t.is(tiny.run.shares, 128 * 32);
 });
 
-test('where Gleaner made an action smaller, what its user paid for in weight stays, for the control arm too', (t) => {
+test('a right-sized action keeps its user’s weight, in the control arm too', (t) => {
   // 512 MiB of 2048 had 256 shares; at 192 they are 96.
   const player = new Player(decider({ controlShare: 0 }), limits(192));
   player.fn.rightSizeFactor = 512 / 192;
@@ -258,7 +258,7 @@ test('where Gleaner made an action smaller, what its user paid for in weight sta
   t.is(control.start().shares, 256);
 });
 
-test('a weight is left alone while the wish stays within 5 % of it, so that nothing flaps (field-notes A3-09)', (t) => {
+test('a weight is not changed by less than 5 %, so that limits do not flap', (t) => {
   const player = new Player(decider({ referenceCpuTime: 100 as Millis }), limits(1024, 0, 512));
   const seen = new Set<number>();
   for (let i = 0; i < 100; i++) {
@@ -280,7 +280,7 @@ test('settings can change while runs are in flight', (t) => {
   t.is(one.cpuPool.loans, 0);
 });
 
-test('the user’s CPU: configuration, else quota, else what the shares guarantee on a full host', (t) => {
+test('the user’s CPU: configuration, else quota, else the guarantee of the shares', (t) => {
   const one = decider({}, host(8));
   t.is(Number(one.container(limits(256, 0.5)).userCpu), 500);
   const shares = one.container(limits(256));
@@ -300,7 +300,7 @@ for (const requested of [
   0,
   -5,
 ]) {
-  test(`a target of ${Object.is(requested, -0) ? '-0' : requested} means user limits (field-notes A3-13)`, (t) => {
+  test(`a target of ${Object.is(requested, -0) ? '-0' : requested} means user limits`, (t) => {
     const player = new Player(
       decider({ memoryPolicy: 'faasrm' }, host(), 'target'),
       limits(256, 1),
@@ -316,7 +316,7 @@ for (const requested of [
   });
 }
 
-test('a target is clipped to the range; what was wanted is kept, or the least that there was to want', (t) => {
+test('a target is clipped to the range; the demand keeps it, at least the lower bound', (t) => {
   const player = new Player(decider({}, host(), 'target'), limits(256, 1));
   player.whole(1000, 0.3);
   player.run.reset(player.fn, player.container);
@@ -337,7 +337,7 @@ test('a target is clipped to the range; what was wanted is kept, or the least th
   );
 });
 
-test('with several activations in a container CPU rises at once and falls in steps (field-notes A1-20)', (t) => {
+test('with several activations in a container CPU rises at once and falls in steps', (t) => {
   const one = decider();
   const player = new Player(one, limits(256, 1));
   player.whole(1000, 0.2);
@@ -408,7 +408,7 @@ test('time paused is not run time', (t) => {
   t.true(Math.abs(player.run.cpu.peak - 400) < 1e-6);
 });
 
-test('an action re-created with other limits starts anew (field-notes A1-16), and history outlives containers (A3-05)', (t) => {
+test('an action with other limits has a history of its own, which outlives containers', (t) => {
   const one = decider();
   for (let i = 0; i < 50; i++) {
     const player = new Player(one, limits(256, 1));
@@ -430,7 +430,7 @@ test('finishing twice changes nothing', (t) => {
   t.is(player.container.running, 0);
 });
 
-test('a counter that cannot be read teaches no CPU time', (t) => {
+test('an unreadable counter gives no CPU time', (t) => {
   const player = new Player(decider(), limits(256));
   player.start();
   player.run.startCpu = -1 as Micros;

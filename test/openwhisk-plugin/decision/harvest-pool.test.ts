@@ -29,7 +29,7 @@ test('at the end of a lender its loans are served from what it leaves, without a
   pool.end(lender);
   t.is(borrower.granted, 2);
   t.is(pool.granted, 2);
-  // Nobody lost anything.
+  // No loan was cut.
   t.is(pool.nextChanged(), null);
 });
 
@@ -43,7 +43,7 @@ test('unclaimed capacity is lent before a lender, then the lender that runs long
   t.deepEqual([borrower.granted, early.lent, late.lent], [3, 0, 1]);
 });
 
-test('a new activation gets its user limit at once; loans that would last longest give way', (t) => {
+test('a new activation gets its user limit at once; the longest loans give way', (t) => {
   const pool = new HarvestPool(4, 0);
   const [short, long, fresh] = [new Allocation(), new Allocation(), new Allocation()];
   pool.begin(short, 1, 2, 10);
@@ -70,7 +70,7 @@ test('an idle container has no claim', (t) => {
   t.is(allocation.granted, 0);
 });
 
-test('what others leave goes to those who got less than they wanted, the one that ends first before all', (t) => {
+test('freed CPU goes to unmet demand, the activation that ends first before others', (t) => {
   const pool = new HarvestPool(6, 0);
   const [first, late, early, met] = [
     new Allocation(),
@@ -100,7 +100,7 @@ test('what others leave goes to those who got less than they wanted, the one tha
   t.is(late.granted, 3);
 });
 
-test('less than a twentieth of the user limit is not worth a write; it adds up until it is', (t) => {
+test('amounts below 5 % of the user limit are not lent until they add up', (t) => {
   const pool = new HarvestPool(2, 0);
   const allocation = new Allocation();
   pool.begin(allocation, 2, 3, 10);
@@ -112,7 +112,7 @@ test('less than a twentieth of the user limit is not worth a write; it adds up u
   t.true(Math.abs(allocation.granted - 2.11) < 1e-9);
 });
 
-test('nobody is told of a loan that was cut and made good at once', (t) => {
+test('a loan that is cut and renewed at once is no change', (t) => {
   const pool = new HarvestPool(4, 0);
   const [lender, other, borrower] = [new Allocation(), new Allocation(), new Allocation()];
   pool.begin(lender, 2, 1, 50);
@@ -139,7 +139,7 @@ test('a holder that asked since its loan was cut is told when it is made good', 
   t.is(pool.nextChanged(), borrower);
 });
 
-test('whoever wants no more than its user limit gets no more later', (t) => {
+test('an allocation that asks for its user limit only gets no later loans', (t) => {
   for (const content of [
     (pool: HarvestPool, allocation: Allocation) => pool.change(allocation, 1, 10),
     (pool: HarvestPool, allocation: Allocation) => pool.begin(allocation, 1, 1, 10),
@@ -226,15 +226,13 @@ testProp(
         capacity = total + reserve + demand;
         pool.resize(capacity, reserve);
       }
-      // Who holds a claim looks at it after asking for something, and nobody has asked for another
-      // capacity.
+      // A holder knows the result of its own request, unless the capacity changed.
       if (what !== 'resize') holders.asked(allocation);
       if (lendFree) {
         pool.lendFree();
         holders.tell();
         t.true(holders.error < 1e-4);
-        // Nobody wants what is there: what is missing, or what is free, is less than a twentieth of
-        // its user's limit.
+        // The unmet demand or the free amount is below 5 % of the user's limit.
         for (const each of allocations)
           t.true(!each.active || Math.min(each.shortfall, pool.free) < 0.05 * each.user + 1e-4);
       }

@@ -66,7 +66,7 @@ export function decider(
   return new Decider({ ...plain, ...settings }, capacity, policies, new SeededRandom(1));
 }
 
-/** What policies see of a host on which nothing runs and from which nobody learns. */
+/** An idle host without a trainer, as policies see it. */
 const idle = {
   host: { running: 0, cpu: 8000, freeCpu: 1, freeMemory: 1 },
   experiences: null,

@@ -37,7 +37,7 @@ test('a run whose peak reaches .8 of its lowered limit at its end has spiked', (
   t.is(one.fn.cpuSpiked, run.cpu.reduced);
 });
 
-test('an OOM kill below the user limit is a spike and holds harvesting; at the limit it asks for more', (t) => {
+test('an OOM kill below the user limit holds harvesting, at the limit it asks for more', (t) => {
   const { fn } = player();
   learnOom(fn, (128 * MIB) as Bytes, plain, 0 as Millis);
   t.deepEqual(

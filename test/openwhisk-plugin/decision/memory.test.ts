@@ -4,7 +4,7 @@ import { createPolicy, Decider, MemoryHeadroom } from '../../../openwhisk-plugin
 import { MemoryLoans } from '../../../openwhisk-plugin/decision/memory-loans.js';
 import { decider, host, limits, Player, plain } from './helpers.js';
 
-test('faasrm lends memory from the invokers’ user-memory only, and nothing while that is unknown', (t) => {
+test('faasrm lends memory of the invokers’ user-memory only, if that is known', (t) => {
   const capacity = { ...host(8, 8192), allocatableMemory: (8192 * MIB) as Bytes };
   const headroom = new MemoryHeadroom(capacity.memory, 0 as Bytes, 0 as Bytes);
   const policies = { quota: createPolicy('smallest-in-range'), weight: createPolicy('memory') };
@@ -20,7 +20,7 @@ test('faasrm lends memory from the invokers’ user-memory only, and nothing whi
   t.is(unknown.start().memory.granted, Math.ceil((250 * MIB) / 0.75));
 });
 
-test('a memory loan comes after a kill at the user limit, from headroom alone, for the container’s life', (t) => {
+test('a memory loan follows a kill at the user limit, for the container’s life', (t) => {
   const one = decider({}, host(8, 4096, 2048));
   one.headroom.seen('wsk0', limits(256));
   one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
@@ -49,7 +49,7 @@ test('a memory loan comes after a kill at the user limit, from headroom alone, f
   t.is(Number(one.headroom.lent), 0);
 });
 
-test('under `guarantee` a memory limit never goes below the user’s, whatever the history and the target', (t) => {
+test('under `guarantee` a memory limit is never below the user’s', (t) => {
   const player = new Player(decider({}, host(), 'target'), limits(256, 1));
   player.whole(1000, 0.2, 20);
   player.run.reset(player.fn, player.container);
@@ -80,7 +80,7 @@ test('a container without a memory limit has none under Gleaner either', (t) => 
   t.deepEqual([run.memory.reason, Number(run.memoryLimit)], ['unlimited', 0]);
 });
 
-test('a memory loan is no larger than the groups over the container leave, and its unused part stays in the headroom', (t) => {
+test('a memory loan stays within the groups above the container, the rest in headroom', (t) => {
   const one = decider({}, host(8, 4096, 2048));
   one.headroom.seen('wsk0', limits(256));
   one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
@@ -98,7 +98,7 @@ test('a memory loan is no larger than the groups over the container leave, and i
   t.is(one.headroom.lent / MIB, 100);
 });
 
-test('groups over a container are not asked for their limits while there is no memory to lend', (t) => {
+test('limits of the groups above are not read while there is no memory to lend', (t) => {
   const one = decider({}, host(8, 4096, 2048));
   const player = new Player(one, limits(256));
   one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
@@ -116,7 +116,7 @@ test('groups over a container are not asked for their limits while there is no m
   t.is(asked, 1);
 });
 
-test('a loan is bounded by the need, the cap, the free headroom and the groups above, whichever is least', (t) => {
+test('a loan is bounded by the need, the cap, the free headroom and the groups above', (t) => {
   const lentWith = (headroomMiB: number, capMiB: number, ceilingMiB: number): number => {
     const headroom = new MemoryHeadroom((8192 * MIB) as Bytes, 0 as Bytes, 0 as Bytes);
     headroom.seen('wsk0', limits(256));

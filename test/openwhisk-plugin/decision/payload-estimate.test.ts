@@ -27,7 +27,7 @@ function trainedEstimate(
   return estimate;
 }
 
-test('a power of the size is learned exactly, after twenty calls that were predicted and not before', (t) => {
+test('a power of the size is learned exactly after twenty predicted activations', (t) => {
   const estimate = new PayloadEstimate();
   // 1, 4, 9, ... KiB take the square root: 10, 20, 30 ms. The first two only fit a line.
   for (let i = 1; i <= 21; i++) estimate.learn(1024 * i * i, 10 * i);
@@ -53,7 +53,7 @@ test('a mean is predicted, not a median', (t) => {
   );
 });
 
-test('sizes that say nothing are used in one of fifty functions at most, and errors are told', (t) => {
+test('random sizes are used in one of fifty functions at most, and errors are known', (t) => {
   let used = 0;
   for (let seed = 1; seed <= 50; seed++) {
     const estimate = trainedEstimate(500, 0, 1, seed);
@@ -64,7 +64,7 @@ test('sizes that say nothing are used in one of fifty functions at most, and err
   t.true(used <= 1, String(used));
 });
 
-test('what sizes say is used as long as it errs less than the function’s own mean and median', (t) => {
+test('sizes are used while their error is below that of the mean and the median', (t) => {
   const estimate = trainedEstimate(500, 1, 0.5, 7);
   t.true(estimate.used);
   // Noise .5 alone is left of sqrt(1 + .25).
@@ -76,7 +76,7 @@ test('what sizes say is used as long as it errs less than the function’s own m
   t.false(estimate.used);
 });
 
-test('one size for all, and what is no number, teach nothing', (t) => {
+test('a single size and values that are no numbers are not used', (t) => {
   const estimate = new PayloadEstimate();
   for (let i = 0; i < 100; i++) estimate.learn(1024, 1 + (i % 7));
   for (const [size, value] of [
@@ -91,7 +91,7 @@ test('one size for all, and what is no number, teach nothing', (t) => {
   t.is(estimate.error, Number.NaN);
 });
 
-test('short-first gives a small call of a function more weight than a large one, and neither where it is switched off', (t) => {
+test('short-first gives small requests more weight than large ones, unless switched off', (t) => {
   for (const payloadAware of [true, false]) {
     const made = decider({
       payloadAware,

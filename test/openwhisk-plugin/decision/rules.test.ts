@@ -29,7 +29,7 @@ function fn(action = '/g/f'): FunctionState {
   return new FunctionState(action, '1', limits(256), 'guarantee', 1);
 }
 
-test('a peak halves in an hour once newer runs show less, but never below the newest eight', (t) => {
+test('a peak halves in an hour, but never below the newest eight runs', (t) => {
   const peak = new DecayingPeak();
   peak.add(100, 0, HOUR);
   t.is(peak.read(24 * HOUR, HOUR), 100, 'without newer runs nothing is forgotten');
@@ -69,12 +69,11 @@ test('percentiles are at most 5 % too high, and older samples count less', (t) =
   t.true(Number.isFinite(histogram.percentile(1)));
 });
 
-// quota x period >= p95 CPU-ms when it fits in one period (design §3). user in millicores, period
-// 100 ms.
+// quota x period >= p95 CPU-ms if it fits in one period. user in millicores, period 100 ms.
 for (const [p95, duration, user, expected] of [
   [60, 300, 2000, 600],
   [100, 300, 1000, 1000],
-  [100.1, 300, 2000, 0], // more than one core's period, and the run is longer than one: its peaks are known
+  [100.1, 300, 2000, 0], // more than one core's period, and the run is longer than a period
   [300, 90, 4000, 3000], // four threads, over within the period
   [300, 90, 2000, 0], // the user's own quota cuts it too
   [Number.NaN, 90, 2000, 0],
@@ -85,7 +84,7 @@ for (const [p95, duration, user, expected] of [
   });
 }
 
-test('short-first: (reference / expected)^alpha within 1/16 and 16, and 1 where anything is unknown', (t) => {
+test('short-first: (reference / expected)^alpha within 1/16 and 16; 1 if unknown', (t) => {
   t.is(shortFirstFactor(100, 200, 1, 1 / 16, 16), 2);
   t.is(shortFirstFactor(400, 100, 0.5, 1 / 16, 16), 0.5);
   t.is(shortFirstFactor(1, 100, 1, 1 / 16, 16), 16);
@@ -96,7 +95,7 @@ test('short-first: (reference / expected)^alpha within 1/16 and 16, and 1 where 
   t.is(shortFirstFactor(0, 100, 1, 1 / 16, 16), 1);
 });
 
-test('weights are what the kernel and Docker take: whole numbers from 2 to 262144 (field-notes A1-03)', (t) => {
+test('weights are whole numbers from 2 to 262144, as the kernel and Docker accept', (t) => {
   t.is(scaleShares(128, 1 / 16), 8);
   t.is(scaleShares(2, 1 / 16), 2);
   t.is(scaleShares(200_000, 16), 262_144);
@@ -113,7 +112,7 @@ test('an agent multiplies a weight by a half to two', (t) => {
   t.is(targetFactor(Number.POSITIVE_INFINITY, 1000), 1);
 });
 
-test('the host’s reference is the geometric mean of its functions, each once, the forgotten ones not at all', (t) => {
+test('the host’s reference is the geometric mean of its known functions, each once', (t) => {
   const reference = new HostReference();
   t.is(reference.value, Number.NaN);
   const [a, b] = [fn('/g/a'), fn('/g/b')];
@@ -136,7 +135,7 @@ test('the host’s reference is the geometric mean of its functions, each once, 
   t.true(Math.abs(reference.value - 10) < 1e-3);
 });
 
-test('alpha falls by a quarter where a payer is slower than 1.25 x its control arm, and recovers by .05', (t) => {
+test('alpha falls by a quarter at a slowdown above 1.25, and recovers by .05', (t) => {
   const f = fn();
   f.weightFactor = 0.25;
   for (let i = 0; i < 10; i++) f.control.add(100, 0, HOUR);
@@ -168,7 +167,7 @@ test('alpha falls by a quarter where a payer is slower than 1.25 x its control a
   t.is(other.alpha, 1);
 });
 
-test('a payer keeps an eighth of its weight until its control arm shows that it bears less', (t) => {
+test('a function keeps an eighth of its weight until its control arm allows less', (t) => {
   const f = fn();
   f.weightFactor = 0.25;
   const managed = (duration: number, runs: number): void => {
@@ -202,7 +201,7 @@ test('the control arm is twice its share without samples, and its share from 200
   t.is(controlShare(fn(), plain), 0);
 });
 
-test('an objective is configured, or 1.2 x the p99 of 200 warm control runs; agents have a guess before, people none', (t) => {
+test('an objective is configured, or 1.2 x the p99 of 200 warm control runs', (t) => {
   const s = defaultDecisionSettings;
   const objectives = new Objectives();
   const f = fn();
@@ -222,7 +221,7 @@ test('an objective is configured, or 1.2 x the p99 of 200 warm control runs; age
   t.is(objectives.slo(f, s), 77);
 });
 
-test('cold starts change no objective: the first run of a container is slow for reasons of its own', (t) => {
+test('cold starts change no objective', (t) => {
   const s = defaultDecisionSettings;
   const objectives = new Objectives();
   const f = fn();
@@ -246,7 +245,7 @@ test('an objective does not move with the load of an hour', (t) => {
   t.is(objectives.slo(f, s), before);
 });
 
-test('nothing is said of an objective before its samples are there, nor of a p99 that is the slowest of a few activations', (t) => {
+test('an objective is not judged by too few samples', (t) => {
   const s = defaultDecisionSettings;
   const objectives = new Objectives();
   const f = fn();
@@ -323,7 +322,7 @@ test('headroom: host - user-memory - use beyond the containers - reserve - loans
   t.is(Number(headroom.lend((1000 * MIB) as Bytes, MIB as Bytes)), 0);
 });
 
-test('user-memory follows the integer division of OpenWhisk (field-notes A1-04)', (t) => {
+test('user-memory follows the integer division of OpenWhisk', (t) => {
   const headroom = new MemoryHeadroom((64 * 1024 * MIB) as Bytes, 0 as Bytes, 0 as Bytes);
   for (const [memory, shares] of [
     [256, 128],

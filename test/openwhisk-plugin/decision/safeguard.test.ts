@@ -87,7 +87,7 @@ test('page cache alone never asks for more than the user limit', (t) => {
   t.is(grant.upper, 256 * MIB);
 });
 
-test('growth of 1 MB/ms refuses a harvest that 130 ms would outgrow (field-notes A2-28)', (t) => {
+test('growth of 1 MB/ms refuses a harvest that 130 ms would outgrow', (t) => {
   // Peak 100 MiB, lower bound 133 MiB: 33 MiB of headroom against 130 MB of growth. 100 + 124 = 224
   // of 256 is still possible.
   const grant = memory(256, 100, (fn) => fn.growth.add(1e6, 0, HOUR));
@@ -128,7 +128,7 @@ test('a spike is a peak at or above .8 of a lowered limit, exactly', (t) => {
   }
 });
 
-test('a function that steadily uses 1.9 of 4 cores is harvested without ever tripping (faasrm.md §1.3)', (t) => {
+test('a function that steadily uses 1.9 of 4 cores is harvested and never trips', (t) => {
   const player = new Player(decider(), limits(256, 4));
   t.is(player.whole(500, 1.9).cpu.reason, 'first_call');
   for (let i = 0; i < 50; i++) {
@@ -139,14 +139,14 @@ test('a function that steadily uses 1.9 of 4 cores is harvested without ever tri
   }
 });
 
-test('the published preset alternates on the same function, as its paper does (faasrm.md §1.3)', (t) => {
+test('the published preset alternates on the same function, as in the paper', (t) => {
   const player = new Player(decider(freyrSettings('freyr-code')), limits(256, 4));
   const granted = [0, 1, 2, 3, 4, 5].map(() => player.whole(500, 1.9).cpu.granted);
   // 1.9 of 4 = over; floor(1.9) + 1 = 2 cores; 1.9 / 2 = .95 >= .9 = spike: 4 cores again.
   t.deepEqual(granted, [4000, 2000, 4000, 2000, 4000, 2000]);
 });
 
-test('the published program: ratio rules with .9 and whole cores (faasrm.md §1.2)', (t) => {
+test('the published program: ratio rules with .9 and whole cores', (t) => {
   const code = freyrSettings('freyr-code');
   t.is(cpu(4000, -1, code).reason, 'first_call');
   t.is(cpu(4000, 1200, code).lower, 2000);
@@ -161,7 +161,7 @@ test('the published program: ratio rules with .9 and whole cores (faasrm.md §1.
   t.is(cpu(8000, 8000, code).lower, 8000);
 });
 
-test('the published text: below the user limit is over-provisioned, .8 is a spike (faasrm.md §1.1)', (t) => {
+test('the published text: below the user limit is over-provisioned, .8 is a spike', (t) => {
   const paper = freyrSettings('freyr-paper');
   t.is(cpu(4000, 1600, paper, 2000).reason, 'spike');
   t.is(cpu(4000, 1599, paper, 2000).reason, 'over_provisioned');
@@ -192,7 +192,7 @@ test('runs shorter than 50 ms give no peak, and so keep the user limit', (t) => 
   t.is(Number(player.run.quota), 1000);
 });
 
-test('an unclean or unknown end teaches nothing', (t) => {
+test('an unclean or unknown end is not used for learning', (t) => {
   const player = new Player(decider(), limits(256, 1));
   player.start();
   player.sample(100, 0.2);

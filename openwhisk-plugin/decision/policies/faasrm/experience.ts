@@ -28,9 +28,9 @@ export class Choice {
 }
 
 /**
- * Told of each choice that was drawn among several options, once its own activation has ended well:
- * `slowdown` is that activation's duration against what it would have been at user limits. The
- * choice is valid during the call only.
+ * Receives each choice that was drawn among several options, after a clean end of its own
+ * activation: `slowdown` is the duration relative to the one at user limits. The choice is valid
+ * during the call only.
  */
 export type ExperienceListener = (
   choice: Readonly<Choice>,
@@ -59,10 +59,10 @@ export function experienceOf(
 }
 
 /**
- * Duration against the function's at user limits: the control arm's mean (both resources at the
- * user's limits, so no calibration is polluted by the other one: faasrm.md §7.7), moved by what
- * this activation had to compute more or less than the mean one at the rate at which the function
- * uses CPU within its user's limit. NaN: not known yet.
+ * Duration relative to the function's at user limits: the control arm's mean (both resources at
+ * user limits, so that calibrating one does not distort the other), corrected by how much more or
+ * less this activation computed than the mean one, at the rate at which the function uses CPU
+ * within its user's limit. NaN: not known yet.
  */
 export function slowdownOf(run: Run, duration: number, meanCpuPeak: number): number {
   const { fn, cpu } = run;

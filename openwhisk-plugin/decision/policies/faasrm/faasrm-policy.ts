@@ -35,13 +35,12 @@ class RunChoice extends Choice {
 }
 
 /**
- * FaaSRM (faasrm.md §2): a network 11-32-16-1 looks at each option that the safeguard allows, CPU
- * and memory together, and the one with the highest score is taken. Where memory is not this
- * policy's to choose (`guarantee`), its only amount is the user's, and eight options are left of
- * 64.
+ * FaaSRM's learned choice [FaaSRM §4]: a network 11-32-16-1 scores each option that the safeguard
+ * allows, CPU and memory together, and the highest score is taken. Under memory policy `guarantee`
+ * the only amount of memory is the user's, which leaves 8 of 64 options.
  *
- * Repaired against the published program (§7): inputs are normalized, evaluation does not sample,
- * the choice acts on this activation, and its outcome goes to it and to no other (lesson.ts).
+ * Differences from the published program [Freyr]: inputs are normalized, evaluation does not
+ * sample, and a choice acts on this activation and receives its outcome (experience.ts).
  */
 export class FaasrmPolicy implements ActivationPolicy {
   readonly name = 'faasrm';

@@ -12,8 +12,9 @@ const LOG_MOST_CALLS = Math.log1p(LONGEST);
 const OCTAVES = 3;
 
 /*
- * The published inputs are raw megabytes and milliseconds, which a tanh cannot tell apart (faasrm.md §7.2). Here each lies in [-1, 1], amounts are
- * relative to the user's, so that one network serves all functions; what is not known is 0.
+ * The published inputs are raw megabytes and milliseconds, on which a tanh saturates. Here each
+ * lies in [-1, 1], and amounts are relative to the user's, so that one network serves all
+ * functions. Unknown is 0.
  */
 
 /** ms on a logarithmic scale. */

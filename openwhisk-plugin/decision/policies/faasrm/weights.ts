@@ -4,8 +4,8 @@ import { FEATURE_LAYOUT } from '../../../../broker/messages/index.js';
 /** Of one network 11-32-16-1: 11 x 32 + 32 + 32 x 16 + 16 + 16 + 1. */
 export const ACTOR_WEIGHTS = 929;
 /**
- * Actor, then critic, of the same shape (faasrm.md §2). The hook evaluates the actor; who learns on
- * has both.
+ * Actor, then critic, of the same shape [FaaSRM §4]. The daemon evaluates the actor; a trainer has
+ * both.
  */
 export const POLICY_WEIGHTS = 2 * ACTOR_WEIGHTS;
 
@@ -21,7 +21,7 @@ export const faasrmParameters = z.strictObject({
    * is taken.
    */
   explore: z.boolean().optional(),
-  /** Of the weights, counted by who learns: told back with every lesson. */
+  /** Version of the weights, counted by the trainer and returned with every experience. */
   version: z.int().min(0).optional(),
 });
 export type FaasrmParameters = z.output<typeof faasrmParameters>;

@@ -105,8 +105,7 @@ test('two policies with weights of their own do not get in each other’s way', 
 });
 
 test('the highest score is taken, inside the safeguard’s range, for this very activation', (t) => {
-  // Used .4 of 1 core: range [.4 / .75, 1] (design §3.2), and a network that likes much or little
-  // CPU takes its ends.
+  // Used .4 of 1 core: range [.4 / .75, 1]. The network prefers much or little CPU, so an end.
   for (const [sign, share] of [
     [1, 1],
     [-1, 0.4 / 0.75],
@@ -119,7 +118,7 @@ test('the highest score is taken, inside the safeguard’s range, for this very 
   }
 });
 
-test('the first call, a failure and the control arm stay at user limits, whatever the network says', (t) => {
+test('the first call, a failure and the control arm stay at user limits', (t) => {
   const player = played(reading(CPU, -1));
   t.is(player.start().cpu.granted, 1000);
   player.sample(200, 0.1);
@@ -131,7 +130,7 @@ test('the first call, a failure and the control arm stay at user limits, whateve
   t.is(control.start(control.now + 10).cpu.granted, 1000);
 });
 
-test('CPU and memory are chosen together where memory may be lowered, each inside its range', (t) => {
+test('CPU and memory are chosen together, each inside its range', (t) => {
   for (const sign of [1, -1]) {
     const player = played(reading(MEMORY, sign), {}, { memoryPolicy: 'faasrm' });
     player.decider.headroom.update(0 as Bytes, 0 as Bytes);
@@ -204,7 +203,7 @@ test('repaired: one choice is not drawn at evaluation (the published program sam
   t.deepEqual([...seen], [1000]);
 });
 
-test('an exploring policy draws by the softmax of the scores and says with what probability', (t) => {
+test('an exploring policy draws by the softmax and reports the probability', (t) => {
   const scorer = new OptionScorer(new Float32Array(ACTOR_WEIGHTS));
   // All scores 0: uniform over four.
   scorer.score(4, 1);
@@ -224,7 +223,7 @@ test('an exploring policy draws by the softmax of the scores and says with what 
   t.is(two.sample(2, (1 - p) * 0.99), 0);
 });
 
-test('repaired: what came of an activation is told of its own choice, though others start and end in between', (t) => {
+test('repaired: an outcome belongs to its own choice, even if others run in between', (t) => {
   const told: { option: number; slowdown: number; action: string; state: number[] }[] = [];
   const quota = createPolicy(
     'faasrm',
@@ -274,7 +273,7 @@ test('repaired: what came of an activation is told of its own choice, though oth
     t.true(Math.abs(slowdown - 1) < 0.01, `${slowdown}`);
 });
 
-test('repaired: a call without a choice teaches nothing (the published program counts it as a slowdown of 1)', (t) => {
+test('repaired: no choice, no experience (published: slowdown 1)', (t) => {
   let told = 0;
   const player = played(reading(CPU, 0), { explore: true }, { controlShare: 1 });
   player.decider.experiences = () => told++;
@@ -282,7 +281,7 @@ test('repaired: a call without a choice teaches nothing (the published program c
   t.is(told, 0);
 });
 
-test('a choice that was bent by bounds, or never put in force, teaches nothing', (t) => {
+test('a choice that was clipped or not enforced gives no experience', (t) => {
   const told = (
     change: (policy: ActivationPolicy) => ActivationPolicy,
     enforced: boolean,
@@ -350,7 +349,7 @@ testProp(
   { numRuns: 50 },
 );
 
-test('features on a logarithmic scale: a step of the same ratio is a step of the same size', (t) => {
+test('features are logarithmic: equal ratios are equal steps', (t) => {
   // ln(1 + ms) / ln(1 + 3.6e6 ms)
   t.true(Math.abs(durationFeature(3_600_000) - 1) < 1e-12);
   t.is(durationFeature(1e12), 1);

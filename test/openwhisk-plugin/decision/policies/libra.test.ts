@@ -60,7 +60,7 @@ test('accuracy is the share of predictions within a unit or a tenth', (t) => {
   t.true(steady.p99 >= 500 && steady.p99 <= 525);
 });
 
-test('a function is size-related after 20 sized calls whose CPU, memory and duration all follow the size', (t) => {
+test('a function is size-related after 20 calls that all follow the size', (t) => {
   const learn = (
     calls: number,
     cpu: (s: number) => number,
@@ -165,7 +165,7 @@ test('the first call, failures and the control arm stay at user limits', (t) => 
   t.is(control.start(control.now + 10).cpu.granted, 1000);
 });
 
-test('memory under the published policy is predicted too, in whole units under the published presets', (t) => {
+test('memory is predicted under the published policy, in whole units under its presets', (t) => {
   const policy = createPolicy('libra');
   const { run } = new Player(decider(), limits(512, 4));
   t.is(policy.choose(run, run.memory, context), Number.NaN, 'nothing learned');

@@ -79,7 +79,7 @@ test('equal gives every container the kernel’s default, memory leaves OpenWhis
   t.is(createPolicy('memory').choose(r, r.cpu, context()), 1);
 });
 
-test('short-first follows the reference, the function’s alpha and the smallest of the ceilings', (t) => {
+test('short-first follows the reference, the function’s alpha and the smallest ceiling', (t) => {
   const r = run(0);
   r.fn.expectedCpu.add(400, 0, 1000);
   t.is(createPolicy('short-first').choose(r, r.cpu, context()), 0.25);
@@ -89,7 +89,7 @@ test('short-first follows the reference, the function’s alpha and the smallest
   t.is(
     createPolicy('short-first').choose(r, r.cpu, context()),
     1 / 8,
-    'unproven payers keep an eighth',
+    'unproven functions keep an eighth',
   );
   r.fn.minWeightFactor = 1 / 64;
   t.is(createPolicy('short-first').choose(r, r.cpu, context()), 1 / 16, 'the clamp');

@@ -25,7 +25,7 @@ test('a configuration may name every policy but the bound', (t) => {
   );
 });
 
-test('shortest-remaining-first: shares = middle of the kernel’s range x (reference / remaining)^2', (t) => {
+test('shortest-remaining-first: shares = middle of the range x (reference / remaining)^2', (t) => {
   const policy = createPolicy('shortest-remaining-first');
   const r = run();
   const factor = (remaining: number) => policy.choose(r, r.cpu, knows(remaining));
@@ -50,7 +50,7 @@ test('shortest-remaining-first refuses where there is no oracle: own weights', (
   t.false(player.decider.revise(player.run, 1000));
 });
 
-test('shortest-remaining-first asks again when half of the work is left, and the weight rises as it goes', (t) => {
+test('shortest-remaining-first asks again at half of the work, and the weight rises', (t) => {
   const policy = createPolicy('shortest-remaining-first');
   t.is(policy.revisesAt?.(run(), 10, knows(100)), 60);
   t.is(policy.revisesAt?.(run(), 10, knows(0.1)), Number.POSITIVE_INFINITY);
@@ -119,7 +119,7 @@ test('sfs through the decider: demoted mid-run, at the front again with the next
   t.is(player.start().shares, 16_384);
 });
 
-test('a weight is revised beside a quota too, but not for the control arm, unenforced runs, published presets, boosts or shared containers', (t) => {
+test('a weight is revised only for a lone, enforced run outside control arm and boosts', (t) => {
   const start = (settings = {}, user = limits(256, 0, 128), enforced = true): Player => {
     const player = new Player(decider(settings, host(), 'smallest-in-range', 'sfs'), user);
     player.run.enforced = enforced;
@@ -141,7 +141,7 @@ test('a weight is revised beside a quota too, but not for the control arm, unenf
   t.is(shared.decider.revisesAt(shared.run, 0), Number.POSITIVE_INFINITY);
 });
 
-test("beside a quota the policy for ranges gives the amount and short-first the weight; the agent's target is an amount there", (t) => {
+test('beside a quota the range policy chooses the amount and short-first the weight', (t) => {
   const player = new Player(decider({}, host(), 'target'), limits(256, 1, 128));
   player.start();
   t.is(player.run.shares, 128, 'nothing is known yet');

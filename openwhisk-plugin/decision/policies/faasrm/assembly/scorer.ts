@@ -1,8 +1,9 @@
 /**
- * FaaSRM's network 11-32-16-1 (tanh), forward only, over a grid of options: an option's CPU and memory are its last two inputs, the other nine are
- * the same for all. So the first layer is taken apart: what the nine bring is added up once, what an amount of either resource brings once per amount.
+ * FaaSRM's network 11-32-16-1 (tanh), forward only, over a grid of options: an option's CPU and
+ * memory are its last two inputs, the other nine are the same for all. So the first layer is split:
+ * the nine inputs are summed once, an amount of either resource once per amount.
  *
- * One page of memory, laid out here; TypeScript (scorer.ts) writes weights and features and reads scores. Nothing is allocated.
+ * One page of memory, laid out here; scorer.ts writes weights and features and reads scores.
  */
 
 const STATE: i32 = 9;
@@ -10,7 +11,7 @@ const HIDDEN: i32 = 32;
 const NEXT: i32 = 16;
 const LEVELS: i32 = 8;
 
-/** Weights as they are kept: kernel [inputs][outputs] row-major then bias, layer by layer; 929 floats. */
+/** Layer by layer: kernel [inputs][outputs] row-major, then bias; 929 floats. */
 const WEIGHTS = memory.data(929 * 4, 16);
 const B1: usize = 11 * 32;
 const W2: usize = B1 + 32;
@@ -23,7 +24,10 @@ const CPU = memory.data(LEVELS * 4, 16);
 const MEMORY = memory.data(LEVELS * 4, 16);
 const SCORES = memory.data(LEVELS * LEVELS * 4, 16);
 
-/** What the nine, and one amount of CPU, bring to the first layer; what each amount of memory brings; its outputs for one option. */
+/**
+ * Sums of the first layer: of the nine inputs, with one amount of CPU, of each amount of memory;
+ * and its outputs for one option.
+ */
 const SHARED = memory.data(HIDDEN * 4, 16);
 const WITH_CPU = memory.data(HIDDEN * 4, 16);
 const OF_MEMORY = memory.data(LEVELS * HIDDEN * 4, 16);
@@ -45,7 +49,8 @@ export function scores(): usize {
   return SCORES;
 }
 
-// tanh as x P(x^2) / Q(x^2), clamped: the fit of agents/nn/simd/assembly/math.ts, at most 6e-7 off in float32. The plug-in may not import agents.
+// tanh as x P(x^2) / Q(x^2), clamped: the fit of agents/nn/simd/assembly/math.ts, at most 6e-7 off
+// in float32. The plug-in may not import agents.
 const P0: f32 = 0.9999987384193221;
 const P1: f32 = 0.1267255457792864;
 const P2: f32 = 0.0026571463095789675;
@@ -109,14 +114,17 @@ function scoreOf(a: usize, b: usize): f32 {
   y = f32x4.add(y, f32x4.mul(tanh4(s2), v128.load(last, 32)));
   y = f32x4.add(y, f32x4.mul(tanh4(s3), v128.load(last, 48)));
   const sum =
-    f32x4.extract_lane(y, 0) + f32x4.extract_lane(y, 1) + (f32x4.extract_lane(y, 2) + f32x4.extract_lane(y, 3));
+    f32x4.extract_lane(y, 0) +
+    f32x4.extract_lane(y, 1) +
+    (f32x4.extract_lane(y, 2) + f32x4.extract_lane(y, 3));
   return sum + load<f32>(WEIGHTS + (B3 << 2));
 }
 
-/** Scores [cpu][memory] of so many amounts of either, at most 8 of each. */
+/** Scores [cpu][memory] of `cpus` and `memories` amounts, at most 8 of each. */
 export function score(cpus: i32, memories: i32): void {
   memory.copy(SHARED, WEIGHTS + (B1 << 2), (<usize>HIDDEN) << 2);
-  for (let i = 0; i < STATE; i++) addScaled(SHARED, SHARED, load<f32>(FEATURES + ((<usize>i) << 2)), row(i));
+  for (let i = 0; i < STATE; i++)
+    addScaled(SHARED, SHARED, load<f32>(FEATURES + ((<usize>i) << 2)), row(i));
   memory.fill(OF_MEMORY, 0, (<usize>(LEVELS * HIDDEN)) << 2);
   for (let m = 0; m < memories; m++) {
     const part = OF_MEMORY + ((<usize>(m * HIDDEN)) << 2);
