@@ -22,16 +22,16 @@ export interface Contender {
   readonly safeguard: boolean;
   readonly quotaPolicy: string;
   readonly weightPolicy: string;
-  /** Where it can do something; elsewhere it would be `fixed` under another name. */
+  /** Modes in which it has an effect; in others it would equal `fixed`. */
   readonly modes: readonly ClusterMode[];
-  /** `fixed` once more, with other draws: what noise alone does. */
+  /** `fixed` with other draws: shows the noise. */
   readonly redrawn?: 'placement' | 'everything';
 }
 
 /** No manager or policy to compare has this name. */
 export class UnknownContenderError extends errorClass('GLN_CONTENDER_UNKNOWN') {}
 
-/** Leaves a container at what its user has: the manager `fixed` wishes nothing else. */
+/** Leaves containers at user limits under the manager `fixed`, which sets no target. */
 const NEUTRAL = 'target';
 const BOTH: readonly ClusterMode[] = ['weight', 'quota'];
 

@@ -27,8 +27,8 @@ export function batches(jobs: readonly Job[]): Batch[] {
 }
 
 /**
- * Runs jobs on worker threads. Results stand in the order of the jobs whoever did them and
- * whenever, and no job sees another: the number of workers changes nothing but the time.
+ * Runs jobs on worker threads. Results are in the order of the jobs and no job affects another: the
+ * number of workers changes only the duration.
  *
  * @throws ComparisonRunError with the run that failed
  */

@@ -7,7 +7,7 @@ export interface Setting {
   readonly name: string;
   readonly workload: string;
   readonly functions?: number;
-  /** Each run plays so many calls, the workload repeated or cut short; absent: all of it, once. */
+  /** Activations of each run, the workload repeated or cut; absent: all of it, once. */
   readonly calls?: number;
   readonly mode: ClusterMode;
   /** Offered load that the arrivals are stretched or compressed to. */

@@ -68,8 +68,8 @@ export class Slowdowns implements ActivationRecorder {
   readonly service = new SlowdownCounts();
   readonly response = new SlowdownCounts();
   /**
-   * By how much an activation was ahead of its contention-free duration, us; rounding to whole us
-   * aside, nobody can be.
+   * Largest lead of an activation over its contention-free duration, us: 0 except for rounding to
+   * whole us.
    */
   mostAheadMicros = 0;
   /** Successful activations and the sum of their slowdown of waiting and running, per function. */

@@ -48,12 +48,13 @@ export function quantileOf(ascending: ArrayLike<number>, share: number): number 
 /** What changes against a baseline with the same seeds. */
 export interface Paired {
   readonly difference: Interval;
-  /** Null where a baseline is too near zero to divide by (design §7). */
+  /** Null if a baseline is too near zero to divide by. */
   readonly ratio: Interval | null;
 }
 
 /**
- * Seed by seed, so that what arrivals alone do falls out. Both lists are in the order of the seeds.
+ * Compares seed by seed, which removes the effect of arrivals. Both lists are in the order of the
+ * seeds.
  */
 export function pairedWith(
   values: readonly number[],

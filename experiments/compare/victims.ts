@@ -1,7 +1,7 @@
 import type { FunctionColumns } from './job.js';
 import { ENOUGH } from './slowdowns.js';
 
-/** A function against itself under `fixed`. */
+/** A function compared with itself under `fixed`. */
 interface Victim {
   readonly name: string;
   readonly calls: number;
@@ -11,15 +11,15 @@ interface Victim {
 }
 
 /**
- * Who pays, who gains, and by how much: mean slowdown of waiting and running per function, seeds
- * together.
+ * Functions that are slower or faster, and by how much: mean slowdown of waiting and running per
+ * function, seeds together.
  */
 export interface Victims {
-  /** Functions with enough calls to be judged. */
+  /** Functions with enough activations to be compared. */
   readonly judged: number;
-  /** Slower by more than the bound of a payer (design §3: 1.25). */
+  /** Slower by more than `SLOWDOWN_BOUND`, the product's bound for deprioritized functions. */
   readonly slowedDown: number;
-  /** Faster by more than the same. */
+  /** Faster by more than the same ratio. */
   readonly spedUp: number;
   readonly worst: readonly Victim[];
 }

@@ -22,7 +22,7 @@ export const PUBLISHED_OPENWHISK = {
   faasrm: { rfetMean: 0.89, p98Seconds: 16.91, rfetP98: 1.28 },
 } as const;
 
-/** Freyr (WWW'22, faasrm.md §9), 268 calls on ten invokers. */
+/** Freyr [FaaSRM, WWW 2022], 268 activations on ten invokers. */
 export const PUBLISHED_FREYR = {
   fixed: { slowdownMean: 1, p99Seconds: 28, slowdownP99: 1, worstVictim: 0 },
   greedy: { slowdownMean: 1.12, p99Seconds: 25, slowdownP99: 1.58, worstVictim: 0.6 },

@@ -37,7 +37,7 @@ export interface PublishedRow {
 }
 
 /**
- * Every contender on the first so many functions of the published sample. `actor`: 929 weights of
+ * Every contender on the first functions of the published sample. `actor`: 929 weights of
  * the learned choice, trained on other rows of it. Seeds draw servers when all are full, and random
  * choices; nothing else.
  */

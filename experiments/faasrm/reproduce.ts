@@ -29,7 +29,7 @@ const line = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |`
 type Published = keyof typeof PUBLISHED_SIMULATION;
 const isPublished = (name: string): name is Published => name in PUBLISHED_SIMULATION;
 
-/** What the learned choice is against a floor. */
+/** The learned choice against a baseline. */
 function judged({ difference, better, apart }: CorrectedVerdict): string {
   if (better && apart) return 'better, intervals apart';
   if (better) return 'better seed by seed, but the intervals are not apart';
@@ -41,7 +41,7 @@ function judged({ difference, better, apart }: CorrectedVerdict): string {
 const verdictLine = (verdict: CorrectedVerdict): string =>
   `${verdict.floor}: ${judged(verdict)} (${between(verdict.difference)})`;
 
-/** What was asked and not reached, in a sentence each. */
+/** The goals that were missed, in a sentence each. */
 export function faasrmMisses(sections: readonly CorrectedSection[]): string[] {
   return sections.flatMap((section) =>
     JUDGED_BY.flatMap((key) =>
@@ -49,7 +49,8 @@ export function faasrmMisses(sections: readonly CorrectedSection[]): string[] {
         .filter(({ better, apart }) => !better || !apart)
         .map(
           (verdict) =>
-            `${section.setting.workload}, ${CORRECTED_FIGURES[key]}: faasrm against ${verdictLine(verdict)}`,
+            `${section.setting.workload}, ${CORRECTED_FIGURES[key]}: ` +
+            `faasrm against ${verdictLine(verdict)}`,
         ),
     ),
   );
@@ -119,7 +120,8 @@ function correctedTables(sections: readonly CorrectedSection[]): string[] {
   return sections.flatMap((section) => {
     const { setting, seeds, activations, load, memoryLoad, rows } = section;
     return [
-      `### ${setting.workload}, part test: offered load ${number(load, 2)} of the cores, ${number(memoryLoad, 2)} of the memory`,
+      `### ${setting.workload}, part test: offered load ${number(load, 2)} of the cores, ` +
+        `${number(memoryLoad, 2)} of the memory`,
       '',
       `${activations.toLocaleString('en')} activations a run, seeds ${seeds.join(', ')}.`,
       '',
@@ -130,7 +132,7 @@ function correctedTables(sections: readonly CorrectedSection[]): string[] {
       ),
       '',
       ...JUDGED_BY.flatMap((key) => [
-        `The learned choice against the floors, ${CORRECTED_FIGURES[key]}, difference seed by seed:`,
+        `The learned choice against the baselines, ${CORRECTED_FIGURES[key]}, difference by seed:`,
         '',
         ...correctedVerdicts(section, key).map((verdict) => `- ${verdictLine(verdict)}`),
         '',
@@ -181,7 +183,7 @@ function besidePublished(sections: readonly CorrectedSection[]): string[] {
   ]);
 }
 
-/** docs/results/faasrm-claims.md: what came of `command`. */
+/** The page of `gleaner reproduce faasrm`. */
 export function faasrmReport(
   published: readonly PublishedRow[],
   corrected: readonly CorrectedSection[],
@@ -192,49 +194,63 @@ export function faasrmReport(
   return `${[
     "# FaaSRM's claims, run again",
     '',
-    `Written by \`${command}\`; the same figures anywhere. Means over seeds with 95 % intervals (bootstrap); where no interval stands all seeds agree.`,
+    `Written by \`${command}\`; every machine gets the same figures. Means over seeds, 95 %`,
+    'bootstrap intervals; a figure without an interval is equal for all seeds.',
     '',
     misses.length === 0
-      ? '**In corrected mode `faasrm` beats all three floors with intervals apart.**'
-      : '**In corrected mode `faasrm` does not beat the floors with intervals apart:**',
+      ? '**By corrected rules `faasrm` beats all three baselines with intervals apart.**'
+      : '**By corrected rules `faasrm` does not beat the baselines with intervals apart:**',
     '',
     ...misses.map((text) => `- ${text}`),
     '',
-    'Where mean slowdowns are large, some seed’s calls wait for minutes for memory: one burst more than there is room for; RFET does not count that wait.',
+    'If a mean slowdown is large, activations of some seed wait for minutes for memory in one',
+    'burst; RFET does not count that wait.',
     '',
-    'What gains there are come from the safeguard and the pool, which all contenders but `fixed` run on, and hardly from the choice inside the range; the',
-    'reference says the same of the published program (faasrm.md §8).',
+    'The gains come from the safeguard and the pool, which all contenders except `fixed` use, and',
+    'hardly from the choice inside the range. The same holds for the published program',
+    '[Freyr-sim].',
     '',
-    `## Corrected: ${hosts} workers of ${cores} cores, ${userMemoryMiB / 1024} GB for containers each, quota mode`,
+    `## Corrected: ${hosts} workers of ${cores} cores and ${userMemoryMiB / 1024} GB, quota mode`,
     '',
-    'The cluster model (simulator/engine): quotas as the kernel enforces them, shared cores, memory that admits or makes wait, cold starts, a pool that lends only',
-    'what is there. Trained on the part `train` (minutes 0 to 36) with seeds from 10,001 on, played on the part `test` (48 to 60) with small ones. The loads',
-    'were chosen by runs of `fixed` and the floors on seed 9001 and on the whole hour, the weights on nothing of this part.',
-    'Memory is what is short on such workers: eight cores and room for eight containers of 256 MB. So the load of the cores is low where that of the memory, time that calls hold',
-    'it under `fixed`, is high.',
+    'The model of simulator/engine: quotas as the kernel enforces them, shared cores, admission by',
+    'memory, cold starts, a pool that lends only what is free. Trained on the part `train`',
+    '(minutes 0 to 36) with seeds from 10,001, evaluated on the part `test` (48 to 60) with small',
+    'seeds. The loads were chosen by runs of `fixed` and the baselines on seed 9001 and on the',
+    'whole hour; no weights depend on the part `test`. Such workers are short of memory: eight',
+    'cores, and eight containers of 256 MB. So the load of the cores is low while that of the',
+    'memory (time that activations hold it under `fixed`) is high.',
     '',
     ...correctedTables(corrected),
     '## Beside the published figures',
     '',
-    'FaaSRM on OpenWhisk (issue 5) and Freyr (WWW 2022), measured by their authors on real clusters with other functions; ours is the corrected simulation. Only the',
-    'direction can be compared. FaaSRM says that 38.8 % of invocations were harvested and 39.2 % accelerated.',
+    'FaaSRM on OpenWhisk and Freyr (WWW 2022) [FaaSRM], measured by their authors on real clusters',
+    'with other functions; ours is the corrected simulation. Only the direction can be compared.',
+    'FaaSRM reports 38.8 % of invocations harvested and 39.2 % accelerated.',
     '',
     ...besidePublished(corrected),
     "## By the published simulator's rules: 30 servers",
     '',
-    'No claim of ours comes from here (simulator/freyr-2021/README.md): the clock ticks with every event, and nobody pays for what others get. Read in real seconds the offered load',
-    'is 1.16 of the cores at 10 functions, 2.95 at 50, 131 at 1000 (faasrm.md §8). `libra` is missing: it acts while a call runs, which these rules cannot. `faasrm` was trained on',
-    'functions 500 to 549 of the sample; 10 and 50 are the first ones, and 1000 are all, those 50 among them.',
+    "No figure of Gleaner's benefit comes from here (simulator/freyr-2021/README.md): the clock",
+    'ticks with every event, and a function that gets more takes nothing from others. In real',
+    'seconds the offered load is 1.16 of the cores at 10 functions, 2.95 at 50, 131 at 1000.',
+    '`libra` is missing: it acts during an activation, which these rules do not allow. `faasrm`',
+    'was trained on functions 500 to 549 of the sample; 10 and 50 are its first ones, and 1000 are',
+    'all, those 50 included.',
     '',
     ...publishedTables(published),
     '## How to read it',
     '',
-    '- `fixed, other arrivals` is `fixed` on calls drawn anew: what noise alone does to a mean over these seeds (its worst function means nothing).',
-    '- Slowdown: waiting for room and running against running alone at true demand. RFET: execution against execution alone at the user’s limits. Worst function: largest ratio of a',
-    '  function’s mean slowdown to its own under `fixed` (20 calls at least).',
-    '- `faasrm` takes the highest score among eight amounts of CPU (memory policy `guarantee`: memory is the user’s); `libra` predicts by payload; `greedy` and `ensure` decide per',
-    '  control step through targets. All pass the same safeguard.',
-    '- Learned: PPO on one-step lessons, reward 1 - 2 slowdown - price x share of the host asked for x share taken (agents/faasrm). The published mistakes repaired: T x T pairing,',
-    '  raw inputs, no advantage normalization, credit to whoever decides when a call ends, a draw at evaluation, calls without a choice counted as slowdown 1.',
+    '- `fixed, other arrivals` is `fixed` with other arrivals: the noise in a mean over these',
+    '  seeds (its worst function means nothing).',
+    '- Slowdown: waiting and running over running alone at true demand. RFET: execution over',
+    '  execution alone at the user’s limits. Worst function: largest ratio of a function’s mean',
+    '  slowdown to its own under `fixed` (at least 20 activations).',
+    '- `faasrm` takes the highest score among eight amounts of CPU (memory policy `guarantee`:',
+    '  memory is the user’s); `libra` predicts by payload; `greedy` and `ensure` decide per',
+    '  control step through targets. All use the same safeguard.',
+    '- Learned: PPO on single steps, reward 1 - 2 slowdown - price x share of the host requested x',
+    '  share taken (agents/faasrm). Repaired faults of the published learner: T x T pairing, raw',
+    '  inputs, no advantage normalization, credit to the function that decides when an activation',
+    '  ends, sampling at evaluation, activations without a choice counted as slowdown 1.',
   ].join('\n')}\n`;
 }

@@ -18,15 +18,21 @@ const against = (row: SizingRow, figure: SizingFigure): string => {
 };
 
 const tableOf = (rows: readonly SizingRow[]): string[] => [
-  '| sizes written | actions | undone | cold starts, held out | of the calls | against none | of these, by new revisions at most | p99, s | against none | mean, ms | OOM kills, all seeds | estimate: saved |',
+  '| sizes written | actions | undone | cold starts, held out | of the activations |' +
+    ' against none | of these, by new revisions at most | p99, s | against none | mean, ms |' +
+    ' OOM kills, all seeds | estimate: saved |',
   '|---|---|---|---|---|---|---|---|---|---|---|---|',
   ...rows.map(
     (row) =>
-      `| ${row.arm.name} | ${whole(row.changes)} | ${whole(row.undone)} | ${whole(row.figures.cold)} | ${share(row.figures.coldShare)} | ${against(row, 'cold')} | ${whole(row.costs)} | ${(row.figures.p99.mean / 1000).toFixed(1)} | ${against(row, 'p99')} | ${whole(row.figures.mean)} | ${row.ooms} | ${row.promised === null ? '-' : whole(row.promised)} |`,
+      `| ${row.arm.name} | ${whole(row.changes)} | ${whole(row.undone)} |` +
+      ` ${whole(row.figures.cold)} | ${share(row.figures.coldShare)} | ${against(row, 'cold')} |` +
+      ` ${whole(row.costs)} | ${(row.figures.p99.mean / 1000).toFixed(1)} |` +
+      ` ${against(row, 'p99')} | ${whole(row.figures.mean)} | ${row.ooms} |` +
+      ` ${row.promised === null ? '-' : whole(row.promised)} |`,
   ),
 ];
 
-/** What issue 6, line 6, asks and what was not reached. */
+/** The goal, fewer cold starts without OOM kills, and where it is missed. */
 export function sizingMissed(rows: readonly SizingRow[]): string[] {
   return rows.flatMap(({ userMemoryMiB, arm, paired, ooms, undone }) => {
     if (paired === null) return [];
@@ -35,12 +41,12 @@ export function sizingMissed(rows: readonly SizingRow[]): string[] {
       ...(paired.cold.difference.high < 0 ? [] : [`${where}: not fewer cold starts`]),
       ...(ooms === 0
         ? []
-        : [`${where}: ${ooms} calls killed (undone: ${undone.mean.toFixed(1)} a seed)`]),
+        : [`${where}: ${ooms} activations killed (undone: ${undone.mean.toFixed(1)} a seed)`]),
     ];
   });
 }
 
-/** docs/results/right-sizing.md: what came of `command`. */
+/** The page of `gleaner reproduce right-sizing`. */
 export function sizingReport(
   rows: readonly SizingRow[],
   about: {
@@ -53,12 +59,16 @@ export function sizingReport(
   const memories = [...new Set(rows.map(({ userMemoryMiB }) => userMemoryMiB))];
   const missed = sizingMissed(rows);
   return `${[
-    '# What right-sizing brings, and what it costs',
+    '# What right-sizing brings and costs',
     '',
-    `Written by \`${about.command}\`; the same figures anywhere. The sample of the Azure trace of 2019, an hour at its recorded load (${about.load} of all cores), on ${about.hosts} simulated hosts of`,
-    `eight cores; users leave OpenWhisk's 256 MB and take 512 and more only where they must. Weight mode, \`short-first\`, as out of the box; ${about.seeds} seeds, the same calls for all. The first half hour`,
-    'is the evidence; **every figure is of the second**, in which sizes are written and nobody has seen the calls before. Evidence, recommendations, waves and undoing are the product’s own',
-    '(agents/tuning/sizing, openwhisk-plugin/openwhisk-api); sizes are in force from the next call of a function on, an OOM kill undoes at once.',
+    `Written by \`${about.command}\`; every machine gets the same figures. The Azure sample of`,
+    `2019, an hour at its recorded load (${about.load} of all cores), on ${about.hosts} simulated`,
+    "hosts of eight cores; users keep OpenWhisk's 256 MB unless they need more. Weight mode,",
+    `\`short-first\`; ${about.seeds} seeds, the same activations for all. The first half hour is`,
+    'the evidence; **every figure is of the second**, in which the sizes are written and which no',
+    "recommendation has seen. The product's evidence, recommendations, waves and undoing run",
+    '(agents/tuning/sizing, openwhisk-plugin/openwhisk-api); a size holds from the next activation',
+    'of a function on, an OOM kill undoes it at once.',
     '',
     ...SIZING_ARMS.map(({ name, about: text }) => `- **${name}**: ${text}.`),
     '',
@@ -68,23 +78,30 @@ export function sizingReport(
       ...tableOf(rows.filter(({ userMemoryMiB }) => userMemoryMiB === memory)),
       '',
     ]),
-    `Columns: ${Object.values(SIZING_FIGURES).join(', ')}; means over seeds, 95 % intervals (bootstrap), paired by seed where it says *against none*. *By new revisions at most*: containers alive when their`,
-    'action was changed, each of them a cold start at most; they are among the cold starts. *Estimate*: what `gleaner actions recommend` would have promised to save in this half hour.',
+    `Columns: ${Object.values(SIZING_FIGURES).join(', ')}; means over seeds, 95 % bootstrap`,
+    'intervals, paired by seed in the columns *against none*. *By new revisions at most*:',
+    'containers that existed when their action changed, each at most one cold start, included in',
+    'the cold starts. *Estimate*: what `gleaner actions recommend` would have predicted to save in',
+    'this half hour.',
     '',
-    '## Against what was asked (issue 6, line 6)',
+    '## Goal: fewer cold starts, no OOM kill',
     '',
-    ...(missed.length === 0
-      ? ['- Fewer cold starts everywhere, and no call killed.']
-      : missed.map((text) => `- ${text}`)),
+    ...(missed.length === 0 ? ['- Met.'] : missed.map((text) => `- ${text}`)),
     '',
     '## How to read it',
     '',
-    '- Cold starts fall by more than the new revisions cost within the half hour; what they cost is paid once.',
-    '- The fewer calls are asked for, the more room, and the more calls are killed: with n calls seen, the next needs more than all before with chance 1 / (n + 1), and the margin of 25 % does not cover',
-    '  every tail. The default is 200 calls *and* a day.',
-    '- A killed call is undone at once: the number of OOM kills is about the number of actions that were sized too small, not a rate that goes on.',
-    '- p99 of the response is that of the longest functions. It falls where memory is scarcest (calls wait for room) and rises by up to 5 % where it is not: likely (not measured) because OpenWhisk sends calls to',
-    '  their home host as long as memory lasts there, so with more room more calls stay there and share its cores.',
-    '- The estimate (Che’s approximation, scaled to the cold starts seen) takes all hosts as one, so it promises too much where memory is scarcest.',
+    '- Cold starts fall by more than the new revisions cost within the half hour; that cost is',
+    '  paid once.',
+    '- Less evidence saves more memory and causes more OOM kills: after n activations the next one',
+    '  needs more than all before with probability 1 / (n + 1), and the margin of 25 % does not',
+    '  cover every tail. The default is 200 activations *and* a day.',
+    '- An OOM kill is undone at once: their number is about the number of actions that were sized',
+    '  too small, and not a continuing rate.',
+    '- p99 of the response is that of the longest functions. It falls if memory is scarcest, when',
+    '  activations wait for it, and rises by up to 5 % otherwise: probably (not measured) because',
+    '  OpenWhisk places activations on their home host while it has memory, so with more memory',
+    '  more activations stay there and share its cores.',
+    "- The estimate (Che's approximation, scaled to the observed cold starts) treats all hosts as",
+    '  one, so it predicts too much if memory is scarcest.',
   ].join('\n')}\n`;
 }

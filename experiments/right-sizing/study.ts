@@ -14,7 +14,7 @@ import { type StagedCounts, StagedSizes } from './staged-sizes.js';
 const MINUTE = 60_000;
 const SEEN_LEAST = 10 * MINUTE;
 const HOUR = 60 * MINUTE;
-/** Whoever is changed at once is watched by nobody. */
+/** Changes all actions at once, without canaries. */
 const ALL = 1_000_000;
 
 /** How sizes are written; null: not at all. */

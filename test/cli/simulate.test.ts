@@ -204,7 +204,7 @@ test('a run limited by memory or CPU is named so, with advice', async (t) => {
     functions: [io],
   });
   const short = await gleaner(['simulate', '--workload', memory]);
-  t.regex(short.out, /LIMITED BY MEMORY: .* waited for room .*\n.*--user-memory/);
+  t.regex(short.out, /LIMITED BY MEMORY: .* waited for memory .*\n.*--user-memory/);
   const json = await gleaner(['simulate', '--workload', memory, '-o', 'json']);
   t.is((JSON.parse(json.out) as { limitedBy: string }).limitedBy, 'memory');
   const busy = await gleaner(['simulate', '--workload', ownWorkload(), '--load', '1.2']);

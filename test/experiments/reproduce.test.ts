@@ -89,7 +89,7 @@ test('gleaner reproduce faasrm --quick says plainly what was not reached, beside
       rows: { contender: string; values: Record<string, number[]> }[];
     }[];
   };
-  // faasrm.md §8: what every choice in the mask has at 50 functions, learned or not.
+  // [Freyr-sim] at 50 functions: any choice in the mask has this, learned or not.
   const learned = published.find(
     ({ functions, contender }) => functions === 50 && contender === 'faasrm',
   )!;
@@ -114,7 +114,7 @@ test('gleaner reproduce faasrm --quick says plainly what was not reached, beside
   const page = readFileSync(join(folder, 'faasrm.md'), 'utf8');
   const missed = err.split('missed: ').length - 1;
   t.is(code, missed === 0 ? 0 : 1);
-  t.is(page.includes('does not beat the floors with intervals apart'), missed > 0);
+  t.is(page.includes('does not beat the baselines with intervals apart'), missed > 0);
   for (const text of [
     '16.91',
     '38.8 %',

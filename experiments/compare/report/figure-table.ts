@@ -32,11 +32,14 @@ export function figureTable(
     return html`<tr class="${rowClass(row)}"><td>${row.name}</td>${cells}</tr>
 `;
   });
-  return html`<div class="scroll"><table><thead><tr><th></th>${columns.map(({ title, unit }) => html`<th>${title}${unit === 'core-s' ? ', core-s' : ''}</th>`)}</tr></thead><tbody>
+  const titles = columns.map(
+    ({ title, unit }) => html`<th>${title}${unit === 'core-s' ? ', core-s' : ''}</th>`,
+  );
+  return html`<div class="scroll"><table><thead><tr><th></th>${titles}</tr></thead><tbody>
 ${rows}</tbody></table></div>`;
 }
 
-/** Who pays under each contender. */
+/** The functions that are slower under each contender. */
 export function slowedFunctionsTable(section: Section): Html {
   const rows = ordered(section)
     .filter(({ name, victims }) => name !== 'fixed' && victims.judged > 0)
@@ -49,9 +52,14 @@ export function slowedFunctionsTable(section: Section): Html {
           ({ name, fixed, slowdown, calls }) =>
             `${name} ${figure(fixed)} → ${figure(slowdown)} (${figure(calls)} calls)`,
         );
-      return html`<tr class="${rowClass(row)}"><td>${row.name}</td><td>${spedUp}</td><td>${slowedDown}</td><td>${judged}</td><td>${worst[0] === undefined ? '–' : percentage(worst[0].ratio - 1)}</td><td style="text-align:left;white-space:normal">${named.join('; ')}</td></tr>
+      return html`<tr class="${rowClass(row)}"><td>${row.name}</td>
+<td>${spedUp}</td><td>${slowedDown}</td><td>${judged}</td>
+<td>${worst[0] === undefined ? '–' : percentage(worst[0].ratio - 1)}</td>
+<td style="text-align:left;white-space:normal">${named.join('; ')}</td></tr>
 `;
     });
-  return html`<div class="scroll"><table><thead><tr><th></th><th>faster by > 1/5</th><th>slower by > 1/4</th><th>functions judged</th><th>worst change</th><th style="text-align:left">worst off: mean slowdown under fixed → here</th></tr></thead><tbody>
+  return html`<div class="scroll"><table><thead><tr><th></th>
+<th>faster by > 1/5</th><th>slower by > 1/4</th><th>functions judged</th><th>worst change</th>
+<th style="text-align:left">slowed most: mean slowdown under fixed → here</th></tr></thead><tbody>
 ${rows}</tbody></table></div>`;
 }

@@ -24,9 +24,8 @@ export function forest(
   const x = logScale(1, Math.max(1.2, highest * 1.02), LEFT, WIDTH - RIGHT);
   const bottom = TOP + ROW * (rows.length + 1);
   const grid = x.ticks.map(
-    (
-      tick,
-    ) => html`<line class="grid" x1="${px(x.at(tick))}" x2="${px(x.at(tick))}" y1="${TOP - 6}" y2="${bottom}"/>
+    (tick) => html`<line class="grid" x1="${px(x.at(tick))}" x2="${px(x.at(tick))}" y1="${TOP - 6}"
+y2="${bottom}"/>
 <text x="${px(x.at(tick))}" y="${bottom + 16}" text-anchor="middle">${figure(tick)}</text>`,
   );
   const lines = rows.map((row, i) => {
@@ -44,10 +43,13 @@ export function forest(
   return html`<figure class="wide"><figcaption>${title}</figcaption>
 <svg viewBox="0 0 ${WIDTH} ${bottom + 24}" role="img" aria-label="${title}">
 ${grid}
-<line class="mark" x1="${px(x.at(fixed.mean))}" x2="${px(x.at(fixed.mean))}" y1="${TOP - 6}" y2="${bottom}"/>
+<line class="mark" x1="${px(x.at(fixed.mean))}" x2="${px(x.at(fixed.mean))}" y1="${TOP - 6}"
+y2="${bottom}"/>
 <text class="word" x="${px(x.at(fixed.mean))}" y="${TOP - 10}" text-anchor="middle">fixed</text>
-<g class="row oracle"><text class="name" x="${LEFT - 12}" y="${oracle + 4}" text-anchor="end">oracle (bound)</text>
-<circle cx="${px(x.at(1))}" cy="${oracle}" r="4.5"/><text x="${WIDTH - RIGHT + 14}" y="${oracle + 4}">1</text></g>
+<g class="row oracle"><text class="name" x="${LEFT - 12}" y="${oracle + 4}"
+text-anchor="end">oracle (bound)</text>
+<circle cx="${px(x.at(1))}" cy="${oracle}" r="4.5"/><text x="${WIDTH - RIGHT + 14}"
+y="${oracle + 4}">1</text></g>
 ${lines}
 </svg></figure>`;
 }

@@ -21,9 +21,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => ESCAPES[sign]!);
 
-/**
- * `html\`<p>${name}</p>\``: names of functions and contenders are somebody else's and never markup.
- */
+/** `html\`<p>${name}</p>\``: inserted text is escaped, since names of functions are not trusted. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   let text = strings[0]!;
   parts.forEach((part, i) => {

@@ -40,33 +40,37 @@ export function lineChart(chart: LineChart): Html {
   const [left, right] = PLOT.x;
   const [bottom, top] = PLOT.y;
   const xAxis = x.ticks.map(
-    (
-      tick,
-    ) => html`<line class="grid" x1="${px(x.at(tick))}" x2="${px(x.at(tick))}" y1="${top}" y2="${bottom}"/>
+    (tick) => html`<line class="grid" x1="${px(x.at(tick))}" x2="${px(x.at(tick))}" y1="${top}"
+y2="${bottom}"/>
 <text x="${px(x.at(tick))}" y="${bottom + 15}" text-anchor="middle">${xText(tick)}</text>`,
   );
   const yAxis = y.ticks.map(
-    (
-      tick,
-    ) => html`<line class="grid" x1="${left}" x2="${right}" y1="${px(y.at(tick))}" y2="${px(y.at(tick))}"/>
+    (tick) => html`<line class="grid" x1="${left}" x2="${right}" y1="${px(y.at(tick))}"
+y2="${px(y.at(tick))}"/>
 <text x="${left - 6}" y="${px(y.at(tick) + 4)}" text-anchor="end">${yText(tick)}</text>`,
   );
   const marks = (chart.marks ?? []).map((mark) =>
     'y' in mark
-      ? html`<line class="mark" x1="${left}" x2="${right}" y1="${px(y.at(mark.y))}" y2="${px(y.at(mark.y))}"/>
-<text class="word" x="${right - 4}" y="${px(y.at(mark.y) - 4)}" text-anchor="end">${mark.text}</text>`
-      : html`<line class="mark" x1="${px(x.at(mark.x))}" x2="${px(x.at(mark.x))}" y1="${top}" y2="${bottom}"/>
+      ? html`<line class="mark" x1="${left}" x2="${right}" y1="${px(y.at(mark.y))}"
+y2="${px(y.at(mark.y))}"/>
+<text class="word" x="${right - 4}" y="${px(y.at(mark.y) - 4)}"
+text-anchor="end">${mark.text}</text>`
+      : html`<line class="mark" x1="${px(x.at(mark.x))}" x2="${px(x.at(mark.x))}" y1="${top}"
+y2="${bottom}"/>
 <text class="word" x="${px(x.at(mark.x) + 4)}" y="${top + 10}">${mark.text}</text>`,
   );
   const lines = chart.lines.map(
     ({ name, className, points }) =>
-      html`<polyline class="line ${className}" points="${path(points, x, y)}"><title>${name}</title></polyline>`,
+      html`<polyline class="line ${className}"
+points="${path(points, x, y)}"><title>${name}</title></polyline>`,
   );
   return html`<figure><figcaption>${chart.title}</figcaption>
 <svg viewBox="0 0 ${CHART.width} ${CHART.height}" role="img" aria-label="${chart.title}">
 ${xAxis}${yAxis}${marks}${lines}
-<text class="axis" x="${(left + right) / 2}" y="${CHART.height - 6}" text-anchor="middle">${chart.xTitle}</text>
-<text class="axis" transform="translate(12 ${(top + bottom) / 2}) rotate(-90)" text-anchor="middle">${chart.yTitle}</text>
+<text class="axis" x="${(left + right) / 2}" y="${CHART.height - 6}"
+text-anchor="middle">${chart.xTitle}</text>
+<text class="axis" transform="translate(12 ${(top + bottom) / 2}) rotate(-90)"
+text-anchor="middle">${chart.yTitle}</text>
 </svg></figure>`;
 }
 

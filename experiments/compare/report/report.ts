@@ -35,12 +35,14 @@ export function comparisonReport(comparison: Comparison): string {
     { id: 'how', title: 'How it was measured', body: howBody(comparison) },
   ];
   const page = html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Gleaner: managers compared</title>
 <style>${new Html(pageStyle([...names.values()]))}</style></head>
 <body><main>
 <h1>Managers compared</h1>
-<p class="soft">Gleaner ${comparison.gleaner}, ${comparison.seeds.length} seeds, simulated cluster. Made by <code>${comparison.command}</code></p>
+<p class="soft">Gleaner ${comparison.gleaner}, ${comparison.seeds.length} seeds, simulated cluster.
+Made by <code>${comparison.command}</code></p>
 <nav>${tabs.map(({ id, title }) => html`<a href="#${id}">${title}</a>`)}</nav>
 <div class="tabs">
 ${tabs.map(
@@ -58,34 +60,57 @@ function overview(comparison: Comparison, loads: readonly Section[]): Html {
   const rows = loads.map((section) => {
     const fixed = section.rows[0]!;
     const best = challengers(section)[0];
-    return html`<tr><td><a href="#${slug(section.setting.name)}">${section.setting.name}</a></td><td>${figure(section.offeredLoad)}</td><td>${figure(fixed.figures[RANKED_BY]!.mean)}</td>${bestCells(best)}</tr>
+    return html`<tr><td><a href="#${slug(section.setting.name)}">${section.setting.name}</a></td>
+<td>${figure(section.offeredLoad)}</td><td>${figure(fixed.figures[RANKED_BY]!.mean)}</td>
+${bestCells(best)}</tr>
 `;
   });
   const fewSeeds = fewSeedsWarning(comparison.seeds.length);
   const ahead = loads.flatMap(({ setting, beatOracle }) =>
     beatOracle.map((name) => `${name} in ${setting.name}`),
   );
-  return html`<p>Slowdown = what an activation took over what it takes alone at its true demand, with nothing in its way: the oracle has 1
-everywhere and nobody can have less. Of waiting and running it says what sharing a host costs, and contenders are ranked by it; of the
-response it has waiting and cold starts in it, which hide everything else where functions take a millisecond. ${ahead.length === 0 ? 'Nobody has.' : ''}</p>
+  return html`<p>Slowdown is the duration of an activation over its duration alone at its true
+demand. The oracle has 1 everywhere, the lower bound. The slowdown of waiting and running measures
+what sharing a host costs, and contenders are ranked by it. The slowdown of the response includes
+cold starts too, which hide everything else for functions of a millisecond.</p>
 ${fewSeeds === null ? null : html`<p class="verdict alarm">${fewSeeds}</p>`}
-${ahead.length === 0 ? null : html`<p class="verdict alarm">Ahead of the oracle, which is an error of the model: ${ahead.join(', ')}.</p>`}
-<div class="scroll"><table><thead><tr><th>setting</th><th>offered load</th><th>fixed</th><th style="text-align:left">best contender</th><th>its mean slowdown</th><th>against fixed (95 %)</th><th>functions slower by > 1/4</th></tr></thead><tbody>
+${
+  ahead.length === 0
+    ? null
+    : html`<p class="verdict alarm">Faster than the oracle, which is a fault of the
+model: ${ahead.join(', ')}.</p>`
+}
+<div class="scroll"><table><thead><tr><th>setting</th><th>offered load</th><th>fixed</th>
+<th style="text-align:left">best contender</th><th>its mean slowdown</th>
+<th>against fixed (95 %)</th>
+<th>functions slower by > 1/4</th></tr></thead><tbody>
 ${rows}</tbody></table></div>
 ${loads.map(
   (section) => html`<h3>${section.setting.name}</h3>
-<div class="verdict">${verdict(section, comparison.metrics).map((sentence) => html`<p>${sentence}</p>`)}</div>`,
+<div class="verdict">${paragraphs(verdict(section, comparison.metrics))}</div>`,
 )}`;
 }
+
+const paragraphs = (sentences: readonly string[]): Html[] =>
+  sentences.map((sentence) => html`<p>${sentence}</p>`);
 
 /** The best contender beside `fixed`, also where it is slower. */
 function bestCells(best: Row | undefined): Html {
   if (best === undefined)
     return html`<td style="text-align:left">–</td><td>–</td><td>–</td><td>–</td>`;
   const { slowedDown, judged } = best.victims;
-  return html`<td style="text-align:left">${best.name}</td><td>${figure(best.figures[RANKED_BY]!.mean)}</td><td class="${against(best)}">${changeText(best.paired![RANKED_BY]!, { unit: '' })}</td><td>${`${slowedDown} of ${judged}`}</td>`;
+  const change = changeText(best.paired![RANKED_BY]!, { unit: '' });
+  return html`<td style="text-align:left">${best.name}</td>
+<td>${figure(best.figures[RANKED_BY]!.mean)}</td><td class="${against(best)}">${change}</td>
+<td>${`${slowedDown} of ${judged}`}</td>`;
 }
 
+const WEIGHT_MODE_NOTE =
+  'In weight mode there are no quotas and so no range to choose CPU from: ' +
+  'the in-range baselines are in the sections of quota mode.';
+const FOREST_TITLE =
+  'Mean slowdown of waiting and running, 95 % intervals over seeds; ' +
+  'at the right the change against fixed, paired by seed';
 const FIGURES = [
   'service.mean',
   'service.p99',
@@ -127,31 +152,37 @@ function sectionBody(section: Section, { metrics, slowdownEdges }: Comparison): 
   );
   const pools = poolCharts(section);
   return html`<p class="soft">${settingText(section)}</p>
-<div class="verdict">${verdict(section, metrics).map((sentence) => html`<p>${sentence}</p>`)}</div>
-${forest(section, RANKED_BY, 'Mean slowdown of waiting and running, 95 % intervals over seeds; at the right the change against fixed, paired by seed', changes)}
+<div class="verdict">${paragraphs(verdict(section, metrics))}</div>
+${forest(section, RANKED_BY, FOREST_TITLE, changes)}
 ${legend(section)}
-<div class="charts">${slowdownChart(section, slowdownEdges, 'service')}${slowdownChart(section, slowdownEdges, 'response')}
+<div class="charts">${slowdownChart(section, slowdownEdges, 'service')}
+${slowdownChart(section, slowdownEdges, 'response')}
 ${objectiveChart(section)}
 ${levelChart(section, 'utilization', 'Utilization', 'cores busy')}
-${levelChart(section, 'running', 'Running', 'activations')}${levelChart(section, 'waiting', 'Waiting for room', 'activations')}</div>
+${levelChart(section, 'running', 'Running', 'activations')}
+${levelChart(section, 'waiting', 'Waiting for memory', 'activations')}</div>
 <h3>Figures</h3>
-<p class="soft">Green and red: the interval of the paired difference leaves zero out. Oracle: mean response ${valueText(section.oracleMs.mean, { unit: 'ms' })}.
-${setting.mode === 'weight' ? 'In weight mode nobody has a quota, so there is no range to choose CPU from: the in-range floors stand in the sections of quota mode.' : ''}</p>
+<p class="soft">Green and red: the interval of the paired difference excludes zero. Oracle: mean
+response ${valueText(section.oracleMs.mean, { unit: 'ms' })}.
+${setting.mode === 'weight' ? WEIGHT_MODE_NOTE : ''}</p>
 ${figureTable(section, metrics, FIGURES)}
-<h3>Harvested and lent, and what came of it</h3>
+<h3>Harvested, lent, and the effect</h3>
 ${figureTable(section, metrics, HARVEST)}
 ${
   pools.length === 0
     ? null
-    : html`<p class="legend">${POOL_LINES.map((name) => html`<span class="${name}"><i></i>${name}</span>`)}</p>
+    : html`<p class="legend">${POOL_LEGEND}</p>
 <div class="charts small">${pools}</div>`
 }
-<h3>Victims</h3>
-<p class="soft">Functions with at least 20 successful activations under both, seeds together, mean slowdown of waiting and running against fixed. The rows of fixed against fixed say how many noise alone makes.</p>
+<h3>Slowed functions</h3>
+<p class="soft">Functions with at least 20 successful activations under both, seeds together: mean
+slowdown of waiting and running against fixed. The rows of fixed against fixed show the noise.</p>
 ${slowedFunctionsTable(section)}`;
 }
 
-const POOL_LINES = ['demand', 'borrowed', 'harvested'];
+const POOL_LEGEND = ['demand', 'borrowed', 'harvested'].map(
+  (name) => html`<span class="${name}"><i></i>${name}</span>`,
+);
 
 function settingText({
   setting,
@@ -163,9 +194,13 @@ function settingText({
   data,
 }: Section): string {
   const { hosts, cores, userMemoryMiB } = setting;
-  const where = `${hosts === 1 ? 'one host' : `${hosts} hosts`} of ${cores} cores and ${figure(userMemoryMiB / 1024)} GiB of user memory`;
-  const load = `The calls as drawn offer a load of ${figure(offeredLoad)}${scaling === '' ? '' : `; asked for: ${scaling}`}.`;
-  return `${figure(functions)} functions, ${figure(activations)} activations in ${figure(spanMs / 60_000)} minutes on ${where}. ${load}${data.length === 0 ? '' : ` Odd rows of the trace: ${dataLines(data).join('; ')}.`}`;
+  return [
+    `${figure(functions)} functions, ${figure(activations)} activations in`,
+    `${figure(spanMs / 60_000)} minutes on ${hosts === 1 ? 'one host' : `${hosts} hosts`} of`,
+    `${cores} cores and ${figure(userMemoryMiB / 1024)} GiB of user memory.`,
+    `Offered load as drawn: ${figure(offeredLoad)}${scaling && `; requested: ${scaling}`}.`,
+    ...(data.length === 0 ? [] : [`Anomalies of the trace: ${dataLines(data).join('; ')}.`]),
+  ].join(' ');
 }
 
 const DENSITY = ['cold.share', 'response.mean', 'response.p50', 'slowdown.p50'];
@@ -185,8 +220,9 @@ function densityBody(sections: readonly Section[], { metrics }: Comparison): Htm
   const charts = DENSITY.map((key) =>
     densityChart(sections, metrics.find((metric) => metric.key === key)!),
   );
-  return html`<p>How many warm containers fit decides how many activations start cold. OpenWhisk admits by nominal memory, and users leave their
-defaults: here each function has 256 MiB, or 512 and more where it could not run in less. <code>right-size</code> sets it from history.</p>
+  return html`<p>The number of warm containers that fit determines how many activations start
+cold. OpenWhisk admits by nominal memory, and users keep the defaults: here each function has 256
+MiB, or 512 and more if it could not run in less. <code>right-size</code> sets it from history.</p>
 <p class="soft">${settingText(first)} User memory per host as on the axis.</p>
 ${legend(first)}
 <div class="charts">${charts}</div>
@@ -201,12 +237,18 @@ ${figureTable(section, metrics, DENSITY_TABLE)}`,
 function howBody({ seeds, sections }: Comparison): Html {
   const names = [...new Set(sections.flatMap(({ rows }) => rows.map(({ name }) => name)))];
   const known = names.filter((name) => aboutOf(name) !== undefined);
-  return html`<p>Each contender meets the same arrivals with the same demand (seeds ${seeds.join(', ')}); what it decides has random streams of
-its own, so no contender changes another's run. Means are over seeds, intervals are 95 % by the percentile bootstrap over seeds (2000
-resamples), changes are paired by seed. With few seeds an interval says what these seeds say, not more.</p>
-<p>"fixed, other placement" and "fixed, other arrivals" are fixed once more with other draws, paired as if they were contenders: a change
-no larger than theirs may be noise. Offered load is CPU work asked for over all cores and the span of the arrivals; cold starts come on
-top. Azure's traces have no CPU demand: it is assumed by class and drawn by seed (simulator/README.md). Everything here is simulated.</p>
-<div class="scroll"><table><tbody>${known.map((name) => html`<tr><td>${name}</td><td style="text-align:left;white-space:normal">${aboutOf(name)!}</td></tr>`)}</tbody></table></div>
-<p class="soft">Figures of every run stand in runs.csv, all of this in comparison.json beside this page.</p>`;
+  return html`<p>Each contender has the same arrivals with the same demand (seeds
+${seeds.join(', ')}). Decisions have separate random streams, so no contender changes another's run.
+Means are over seeds, intervals are 95 % by the percentile bootstrap over seeds (2000 resamples),
+changes are paired by seed. With few seeds an interval holds for these seeds only.</p>
+<p>"fixed, other placement" and "fixed, other arrivals" are further runs of fixed with other draws,
+paired as if they were contenders: a change no larger than theirs may be noise. Offered load is CPU
+work over all cores and the span of the arrivals; cold starts are extra. Azure's traces have no CPU
+demand: it is assumed by class and drawn by seed (simulator/workload/README.md). Everything here is
+simulated.</p>
+<div class="scroll"><table><tbody>${known.map(
+    (name) => html`<tr><td>${name}</td>
+<td style="text-align:left;white-space:normal">${aboutOf(name)!}</td></tr>`,
+  )}</tbody></table></div>
+<p class="soft">The figures of every run are in runs.csv, all of this page in comparison.json.</p>`;
 }

@@ -9,42 +9,61 @@ import type {
 import { dataIssues, describeScaling } from '../../../simulator/workload/index.js';
 import { figure, percentage } from './figures.js';
 
-/** One run for people: what was played, how it went, who paid. */
+/** One run for people: workload, results, failures. */
 export function runTable(run: RunSummary, loaded: LoadedWorkload): string {
   const { harvest, outcomes, starts, worst, slo } = run;
   const failed = run.activations - outcomes.success;
+  const policies = run.safeguard
+    ? `policies ${run.quotaPolicy} and ${run.weightPolicy}`
+    : 'no hook';
+  const slowest =
+    worst === null
+      ? ''
+      : `; worst function ${plainText(worst.name)}: mean slowdown ${figure(worst.slowdown)} ` +
+        `in ${figure(worst.calls)} calls`;
   const lines = [
     ...workloadLines(loaded),
-    `${run.manager} in ${run.mode} mode, ${run.safeguard ? `policies ${run.quotaPolicy} and ${run.weightPolicy}` : 'no hook'}, seed ${run.seed}`,
-    `${figure(run.activations)} activations of ${figure(run.functions)} functions in ${figure(run.spanMs / 60_000)} minutes on ${run.hosts} hosts of ${run.cores} cores and ${run.userMemoryMiB} MiB of user memory; offered load ${figure(run.offeredLoad)}, cores busy ${percentage(run.utilization)}`,
+    `${run.manager} in ${run.mode} mode, ${policies}, seed ${run.seed}`,
+    `${figure(run.activations)} activations of ${figure(run.functions)} functions in ` +
+      `${figure(run.spanMs / 60_000)} minutes on ${run.hosts} hosts of ${run.cores} cores and ` +
+      `${run.userMemoryMiB} MiB of user memory; offered load ${figure(run.offeredLoad)}, cores ` +
+      `busy ${percentage(run.utilization)}`,
     '',
     ...limitLines(run),
     statisticsTable(run),
-    `starts     cold ${percentage(run.coldShare)}, prewarmed ${figure(starts.prewarmed)}; waited for room ${figure(run.waited)}, mean ${figure(run.waitMeanMs)} ms; slower than 1.2 x alone ${percentage(run.slowShare)}`,
-    `failures   ${figure(failed)}: timeout ${outcomes.timeout}, out of memory ${outcomes.outOfMemory}, lost ${outcomes.lost}, rejected ${outcomes.rejected}`,
-    `harvested  ${figure(harvest.harvestedCoreSeconds)} core-s (${percentage(harvest.harvestedShare)} of activations); demand ${figure(harvest.demandCoreSeconds)}, borrowed ${figure(harvest.borrowedCoreSeconds)}, used ${figure(harvest.acceleratedCoreSeconds)}; saved ${figure(harvest.savedSeconds)} s (estimate); restored mid-run ${figure(harvest.trips)}`,
-    `objectives ${slo.missed} of ${slo.functions} functions above theirs${worst === null ? '' : `; worst function ${plainText(worst.name)}: mean slowdown ${figure(worst.slowdown)} in ${figure(worst.calls)} calls`}`,
+    `starts     cold ${percentage(run.coldShare)}, prewarmed ${figure(starts.prewarmed)}; waited ` +
+      `for memory ${figure(run.waited)}, mean ${figure(run.waitMeanMs)} ms; ` +
+      `slower than 1.2 x alone ${percentage(run.slowShare)}`,
+    `failures   ${figure(failed)}: timeout ${outcomes.timeout}, out of memory ` +
+      `${outcomes.outOfMemory}, lost ${outcomes.lost}, rejected ${outcomes.rejected}`,
+    `harvested  ${figure(harvest.harvestedCoreSeconds)} core-s ` +
+      `(${percentage(harvest.harvestedShare)} of activations); demand ` +
+      `${figure(harvest.demandCoreSeconds)}, borrowed ${figure(harvest.borrowedCoreSeconds)}, ` +
+      `used ${figure(harvest.acceleratedCoreSeconds)}; saved ${figure(harvest.savedSeconds)} ` +
+      `s (estimate); restored mid-run ${figure(harvest.trips)}`,
+    `objectives ${slo.missed} of ${slo.functions} functions above theirs${slowest}`,
   ];
   return `${lines.join('\n')}\n`;
 }
 
-/**
- * What a reader should know before any other figure: the run measures memory, or a host that cannot
- * keep up.
- */
+/** What a reader must know first: the run measures memory, or an overloaded host. */
 function limitLines(run: RunSummary): string[] {
   const resource = limitingResource(run);
   if (resource === 'none') return [];
   const share = percentage(run.waited / Math.max(1, run.activations));
   return resource === 'memory'
     ? [
-        `LIMITED BY MEMORY: ${share} of activations waited for room (mean ${figure(run.waitMeanMs)} ms) while cores were ${percentage(run.utilization)} busy.`,
-        '  These figures say little about CPU. Raise --user-memory and --memory, or --hosts; or lower --load.',
+        `LIMITED BY MEMORY: ${share} of activations waited for memory (mean ` +
+          `${figure(run.waitMeanMs)} ms) while cores were ${percentage(run.utilization)} busy.`,
+        '  These figures say little about CPU. Raise --user-memory and --memory, or --hosts; or ' +
+          'lower --load.',
         '',
       ]
     : [
-        `LIMITED BY CPU: cores were ${percentage(run.utilization)} busy; ${share} of activations waited for room.`,
-        '  Waiting is what these figures show. Lower --load, or raise --cores or --hosts, for a host with CPU to spare.',
+        `LIMITED BY CPU: cores were ${percentage(run.utilization)} busy; ${share} of activations ` +
+          `waited for room.`,
+        '  Waiting is what these figures show. Lower --load, or raise --cores or --hosts, for a ' +
+          'host with CPU to spare.',
         '',
       ];
 }
@@ -76,7 +95,8 @@ function statisticsTable(run: RunSummary): string {
 /** What the importer did with the trace, where there was one, and what the load was made of. */
 function workloadLines({ workload, summary, scaling }: LoadedWorkload): string[] {
   return [
-    `workload ${plainText(workload.name)}${scaling === undefined ? '' : `: ${describeScaling(scaling)}`}`,
+    `workload ` +
+      `${plainText(workload.name)}${scaling === undefined ? '' : `: ${describeScaling(scaling)}`}`,
     ...(summary === undefined
       ? []
       : [`trace: ${importText(summary)}`, ...dataLines(dataIssues(summary))]),

@@ -33,7 +33,10 @@ const MIN_SEEDS = 5;
 /** Said beside every 95 % interval that rests on too few seeds; null: there are enough. */
 export function fewSeedsWarning(seeds: number): string | null {
   if (seeds >= MIN_SEEDS) return null;
-  return `Intervals rest on ${seeds} ${seeds === 1 ? 'seed' : 'seeds'} and are too narrow to be 95 %: use --seeds ${MIN_SEEDS} or more before you believe a difference.`;
+  return (
+    `Intervals rest on ${seeds} ${seeds === 1 ? 'seed' : 'seeds'} and are too narrow to be ` +
+    `95 %: use --seeds ${MIN_SEEDS} or more before you believe a difference.`
+  );
 }
 
 /** Contenders proper but `fixed` itself, the best first. */
@@ -58,7 +61,9 @@ export function verdict(section: Section, metrics: Comparison['metrics']): strin
   const same = indistinguishable(contenders);
   const about = aboutOf(first.name);
   const sentences = [
-    `${first.name} wins${about === undefined ? '' : ` (${about})`}: mean slowdown of waiting and running ${figure(mean(fixed))} → ${figure(mean(first))}, ${changeText(first.paired![RANKED_BY]!, { unit: '' })}.` +
+    `${first.name} wins${about === undefined ? '' : ` (${about})`}: mean slowdown of waiting and ` +
+      `running ${figure(mean(fixed))} → ${figure(mean(first))}, ` +
+      `${changeText(first.paired![RANKED_BY]!, { unit: '' })}.` +
       (same.length > 0
         ? ` Not told apart from it: ${same.map(({ name }) => name).join(', ')}.`
         : ''),
@@ -73,7 +78,8 @@ export function verdict(section: Section, metrics: Comparison['metrics']): strin
  * No contender is faster than `fixed`: a contender that is slower is never passed over in silence.
  */
 function withoutWinner(fixed: Row, contenders: readonly Row[], slower: readonly Row[]): string[] {
-  const level = `fixed has a mean slowdown of waiting and running of ${figure(mean(fixed))}, the oracle 1`;
+  const slowdown = figure(mean(fixed));
+  const level = `fixed has a mean slowdown of waiting and running of ${slowdown}, the oracle 1`;
   if (slower.length === 0) return [`No contender can be told apart from fixed: ${level}.`];
   const last = slower.at(-1)!;
   const worstContender =
@@ -84,7 +90,8 @@ function withoutWinner(fixed: Row, contenders: readonly Row[], slower: readonly 
     return [`${who} slower than fixed: ${named(slower)}; ${level}.`, ...worstContender];
   }
   return [
-    `No contender is faster than fixed, and ${slower.length} of ${contenders.length} ${slower.length === 1 ? 'is' : 'are'} slower: ${named(slower)}; ${level}.`,
+    `No contender is faster than fixed, and ${slower.length} of ${contenders.length} ` +
+      `${slower.length === 1 ? 'is' : 'are'} slower: ${named(slower)}; ${level}.`,
     ...worstContender,
   ];
 }
@@ -128,10 +135,16 @@ function why(first: Row, fixed: Row, metrics: Comparison['metrics']): string[] {
 function slowdownSentence({ victims }: Row): string {
   const { judged, slowedDown, spedUp, worst } = victims;
   if (judged === 0) return '';
-  const counts = `Of ${judged} functions ${spedUp} are faster by more than a fifth and ${slowedDown} slower by more than a quarter`;
+  const counts =
+    `Of ${judged} functions ${spedUp} are faster by more than a fifth and ` +
+    `${slowedDown} slower by more than a quarter`;
   const [mostSlowed] = worst;
   if (mostSlowed === undefined || mostSlowed.ratio <= 1) return `${counts}.`;
-  return `${counts}; the worst off is ${mostSlowed.name}, mean slowdown ${figure(mostSlowed.fixed)} → ${figure(mostSlowed.slowdown)} (+${percentage(mostSlowed.ratio - 1)}).`;
+  return (
+    `${counts}; the worst off is ${mostSlowed.name}, mean slowdown ` +
+    `${figure(mostSlowed.fixed)} → ${figure(mostSlowed.slowdown)} ` +
+    `(+${percentage(mostSlowed.ratio - 1)}).`
+  );
 }
 
 /** A comparison as files and programs get it: with the sentences that people read. */

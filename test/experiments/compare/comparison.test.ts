@@ -85,7 +85,7 @@ test('adding a manager changes no other run', (t) => {
   for (const { name } of few.rows) t.deepEqual(row(more, name), row(few, name));
 });
 
-test('whoever is ahead of the oracle is named', (t) => {
+test('a contender faster than the oracle is named', (t) => {
   const request = {
     ...REQUEST,
     seeds: [1],

@@ -63,13 +63,13 @@ test('a policy for ranges and one for weights go together, with or without a man
 });
 
 for (const name of [
-  'nobody',
+  'unknown',
   'short-first+smallest-in-range',
   'short-first+greedy',
-  'greedy+nobody',
+  'greedy+unknown',
   'greedy+short-first+equal',
   'target',
-  'nobody+short-first',
+  'unknown+short-first',
   '',
 ])
   test(`no contender is called '${name}'`, (t) => {
@@ -84,7 +84,7 @@ test('a slip of the pen is recognized', (t) => {
   );
 });
 
-test('fixed, fixed against fixed, the shipped default and the floors always run', (t) => {
+test('fixed, fixed against fixed, the shipped default and the baselines always run', (t) => {
   const quota = lineUp(['greedy'], 'quota').map(({ name }) => name);
   t.deepEqual(quota, ['fixed', ...NOISE.map(({ name }) => name), 'default', ...FLOORS, 'greedy']);
   const weight = lineUp(['greedy', 'greedy', 'smallest-in-range'], 'weight').map(

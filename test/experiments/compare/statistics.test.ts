@@ -1,7 +1,7 @@
 import test from 'ava';
 import { bootstrapMean, pairedWith, quantileOf } from '../../../experiments/compare/index.js';
 
-test('a bootstrap interval: its width is that of the mean of so many draws', (t) => {
+test('a bootstrap interval: its width is that of the mean of as many draws', (t) => {
   // 400 values, half 0 and half 1: the mean's deviation is 0.5 / 20 = 0.025, so 95 % lie within
   // 1.96 x 0.025 = 0.049 of 0.5.
   const values = Array.from({ length: 400 }, (_, i) => i % 2);
@@ -29,7 +29,7 @@ test('pairing takes out what the seeds share', (t) => {
   t.true(difference.high <= -0.1 + 1e-12, 'every resample is below zero');
 });
 
-test('nobody divides by next to nothing', (t) => {
+test('no ratio to a baseline near zero', (t) => {
   t.is(pairedWith([5, 7], [0, 2], 1e-3).ratio, null);
   t.deepEqual(pairedWith([5, 7], [0, 2], 1e-3).difference.mean, 5);
   t.is(pairedWith([], [], 0).ratio, null);

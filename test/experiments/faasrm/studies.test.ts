@@ -33,12 +33,12 @@ function liking(sign: number): number[] {
 }
 const actor = (sign: number): Float32Array => Float32Array.from(liking(sign).slice(0, 929));
 
-test('by the published rules a network that likes little, or much, is the smallest, or the largest, choice in the mask', (t) => {
+test('a low or high score picks the smallest or largest choice in the published mask', (t) => {
   const rows = publishedStudy([50], [1], actor(-1));
   const mean = (name: string): number =>
     rows.find(({ contender }) => contender === name)!.figures['rfet.mean'].mean;
   t.is(mean('faasrm'), mean('smallest-in-range'));
-  // faasrm.md §8: 0.8879.
+  // [Freyr-sim]: 0.8879.
   t.true(Math.abs(mean('faasrm') - 0.8879) < 3e-4);
   const sample = readPublishedSample('azure-sample', 50);
   const run = (manager: Parameters<typeof playPublished>[1]['manager']) =>
@@ -46,16 +46,16 @@ test('by the published rules a network that likes little, or much, is the smalle
   t.deepEqual(run({ actor: actor(1), version: 0, experiences: null }), run('largest-in-range'));
 });
 
-test('by the published rules each lesson is of one drawn choice, told once, and only of choices among several', (t) => {
-  const told = new Set<Readonly<Choice>>();
+test('by the published rules each sample is one drawn choice, reported once', (t) => {
+  const samples = new Set<Readonly<Choice>>();
   const sample = readPublishedSample('azure-sample', 10, 500);
   const outcomes = playPublished(sample, {
     manager: {
       actor: new Float32Array(929),
       version: 7,
       experiences: (choice, rfet) => {
-        t.false(told.has(choice));
-        told.add(choice);
+        t.false(samples.has(choice));
+        samples.add(choice);
         t.true(
           choice.options > 1 && choice.option < choice.options && rfet > 0 && choice.version === 7,
         );
@@ -65,12 +65,12 @@ test('by the published rules each lesson is of one drawn choice, told once, and 
     },
     seed: 1,
   });
-  t.true(told.size > outcomes.length / 2 && told.size < outcomes.length);
+  t.true(samples.size > outcomes.length / 2 && samples.size < outcomes.length);
 });
 
 const setting = { workload: 'profiles-12:4', load: 0.2, calls: 1500 };
 
-test('on the cluster a network that likes little is the smallest choice, and the verdict says so', (t) => {
+test('on the cluster a network that prefers little takes the smallest choice', (t) => {
   const learned = { parameters: faasrmParameters(0, false), weights: liking(-1) };
   const section = correctedSection(setting, [1, 2], learned);
   t.true(Math.abs(section.load - 0.2) < 0.05 && section.memoryLoad > 0);
@@ -114,7 +114,7 @@ test('a verdict is better where each seed is, and apart where the intervals do n
   );
 });
 
-test('lessons of a run on the cluster teach', (t) => {
+test('the samples of a run on the cluster improve the policy', (t) => {
   const settings = { ...faasrmSettings, options: 8, rollout: 128 };
   const learner = new FaasrmLearner({
     settings,
@@ -122,12 +122,12 @@ test('lessons of a run on the cluster teach', (t) => {
     trainer: new InlineTrainer(new JsEngine()),
   });
   const loaded = openWorkload('profiles-12', { seed: 3, load: { load: 0.5, cores: 16 } });
-  let told = 0;
+  let samples = 0;
   simulateCluster({
     calls: activationStream(loaded, { seed: 3, calls: 3000 }),
     cluster: { hosts: 2, cores: 8 },
     mode: 'quota',
-    // A slowdown is told once the control arm has said what a call takes at user limits.
+    // A slowdown is samples once the control arm has said what a call takes at user limits.
     decision: { controlShare: 0.3 },
     quotaPolicy: 'faasrm',
     quotaParameters: {
@@ -136,7 +136,7 @@ test('lessons of a run on the cluster teach', (t) => {
     },
     seed: 3,
     experiences: (choice, slowdown) => {
-      told++;
+      samples++;
       if (learner.ready) return;
       const {
         state,
@@ -154,7 +154,7 @@ test('lessons of a run on the cluster teach', (t) => {
       t.true(learner.take({ ...taken, option, logProbability, share, weights, slowdown }));
     },
   });
-  t.true(told > settings.rollout && learner.ready, `${told} lessons`);
+  t.true(samples > settings.rollout && learner.ready, `${samples} samples`);
   learner.update((metrics) =>
     t.true(Number.isFinite(metrics?.policyLoss) && metrics?.skipped === 0),
   );

@@ -7,7 +7,7 @@ import {
   PayloadStream,
 } from '../../../simulator/workload/index.js';
 
-test('sizes have the correlation asked for with the work of each function, and demand is left as it is', (t) => {
+test('sizes have the stated correlation with the work, and demand is unchanged', (t) => {
   const made = () =>
     activationStream(openWorkload('azure-ten', { seed: 3 }), { seed: 3, calls: 20_000 });
   for (const correlation of [0, 0.8]) {
@@ -36,7 +36,7 @@ test('sizes have the correlation asked for with the work of each function, and d
   }
 });
 
-test('where sizes tell the work, calls wait for less; where they say nothing, nothing is lost', (t) => {
+test('sizes that tell the work shorten waits; sizes that tell nothing cost nothing', (t) => {
   const cases = [0, 0.95].map((correlation) => ({
     workload: 'azure-sample' as const,
     correlation,

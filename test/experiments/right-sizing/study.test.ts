@@ -1,7 +1,7 @@
 import test from 'ava';
 import { sizingStudy } from '../../../experiments/right-sizing/index.js';
 
-test('on calls nobody has seen, smaller actions start cold less often, and who was killed is undone', (t) => {
+test('held out, smaller actions start cold less often; an OOM kill undoes a size', (t) => {
   const rows = sizingStudy({
     seeds: [1],
     hosts: 3,

@@ -17,7 +17,7 @@ test('the hash is Java’s, of namespace and full name', (t) => {
   t.is(placementHash('/a/b'), 94_772 ^ 97);
 });
 
-test('a function stays on its home host while there is memory for it, and goes on by its step', (t) => {
+test('a function stays on its home host while memory lasts, then moves by its step', (t) => {
   // Three hosts with room for one container each: three calls at once go to three hosts, the fourth
   // waits.
   const { calls } = play({

@@ -41,7 +41,7 @@ test('late is what took longer than its objective, or failed', (t) => {
   );
 });
 
-test('idle eviction: by age, and the least recently used for room', (t) => {
+test('idle eviction: by age, and the least recently used to free memory', (t) => {
   // Two containers fit. b's is used last at 1100, a's at 100; c's at 2000 takes a's place; a is
   // cold again at 3000 and takes b's. c's call at 602,200 comes 600.1 s after its last end (2100):
   // removed after 600 s, so cold.
@@ -223,7 +223,7 @@ test('several activations in one container share its weight and its place', (t) 
   t.deepEqual(endsMs(shared.calls), [300, 300, 200]);
 });
 
-test('a function that may have one container only waits for it, and nobody waits for that', (t) => {
+test('a function capped at one container waits for it, and other functions do not', (t) => {
   const { calls, summary } = play({
     functions: [fn('a', at(0, 10, 20)), fn('b', at(30))],
     extras: { 0: { maxContainers: 1 } },
@@ -233,7 +233,7 @@ test('a function that may have one container only waits for it, and nobody waits
   t.is(summary.starts.cold, 2);
 });
 
-test('nobody waits for ever', (t) => {
+test('no activation waits without end', (t) => {
   // The only host has 256 MiB, half of it in a prewarmed container: that gives way to a call that
   // needs all. Before it is ready (400) there is no room.
   const cluster = { userMemoryMiB: 256, prewarm: [{ memoryMiB: 128, count: 1, coldStartMs: 400 }] };

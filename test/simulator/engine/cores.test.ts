@@ -62,7 +62,7 @@ testProp(
 );
 
 testProp(
-  'quotas, weights and too few cores at once: all work is done, and nobody gets more than there is',
+  'quotas, weights and too few cores at once: all work is done within the cores that exist',
   [fc.constantFrom(1, 2, 3), jobs(fc.constantFrom(0, 0, 10_000, 50_000, 150_000))],
   (t, cores, list) => {
     const { ends, cpu, excess } = playOnCores(cores, list);

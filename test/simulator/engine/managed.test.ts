@@ -8,20 +8,23 @@ import { at, endsMs, fn, optionsOf, play, type Scene, streamOf } from './scene.j
 /** No control arm: every activation is the safeguard's. */
 const noArm = { controlShare: 0 };
 
-/** Wishes the same at every step, and keeps what it was shown. */
-function targetSetter(wish: Omit<Decision, 'actions'>, views: View[] = []): ResourceManager<null> {
+/** Sets the same target at every step and records the views it was given. */
+function targetSetter(
+  target: Omit<Decision, 'actions'>,
+  views: View[] = [],
+): ResourceManager<null> {
   return {
     name: 'targetSetter',
     initialState: () => null,
     phase: () => 'managing',
     decide(_state, view) {
       views.push(view);
-      return { state: null, decision: { ...wish, actions: [0, 0, 0] } };
+      return { state: null, decision: { ...target, actions: [0, 0, 0] } };
     },
   };
 }
 
-test('what a function never uses is harvested, and nobody is slower', (t) => {
+test('what a function never uses is harvested, and no activation is slower', (t) => {
   // A user's 2 cores, one is used: after the first call the range begins at max(1000 + 5 % of 2000,
   // 1000 / .75) = 1333.3 millicores. Two of three calls of .5 s leave 666.7 millicores each: 2 x
   // 333.3 CPU-ms.
@@ -42,7 +45,7 @@ test('what a function never uses is harvested, and nobody is slower', (t) => {
   t.is(summary.harvest.trips, 0);
 });
 
-test('a lowered limit that is used up is given back 50 ms into the run, the least window of use', (t) => {
+test('a lowered limit that is used up is restored 50 ms into the run', (t) => {
   // One core. Weights go by memory, 128 to 1152 MiB: beside b, a has a tenth of the core for its
   // 200 core-ms, so a's peak is 100 millicores. Its next call is granted max(100 + 50, 100 / .75) =
   // 150: 15 core-ms a period, used up after 15 ms. The first window that counts ends at 50.001 ms
@@ -88,7 +91,7 @@ test('who was cut by the own limit borrows what is free', (t) => {
   t.is(harvest.borrowedShare, 0.5);
 });
 
-test('a manager sees a step of so many activations, and its target is in force after a delay', (t) => {
+test('a step closes after its activations, and the target is in force after a delay', (t) => {
   const views: View[] = [];
   // The second call ends at 1.5 s; a target of 1500 millicores lies inside 1333..2000, so the four
   // calls from 2 s on leave 500 each.
@@ -134,7 +137,7 @@ test('a target that comes later than it takes to be stale is none', (t) => {
   t.is(summary.harvest.harvestedCoreSeconds, 0);
 });
 
-test('managers see the others and the price of their host: what is wanted over what is there', (t) => {
+test('managers see the others and the price of their host: demand over capacity', (t) => {
   const views: View[] = [];
   const times = Array.from({ length: 15 }, (_, i) => i * 1000);
   // Two functions want their users' 800 millicores of one core: occupancy 1.6, price .6.
@@ -191,7 +194,7 @@ test('a new nominal memory is a new revision: containers of the old one serve no
   t.deepEqual(endsMs(calls), [600, 1600, 2100]);
 });
 
-test('containers of an old revision do not stand in the way of new ones where only so many are allowed', (t) => {
+test('idle containers of an old revision do not count against the cap of the new one', (t) => {
   const { calls } = play({
     functions: [
       fn('f', at(0, 1000, 2000), { memoryMiB: 256, profile: { cpuMs: 100, coldStartMs: 500 } }),

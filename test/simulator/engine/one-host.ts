@@ -113,8 +113,8 @@ export function maxMinRates(
 }
 
 /**
- * The same by brute force: from one change to the next, with the shares found anew for all. Changes
- * come at whole microseconds, as in the engine: what is due in between is seen at the next.
+ * The same by brute force: from one change to the next, with the shares computed for all. Changes
+ * come at whole microseconds, as in the engine: an event in between is seen at the next.
  */
 export function playByHand(cores: number, jobs: readonly Job[]): number[] {
   const ends = jobs.map(() => Number.NaN);

@@ -24,7 +24,7 @@ const oneFunction = fc.record({
   maxContainers: fc.constantFrom(undefined, undefined, undefined, 1, 2),
 });
 
-/** Who decides; `null`: nobody, as in an OpenWhisk without Gleaner. */
+/** The manager; `null`: none, OpenWhisk without Gleaner. */
 const decides = fc.constantFrom<Partial<Scene> | null>(
   null,
   { quotaPolicy: 'smallest-in-range' },
@@ -140,7 +140,7 @@ testProp(
         // Loans come from what is there; users' own limits may add up to more than a host.
         if (pool.borrowed > 1e-6 && pool.granted > 1000 * cores + 1e-6)
           t.fail(`${pool.granted} millicores granted`);
-        if (cluster.finished && pool.granted > 0) t.fail('granted to nobody');
+        if (cluster.finished && pool.granted > 0) t.fail('a grant outlives its run');
       }
     }
     t.is(twice, 0);
@@ -215,7 +215,7 @@ test('progress and the warm-up', (t) => {
     calls: streamOf(scene),
     onProgress: ({ share }) => shares.push(share),
   });
-  // Twice 65,536 and the end, when about all of the span has passed (so many calls, not so long a
+  // Twice 65,536 and the end, when about the whole span has passed (activations are limited, not
   // time).
   t.is(shares.length, 3);
   t.true(shares[2]! > 0.98);

@@ -45,13 +45,13 @@ export function fn(
 
 export const at = (...atMs: number[]): Input['arrivals'] => ({ atMs });
 
-/** What the workload format does not know of a function. */
+/** Settings of a function that the workload format lacks. */
 export type Extras = Partial<Pick<StreamedFunction, 'concurrency' | 'maxContainers' | 'sloMs'>>;
 
 export interface Scene extends Omit<Partial<ClusterOptions>, 'calls' | 'recorder'> {
   readonly functions: readonly Input[];
   readonly extras?: Readonly<Record<number, Extras>>;
-  /** Calls made while they are asked for, so many; else all of the plan. */
+  /** Number of activations of a stream; absent: all of the plan. */
   readonly stream?: number;
 }
 

@@ -39,7 +39,7 @@ test('An answer to a run is judged as OpenWhisk judges it', (t) => {
   t.is(runResponse(answer(502, '{}')).status, 'action developer error');
 });
 
-test('An init that fails is the developer’s error, with the container’s own words where there are any', (t) => {
+test('An init that fails is the developer’s error, with the container’s words if any', (t) => {
   t.like(initFailure(answer(502, '{"error":"syntax"}')), {
     kind: 'developer error',
     result: 'syntax',
@@ -53,16 +53,19 @@ test('An init that fails is the developer’s error, with the container’s own 
   }
 });
 
-test('Both bodies have the recorded fields in the recorded order, the api key only where asked for', (t) => {
+test('Both bodies have the recorded fields in order, the API key only on request', (t) => {
   const call = { activationId: 'a', transactionId: 't' };
   const action = resolveAction({ namespace: 'guest', name: 'plain', version: '0.0.1', code: 'c' });
   t.is(
     initBody(action, call, 5),
-    '{"value":{"name":"plain","binary":false,"main":"main","code":"c","env":{"__OW_DEADLINE":"5","__OW_ACTION_NAME":' +
-      '"/guest/plain","__OW_ACTION_VERSION":"0.0.1","__OW_ACTIVATION_ID":"a","__OW_NAMESPACE":"guest","__OW_TRANSACTION_ID":"t"}}}',
+    '{"value":{"name":"plain","binary":false,"main":"main","code":"c",' +
+      '"env":{"__OW_DEADLINE":"5","__OW_ACTION_NAME":' +
+      '"/guest/plain","__OW_ACTION_VERSION":"0.0.1","__OW_ACTIVATION_ID":"a",' +
+      '"__OW_NAMESPACE":"guest","__OW_TRANSACTION_ID":"t"}}}',
   );
   const run =
-    '{"action_name":"/guest/plain","action_version":"0.0.1","activation_id":"a",API"deadline":"5","namespace":"guest",' +
+    '{"action_name":"/guest/plain","action_version":"0.0.1","activation_id":"a",' +
+    'API"deadline":"5","namespace":"guest",' +
     '"transaction_id":"t","value":{"x":1}}';
   t.is(runBody(action, call, 5, { x: 1 }), run.replace('API', ''));
   const keyed = resolveAction({
@@ -119,7 +122,7 @@ test('Logs are read from where the last activation ended up to its two end marke
   }
 });
 
-test('The libraries of a binary are read from ldd, the loader included, what the kernel brings left out', (t) => {
+test('The libraries of a binary come from ldd, loader included, vDSO excluded', (t) => {
   const text = [
     '\tlinux-vdso.so.1 (0x00007f31ac21e000)',
     '\tlibm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f31ac128000)',

@@ -17,12 +17,12 @@ interface Listener {
 async function listen(onData: (socket: Socket, text: string) => void, port = 0): Promise<Listener> {
   const arrivals: string[][] = [];
   const server = createServer((socket) => {
-    const mine: string[] = [];
-    arrivals.push(mine);
+    const chunks: string[] = [];
+    arrivals.push(chunks);
     socket.on('error', () => undefined);
     socket.on('data', (chunk) => {
-      mine.push(chunk.toString('latin1'));
-      onData(socket, mine.join(''));
+      chunks.push(chunk.toString('latin1'));
+      onData(socket, chunks.join(''));
     });
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -39,7 +39,7 @@ const complete = (text: string): boolean => {
 };
 const options = { timeoutMs: 2000, retry: false, reschedule: false };
 
-test('The default client sends Apache’s headers in their recorded order on a connection of its own for each call', async (t) => {
+test('The default client sends Apache’s headers in order, one connection a request', async (t) => {
   const { server, port, arrivals } = await listen(
     (socket, text) => complete(text) && socket.write(ok('{}')),
   );
@@ -64,7 +64,7 @@ test('The default client sends Apache’s headers in their recorded order on a c
   server.close();
 });
 
-test('A body that does not fit 8 KiB with its head is sent apart from it, in the default client only', (t) => {
+test('The default client sends a body over 8 KiB with its head separately', (t) => {
   const parts = (style: ClientStyle, length: number): number[] =>
     requestParts(style, '172.17.0.2:8080', '/run', Buffer.alloc(length)).map((part) => part.length);
   // The head of a body of four digits, by the headers of the test above.
@@ -91,7 +91,7 @@ test('The kept-alive client uses its connection again', async (t) => {
   server.close();
 });
 
-test('A refused init is tried again every 50 ms until somebody listens', async (t) => {
+test('A refused init is tried again every 50 ms until the port is open', async (t) => {
   const free = await listen(() => undefined);
   await new Promise((resolve) => free.server.close(resolve));
   const client = new ContainerClient('127.0.0.1', free.port);
@@ -122,7 +122,7 @@ test('A refused init ends as a timeout when its limit is over', async (t) => {
   t.true(performance.now() - begin >= 200);
 });
 
-test('A refused run is an error of the connection, or in a warm container a reason to reschedule', async (t) => {
+test('A refused run is a connection error, or in a warm container a reschedule', async (t) => {
   const free = await listen(() => undefined);
   await new Promise((resolve) => free.server.close(resolve));
   const client = new ContainerClient('127.0.0.1', free.port);
@@ -132,7 +132,7 @@ test('A refused run is an error of the connection, or in a warm container a reas
   });
 });
 
-test('Silence longer than the limit, and a connection closed without an answer, are errors of the connection', async (t) => {
+test('Silence beyond the limit and a close without answer are connection errors', async (t) => {
   const silent = await listen(() => undefined);
   const begin = performance.now();
   const client = new ContainerClient('127.0.0.1', silent.port);
@@ -159,7 +159,7 @@ test('A peer that stops reading a large body runs into the limit, too', async (t
   server.close();
 });
 
-test('A long answer is cut, one without a length counts as none, and an interim status is passed over', async (t) => {
+test('A long answer is cut, one without length counts as none', async (t) => {
   const answers = [
     ok('y'.repeat(50)),
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',

@@ -43,7 +43,7 @@ function imagined(
       inside--;
       if (how === 'gone') gone = true;
       if (!world.alive.has(name)) {
-        // One that nobody listens in any more takes its other calls along.
+        // A container without a listener also ends its other activations.
         if (!gone) world.cut++;
         return { startedMs, durationMs: 1, answer: { kind: 'connection-error' } };
       }
@@ -73,7 +73,7 @@ const memoryOf = (pool: ContainerPool): number =>
   pool.containers.reduce((sum, { memoryMb }) => sum + memoryMb, 0);
 
 testProp(
-  'Every activation ends exactly once, no container gets more at once than its concurrency or goes while it works, memory is never given out twice, and nothing is left at the end',
+  'Every activation ends once, within concurrency and memory, and nothing is left',
   [
     fc.array(
       fc.record({

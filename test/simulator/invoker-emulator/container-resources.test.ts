@@ -9,7 +9,7 @@ import {
 import { runArguments } from '../../../simulator/invoker-emulator/docker-cli.js';
 
 test('Shares are 1024 over the number of containers that fit, divided as integers', (t) => {
-  // openwhisk-observed.md §2: 128 for 256 MB of 2048; 64 for 128 MB.
+  // Observed with an OpenWhisk invoker: 128 for 256 MB of 2048; 64 for 128 MB.
   t.is(cpuShares(2048, 256), 128);
   t.is(cpuShares(2048, 128), 64);
   // 1024 / 300 = 3 (integers), 1024 / 3 = 341.33: 341.
@@ -18,7 +18,7 @@ test('Shares are 1024 over the number of containers that fit, divided as integer
   t.is(cpuShares(1_048_576, 128), 2);
 });
 
-test('The quota is user-cpus over the same number, rounded to five decimals, and at least 0.01', (t) => {
+test('The quota is user-cpus over that number, five decimals, at least 0.01', (t) => {
   t.is(cpuLimit(null, 2048, 256), null);
   t.is(cpuLimit(2, 2048, 256), 0.25);
   // 1024 / 300 = 3: 1 / 3 = 0.33333 after rounding.
@@ -27,7 +27,7 @@ test('The quota is user-cpus over the same number, rounded to five decimals, and
 });
 
 testProp(
-  'Containers that fill the invoker never have more than 1024 shares or user-cpus together, but for the least amounts',
+  'A full invoker has at most 1024 shares and user-cpus, except for minimums',
   [fc.integer({ min: 128, max: 65_536 }), fc.integer({ min: 128, max: 2048 })],
   (t, user, memory) => {
     fc.pre(memory <= user);
@@ -57,11 +57,13 @@ test('The arguments of docker run are those seen on a real invoker, in their ord
     network: 'bridge',
     apiHost: 'http://host',
   };
-  // openwhisk-observed.md §2.
+  // Observed with an OpenWhisk invoker.
   t.is(
     runArguments(spec).join(' '),
-    'run -d --cpu-shares 128 --memory 256m --memory-swap 256m --network bridge -e __OW_API_HOST=http://host ' +
-      '--name wsk0_1_guest_plain --pids-limit 1024 --cap-drop NET_RAW --cap-drop NET_ADMIN --ulimit nofile=1024:1024 ' +
+    'run -d --cpu-shares 128 --memory 256m --memory-swap 256m --network bridge -e ' +
+      '__OW_API_HOST=http://host ' +
+      '--name wsk0_1_guest_plain --pids-limit 1024 --cap-drop NET_RAW --cap-drop NET_ADMIN ' +
+      '--ulimit nofile=1024:1024 ' +
       '--log-driver json-file IMAGE',
   );
   // Scala prints a whole double with its decimal.

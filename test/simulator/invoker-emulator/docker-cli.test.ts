@@ -56,7 +56,7 @@ async function runs(t: ExecutionContext, parallelRuns: number, expected: number)
   );
 }
 
-test('Only so many containers are started at once; 0 means no bound', async (t) => {
+test('Starts of containers are bounded; 0 means no bound', async (t) => {
   await runs(t, 2, 2);
   await runs(t, 0, 5);
 });
@@ -68,7 +68,7 @@ test('A command that hangs is ended at its time limit', async (t) => {
   });
 });
 
-test('A container that broke while it was started is removed, and the start still fails', async (t) => {
+test('A container that failed to start is removed, and the start fails', async (t) => {
   const id = 'a'.repeat(64);
   await withClient(
     `echo "$1 $3" >>$LOG; [ $1 = rm ] && exit 0; echo ${id}; exit 125`,
@@ -81,7 +81,7 @@ test('A container that broke while it was started is removed, and the start stil
   );
 });
 
-test('Logs are asked for in whole seconds with one second of margin, by the recorded words', async (t) => {
+test('Logs are requested in whole seconds with one second of margin', async (t) => {
   await withClient('echo "$@"', async (executable) => {
     const docker = new DockerCli({ executable });
     // ExtendedDockerClient.collectLogs: --since and --until are epoch seconds, cut.

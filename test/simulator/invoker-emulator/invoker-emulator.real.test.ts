@@ -90,7 +90,7 @@ function cpuMsOf(name: string): number | null {
 }
 
 test.serial(
-  'A burn costs the CPU time it states, by the kernel’s account, whatever its quota makes of the duration',
+  'A burn costs the stated CPU time, whatever the quota makes of the duration',
   async (t) => {
     if (missing(t, dockerAlone)) return;
     await withEmulator('wskgldblk0', {}, async (emulator) => {
@@ -123,28 +123,26 @@ test.serial(
   },
 );
 
-test.serial(
-  'A container is started with OpenWhisk’s limits, and with a quota where user-cpus or the function has one',
-  async (t) => {
-    if (missing(t, dockerAlone)) return;
-    const limits = (name: string): unknown => {
-      const format =
-        '{{.HostConfig.CpuShares}} {{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.PidsLimit}}';
-      return docker('inspect', '--format', format, name);
-    };
-    await withEmulator('wskgldblb0', { userCpus: 2, userMemoryMb: 2048 }, async (emulator) => {
-      // 2048 / 256 = 8 containers: 1024 / 8 = 128 shares, 2 cores / 8 = 0.25 core.
-      const plain = await emulator.invoke(action('noop', { memoryMb: 256 }));
-      t.is(limits(plain.containerName as string), '128 268435456 250000000 1024');
-      const own = await emulator.invoke(action('noop', { name: 'own', memoryMb: 256, cpus: 0.5 }));
-      t.is(limits(own.containerName as string), '128 268435456 500000000 1024');
-    });
-  },
-);
+test.serial('A container has OpenWhisk’s limits, and a quota if one is configured', async (t) => {
+  if (missing(t, dockerAlone)) return;
+  const limits = (name: string): unknown => {
+    const format =
+      '{{.HostConfig.CpuShares}} {{.HostConfig.Memory}} ' +
+      '{{.HostConfig.NanoCpus}} {{.HostConfig.PidsLimit}}';
+    return docker('inspect', '--format', format, name);
+  };
+  await withEmulator('wskgldblb0', { userCpus: 2, userMemoryMb: 2048 }, async (emulator) => {
+    // 2048 / 256 = 8 containers: 1024 / 8 = 128 shares, 2 cores / 8 = 0.25 core.
+    const plain = await emulator.invoke(action('noop', { memoryMb: 256 }));
+    t.is(limits(plain.containerName as string), '128 268435456 250000000 1024');
+    const own = await emulator.invoke(action('noop', { name: 'own', memoryMb: 256, cpus: 0.5 }));
+    t.is(limits(own.containerName as string), '128 268435456 500000000 1024');
+  });
+});
 
 for (const useRunc of [true, false]) {
   test.serial(
-    `An idle container is paused ${useRunc ? 'by runc' : 'by docker'}, resumed for its next call, and removed when idle too long`,
+    `An idle container is paused by ${useRunc ? 'runc' : 'docker'}, resumed, and later removed`,
     async (t) => {
       if (missing(t, dockerAlone)) return;
       await withEmulator(
@@ -158,7 +156,7 @@ for (const useRunc of [true, false]) {
             { name: 'wskgldblc0_1_guest_noop', state: 'paused', load: 0, memoryMb: 128 },
           ]);
           // The engine knows of a pause by docker only: one by runc is invisible in its API
-          // (openwhisk-observed.md §2).
+          // (observed with an invoker).
           t.is(
             docker('inspect', '--format', '{{.State.Paused}}', 'wskgldblc0_1_guest_noop'),
             String(!useRunc),

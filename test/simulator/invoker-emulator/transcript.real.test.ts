@@ -8,21 +8,29 @@ import { dockerAlone, missing } from '../../support/real-parts.js';
 import { type Line, TrafficRecorder } from './traffic-recorder.js';
 import { byContainer, comparable, filled, recordedAction } from './transcript.js';
 
-/*
- * The double plays the recorded actions, and what it says to the engine and the containers is compared with what OpenWhisk said:
- * per container the whole sequence of calls in its order, with methods, URLs, bodies, header names, header values and statuses; the
- * order in which containers are created and actions called; the number of commands (each begins with a HEAD /_ping).
+/**
+ * The emulator plays the recorded actions, and its requests to the engine and the containers are
+ * compared with OpenWhisk's: per container the whole sequence of requests in order, with methods,
+ * URLs, bodies, header names, header values and statuses; the order in which containers are created
+ * and actions run; the number of commands (each starts with a HEAD /_ping).
  *
- * Not compared, because it cannot be:
- * - network, image and API host names, addresses, Host, times, deadlines, ids: they differ by their nature (lengths are compared);
- * - `wait`'s answer: neither recording has it (it comes when the container ends, the command has hung up by then);
- * - the order between calls of the four activations that run at once in `conc` (container 12), after its first: a race there too;
- * - the length of four answers that the runtime image, not the invoker, decides: `fail` (that image printed the message only; ours
- *   prints `Error: …` as openwhisk-runtime-nodejs does) and `nokey`, `env` (sources cut in the record, environments of the image);
- * - the first `oom` (container 10): recorded with a prototype in the path under which the container hung until the limit of 60 s and
- *   was not killed; here an action that never answers takes its place, with a limit of 1.5 s (the limit is in no call);
- * - the GET /_ping of the recording's own proxy, and the start-up, which the record does not contain;
- * - where the docker client is not 20.10, the create body's fields that OpenWhisk does not set (each client version has its own).
+ * Not compared:
+ * - network, image and API host names, addresses, Host, times, deadlines, ids: they always differ
+ * (lengths are compared);
+ * - the answer of `wait`, in neither recording: it comes when the container ends, after the
+ * command;
+ * - the order between the four activations that run at once in `conc` (container 12), after the
+ * first one: it is a race in OpenWhisk too;
+ * - the length of four answers that the runtime image decides: `fail` (that image printed only the
+ * message; ours prints `Error: …` as openwhisk-runtime-nodejs does), `nokey` and `env` (sources cut
+ * in the record, environments of the image);
+ * - the first `oom` (container 10): in the recording a prototype in the path let the container hang
+ * until the limit of 60 s without a kill; an action that never answers replaces it, with a limit of
+ * 1.5 s (the limit is in no request);
+ * - the GET /_ping of the recording's own proxy, and the start-up, which the record does not
+ * contain;
+ * - with another docker client than 20.10, the fields of the create body that OpenWhisk does not
+ * set.
  */
 
 const transcript = join(

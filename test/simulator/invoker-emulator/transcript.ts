@@ -12,14 +12,16 @@ export function comparable(line: Line, prefix: string): string {
     .replace(/(since|until)=\d+/g, '$1=<time>')
     .replace(`name=${prefix}_`, 'name=wsk0_');
   if (line.kind === 'engine-request') {
-    return `${line.method} ${url}${line.body === undefined ? '' : ` ${JSON.stringify(engineBody(line.body))}`}`;
+    const body = line.body === undefined ? '' : ` ${JSON.stringify(engineBody(line.body))}`;
+    return `${line.method} ${url}${body}`;
   }
   if (line.kind === 'engine-response') return `${line.status} to ${line.method} ${url}`;
   if (line.kind === 'container-request') {
     const headers = (line.headers ?? []).map((text, index, all) =>
       all[index - 1] === 'Host' ? '<host>' : text,
     );
-    return `${line.method} ${url} ${JSON.stringify(headers)} ${JSON.stringify(callBody(line.body))}`;
+    const body = JSON.stringify(callBody(line.body));
+    return `${line.method} ${url} ${JSON.stringify(headers)} ${body}`;
   }
   return `${line.kind} ${url} ${line.status ?? ''} ${line.contentLength ?? ''}`.trim();
 }
@@ -80,7 +82,9 @@ const sources: Record<string, string> = {
   fail: 'function main(){console.log("about to fail");throw new Error("boom")}',
   appfail: 'function main(){return {error:"app said no"}}',
   slow: 'function main(){return new Promise(r=>setTimeout(()=>r({}),5000))}',
-  oom: 'function main(){const k=[];for(let i=0;i<60;i++){k.push(Buffer.alloc(10*1024*1024,1))}return {n:60};}',
+  oom:
+    'function main(){const k=[];for(let i=0;i<60;i++){k.push(Buffer.alloc(10*1024*1024,' +
+    '1))}return {n:60};}',
   conc: 'async function main(a){await new Promise(r=>setTimeout(r,300));return {x:a.x}}',
   inc: 'function main(a){return {n:(a.n||0)+1}}',
   nokey: filled(
@@ -88,7 +92,9 @@ const sources: Record<string, string> = {
     120,
   ),
   env: filled(
-    'function main(){return Object.fromEntries(Object.entries(process.env).filter(k=>k[0]!=""&&k[0]!=""&&k[0]!=""&&k[0]!=""))}',
+    'function main(){return ' +
+      'Object.fromEntries(Object.entries(process.env).' +
+      'filter(k=>k[0]!=""&&k[0]!=""&&k[0]!=""&&k[0]!=""))}',
     162,
   ),
 };

@@ -24,7 +24,7 @@ function means(plan: Plan, { calls }: ActivationLog): Map<string, number> {
   return new Map([...sums].map(([name, { sum, count }]) => [name, sum / count]));
 }
 
-test('the real hook runs on the simulated platform: who wants more than its quota is faster, nobody is slower, every activation ends', async (t) => {
+test('the real hook on a simulated host speeds up functions above their quota', async (t) => {
   const workload = shippedWorkload();
   const plan = planWorkload(workload);
   const alone = new ActivationLog();

@@ -21,7 +21,7 @@ test('a cold start is container, then init, then run; the next call finds it war
   );
 });
 
-test('half a core makes 80 ms of work last 130 ms: 50 ms of work, a wait for the next period, 30 ms more', async (t) => {
+test('half a core makes 80 ms of work last 130 ms', async (t) => {
   // The period began with the container. A fluid quota would say 160.
   const s = await scene([fn('a', [0], 80, { userCpuMillicores: 500 })]);
   s.runToEnd();
@@ -35,7 +35,7 @@ test('work that fits into one period is not cut by a quota', async (t) => {
   t.is(s.response(1), 40);
 });
 
-test('a call in the middle of a period finds its bucket full and gets another at the boundary', async (t) => {
+test('an activation in the middle of a period finds its bucket full', async (t) => {
   // At 1070: 30 ms until the boundary at 1100, all of them run (30 of 50 used); then a new bucket:
   // 50 ms to 1150. 80 in all.
   const s = await scene([fn('a', [0, 1070], 80, { userCpuMillicores: 500 })]);
@@ -124,7 +124,7 @@ test('the kernel counts periods and throttled periods', async (t) => {
   t.is(Number(sample.cpu), 220_000);
 });
 
-test('the first throttled period can be seen, and the limit lifted, while the activation runs', async (t) => {
+test('a throttled period shows during the run, and the limit can be lifted', async (t) => {
   // As a safeguard does, every 10 ms: throttled at 50, counted when the period ends at 100, lifted
   // then: 50 left, ends at 150.
   const s = await scene([fn('a', [0], 100, { userCpuMillicores: 500 })]);
@@ -138,7 +138,7 @@ test('the first throttled period can be seen, and the limit lifted, while the ac
   t.is(s.response(0), 150);
 });
 
-test('a working set above the limit is killed where it passes it, and the container is gone', async (t) => {
+test('a working set above the limit is OOM-killed, and the container is gone', async (t) => {
   // 50 → 150 MiB over 100 ms of work, limit 100: at 50 ms.
   const memory = { baseMiB: 50, peakMiB: 150, growth: 1 };
   const s = await scene([fn('a', [0, 1000], 100, { memoryMiB: 100, profile: { memory } })]);
@@ -202,7 +202,7 @@ test('a hundred containers share one core alike', async (t) => {
   for (let call = 0; call < 100; call++) t.true(Math.abs(s.response(call) - 100) <= 0.002);
 });
 
-test('what does not fit by nominal memory waits first in, first out, and its wait is response but not execution', async (t) => {
+test('activations without memory wait first in, first out; waiting is response only', async (t) => {
   // Room for one container of 256. a runs 100 ms; b waits for it, then a's idle container makes
   // room; c waits behind b.
   const s = await scene(
@@ -230,7 +230,7 @@ test('two calls of one function at a time need two containers', async (t) => {
   );
 });
 
-test('an idle container is paused after the grace, unpaused for the next call, and removed when idle long enough', async (t) => {
+test('an idle container is paused, unpaused for an activation, and later removed', async (t) => {
   const s = await scene([fn('a', [0, 20_000], 100)], { host: { idleMs: 30_000 } });
   s.platform.run(60_000_000);
   const seen = s.log

@@ -10,7 +10,7 @@ import { planWorkload, shippedWorkload } from '../../../simulator/workload/index
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
-test('every time that people read is the real one, though a simulated host is ahead: decisions, audit log and events', async (t) => {
+test('every time that people read is the real one, though simulated time is ahead', async (t) => {
   // Ten simulated seconds a real one: six simulated minutes after the start it is 36 s later.
   const start = Date.UTC(2026, 0, 1, 21, 12) * 1000;
   const platform = new SimPlatform(planWorkload(shippedWorkload()), {
@@ -51,7 +51,7 @@ test('every time that people read is the real one, though a simulated host is ah
   }
 });
 
-test('a player knows the real time of a simulated moment: a tenth of the distance at tenfold speed', (t) => {
+test('a player knows the real time of a simulated moment', (t) => {
   const platform = new SimPlatform(planWorkload(shippedWorkload()));
   const player = new Player(platform, { speed: 10 });
   const before = Date.now() * 1000;

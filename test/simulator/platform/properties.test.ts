@@ -19,7 +19,7 @@ const call = fc.record({
 });
 
 testProp(
-  'work done is work asked, cores and memory are never exceeded, and each activation ends once, whatever limits do',
+  'all work is done within cores and memory, and each activation ends once',
   [
     fc.array(call, { minLength: 1, maxLength: 6 }),
     fc.constantFrom(1, 2, 4),

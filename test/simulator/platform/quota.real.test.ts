@@ -70,7 +70,8 @@ test('a simulated quota makes calls as long as a real kernel’s does', async (t
       });
       const real = mean(JSON.parse(stdout) as number[]);
       t.log(
-        `80 ms of work under half a core: real ${real.toFixed(1)} ms, model ${mean(model).toFixed(1)} ms`,
+        `80 ms of work under half a core: real ${real.toFixed(1)} ms, ` +
+          `model ${mean(model).toFixed(1)} ms`,
       );
       ratios.push(real / mean(model));
     }

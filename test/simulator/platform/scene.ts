@@ -115,9 +115,9 @@ export async function scene(
     engineDown: () => say('down'),
   });
   platform.tap.start({
-    request: (request) =>
+    request: ({ kind, connection, identity }) =>
       say(
-        `${request.kind} ${request.connection} ${request.identity?.action}@${request.identity?.version} ${request.identity?.activationId}`,
+        `${kind} ${connection} ${identity?.action}@${identity?.version} ${identity?.activationId}`,
       ),
     answer: (connection, _address, status) => say(`answer ${connection} ${status}`),
     closed: (connection, _address, reset) => say(`${reset ? 'reset' : 'closed'} ${connection}`),

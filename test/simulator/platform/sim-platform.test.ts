@@ -7,7 +7,7 @@ import { containerName } from '../../../simulator/platform/sim-platform.js';
 import { checkWorkload, planWorkload } from '../../../simulator/workload/index.js';
 import { cores, fn, mib, runToEnd, scene } from './scene.js';
 
-test('engine and tap tell one activation as a real host does: start, init, its answer, run, its answer', async (t) => {
+test('engine and tap report an activation as a real host does', async (t) => {
   const s = await scene([
     fn('a', [0, 300], 100, { version: '0.0.7', profile: { coldStartMs: 50, initMs: 20 } }),
   ]);
@@ -139,14 +139,14 @@ test('limits are written, rounded and refused as a kernel does, and read back', 
   t.false(handle.read(now));
 });
 
-test('drift can be seen: another hand changes a limit, and the handle still says what it expected', async (t) => {
+test('drift shows: a limit differs from what the handle expected', async (t) => {
   const s = await scene([fn('a', [0], 200)]);
   s.platform.run(10_000);
-  const mine = s.limits(0);
+  const first = s.limits(0);
   s.limits(0).setShares(77);
   const now: Limits = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
-  mine.read(now);
-  t.is(mine.expected.shares, 128);
+  first.read(now);
+  t.is(first.expected.shares, 128);
   t.is(now.shares, 77);
 });
 

@@ -22,9 +22,13 @@ function sample(prefix: string): TraceFiles {
 
 const OPTIONS: ImportOptions = { name: 'test' };
 const MEMORY =
-  'SampleCount,AverageAllocatedMb,AverageAllocatedMb_pct1,AverageAllocatedMb_pct5,AverageAllocatedMb_pct25,AverageAllocatedMb_pct50,AverageAllocatedMb_pct75,AverageAllocatedMb_pct95,AverageAllocatedMb_pct99,AverageAllocatedMb_pct100';
+  'SampleCount,AverageAllocatedMb,AverageAllocatedMb_pct1,AverageAllocatedMb_pct5,' +
+  'AverageAllocatedMb_pct25,AverageAllocatedMb_pct50,AverageAllocatedMb_pct75,' +
+  'AverageAllocatedMb_pct95,AverageAllocatedMb_pct99,AverageAllocatedMb_pct100';
 const DURATION =
-  'Average,Count,Minimum,Maximum,percentile_Average_0,percentile_Average_1,percentile_Average_25,percentile_Average_50,percentile_Average_75,percentile_Average_99,percentile_Average_100';
+  'Average,Count,Minimum,Maximum,percentile_Average_0,percentile_Average_1,' +
+  'percentile_Average_25,percentile_Average_50,percentile_Average_75,percentile_Average_99,' +
+  'percentile_Average_100';
 const MEMORY_ROW = '9,100,90,95,100,100,100,110,115,120';
 const DURATION_ROW = '50,9,10,90,10,12,40,50,60,80,90';
 
@@ -56,7 +60,7 @@ function failure(parts: Parameters<typeof tables>[0]): string {
   return 'no error';
 }
 
-test('the ten functions have the calls faasrm.md §6 counts: 268 in all', (t) => {
+test('the ten functions have 268 activations in all, as counted in the trace', (t) => {
   const { workload, summary } = importAzure2019(sample('exp_openwhisk'), OPTIONS);
   const plan = planWorkload(workload);
   t.is(plan.count, 268);
@@ -78,7 +82,7 @@ test('the ten functions have the calls faasrm.md §6 counts: 268 in all', (t) =>
     dv: 33,
   });
   t.is(Math.round(summary.recordedSeconds), 2447);
-  // A6-07: only dh lies above 300 s. Below 1 ms: minima or percentiles of eg, ir and dv.
+  // only dh lies above 300 s. Below 1 ms: minima or percentiles of eg, ir and dv.
   t.is(summary.met.clamped, 1);
   t.is(summary.met.floored, 3);
   t.is(plan.spanMicros, 3_600_000_000);
@@ -97,7 +101,7 @@ test('the calls drawn add up to the work recorded, within 5 %', (t) => {
   }
 });
 
-test('the 1000-function sample has 85,470 calls and the triggers faasrm.md §6 counts', (t) => {
+test('the 1000-function sample has 85,470 activations and the counted triggers', (t) => {
   const { workload, summary } = importAzure2019(sample('exp_sim'), OPTIONS);
   t.is(summary.kept, 1000);
   t.is(summary.activations, 85_470);
@@ -117,11 +121,13 @@ test('the 1000-function sample has 85,470 calls and the triggers faasrm.md §6 c
   t.is(Math.max(...sums), 991);
 });
 
-test('A6-07: a huge duration is cut at the time limit and counted: dh', (t) => {
+test('a huge duration is cut at the time limit and counted: dh', (t) => {
   const files = tables({
     invocations: 'HashFunction,Trigger,1\ndh,orchestration,1\n',
     memory: `HashFunction,${MEMORY}\ndh,${MEMORY_ROW}\n`,
-    durations: `HashFunction,${DURATION}\ndh,62927,522,3900.0,300152.0,3900,4462,15385,41538,70266,300100,300152\n`,
+    durations:
+      `HashFunction,${DURATION}\ndh,62927,522,3900.0,300152.0,3900,4462,15385,41538,` +
+      `70266,300100,300152\n`,
   });
   const { workload, summary } = importAzure2019(files, OPTIONS);
   t.is(summary.met.clamped, 1);
@@ -134,7 +140,7 @@ test('A6-07: a huge duration is cut at the time limit and counted: dh', (t) => {
   t.is(last(ioMs), 30_000);
 });
 
-test('A6-04: an average of 0 with calls is kept, floored to 1 ms', (t) => {
+test('an average of 0 with calls is kept, floored to 1 ms', (t) => {
   const { workload, summary } = importAzure2019(
     tables({ durations: `HashFunction,${DURATION}\nf,0,307,0,47,0,0,0,0,0,19,47\n` }),
     OPTIONS,
@@ -145,7 +151,7 @@ test('A6-04: an average of 0 with calls is kept, floored to 1 ms', (t) => {
   for (let i = 0; i < plan.count; i++) t.true(plan.cpu[i]! > 0);
 });
 
-test('A6-01: two rows of one function are one function, their calls added', (t) => {
+test('two rows of one function are one function, their calls added', (t) => {
   const { workload, summary } = importAzure2019(
     tables({
       invocations: 'HashFunction,Trigger,1,2\nf,http,1,2\nf,http,0,5\n',
@@ -159,12 +165,16 @@ test('A6-01: two rows of one function are one function, their calls added', (t) 
   t.like(workload.functions[0]!.arrivals, { perMinute: [1, 7] });
 });
 
-test('A6-03: one function hash under two applications is two functions, each with its application’s memory', (t) => {
+test('one hash in two applications is two functions, each with its own memory', (t) => {
   const { workload } = importAzure2019(
     tables({
       invocations: 'HashOwner,HashApp,HashFunction,Trigger,1\no,a,f,http,1\no,b,f,http,2\n',
-      memory: `HashOwner,HashApp,${MEMORY}\no,a,${MEMORY_ROW}\no,b,${MEMORY_ROW.replace('120', '700')}\n`,
-      durations: `HashOwner,HashApp,HashFunction,${DURATION}\no,a,f,${DURATION_ROW}\no,b,f,${DURATION_ROW}\n`,
+      memory:
+        `HashOwner,HashApp,${MEMORY}\no,a,${MEMORY_ROW}\no,b,` +
+        `${MEMORY_ROW.replace('120', '700')}\n`,
+      durations:
+        `HashOwner,HashApp,HashFunction,${DURATION}\no,a,f,${DURATION_ROW}\no,b,f,` +
+        `${DURATION_ROW}\n`,
     }),
     OPTIONS,
   );
@@ -177,19 +187,23 @@ test('A6-03: one function hash under two applications is two functions, each wit
   );
 });
 
-test('A6-01: functions without memory or durations are dropped and counted, those without calls left out', (t) => {
+test('functions without memory or durations are dropped, those without arrivals left out', (t) => {
   const { summary } = importAzure2019(
     tables({
       invocations: 'HashFunction,Trigger,1\nf,http,1\nnomem,http,1\nnodur,http,1\nnocalls,http,0\n',
-      memory: `HashFunction,${MEMORY}\nf,${MEMORY_ROW}\nnodur,${MEMORY_ROW}\nnocalls,${MEMORY_ROW}\n`,
-      durations: `HashFunction,${DURATION}\nf,${DURATION_ROW}\nnomem,${DURATION_ROW}\nnocalls,${DURATION_ROW}\n`,
+      memory:
+        `HashFunction,${MEMORY}\nf,${MEMORY_ROW}\nnodur,${MEMORY_ROW}\nnocalls,` +
+        `${MEMORY_ROW}\n`,
+      durations:
+        `HashFunction,${DURATION}\nf,${DURATION_ROW}\nnomem,${DURATION_ROW}\nnocalls,` +
+        `${DURATION_ROW}\n`,
     }),
     OPTIONS,
   );
   t.like(summary, { kept: 1, silent: 1, met: { withoutMemory: 1, withoutDuration: 1 } });
 });
 
-test('A6-06: missing extremes, percentiles that fall and p100 above Maximum are accepted and counted', (t) => {
+test('missing extremes, falling percentiles and p100 above Maximum are counted', (t) => {
   const { summary } = importAzure2019(
     tables({ durations: `HashFunction,${DURATION}\nf,50,9,,,10,12,40,30,60,80,90\n` }),
     OPTIONS,
@@ -203,7 +217,7 @@ test('A6-06: missing extremes, percentiles that fall and p100 above Maximum are 
   t.like(summary, { kept: 1, met: { incomplete: 1, unordered: 1 } });
 });
 
-test('A6-10: a byte order mark, CR LF and empty lines are accepted and counted', (t) => {
+test('a byte order mark, CR LF and empty lines are accepted and counted', (t) => {
   const { summary } = importAzure2019(
     tables({ invocations: '\ufeffHashFunction,Trigger,1,2\r\nf,http,1,2\r\n\r\n' }),
     OPTIONS,
@@ -213,7 +227,7 @@ test('A6-10: a byte order mark, CR LF and empty lines are accepted and counted',
   t.like(summary.met, { bom: 1, crlf: 3, blank: 1 });
 });
 
-test('A6-10: ragged rows, trailing commas and other bad tables are refused with file and line', (t) => {
+test('ragged rows, trailing commas and bad tables are refused with file and line', (t) => {
   const header = 'HashFunction,Trigger,1,2\n';
   t.is(
     failure({ invocations: `${header}f,http,1\n` }),

@@ -26,7 +26,7 @@ function durations(workload: Workload, index = 0): number[] {
   return Array.from({ length: 9 }, (_, i) => value(cpuMs, i) / cores + value(ioMs, i));
 }
 
-test('A6-09: ends become starts, a start before 0 shifts everything to 0, calls are in order of their starts', (t) => {
+test('ends become starts, shifted to 0 and in order of the starts', (t) => {
   // Starts: 5 - 42 = -37, 6 - 1 = 5, 7 - 5 = 2.
   const { workload, summary } = read('a,f,5.0,42.0\na,f,6.0,1.0\na,f,7.0,5.0\n');
   t.deepEqual(times(workload), [[0, 39_000, 42_000]]);
@@ -36,11 +36,11 @@ test('A6-09: ends become starts, a start before 0 shifts everything to 0, calls 
   t.is(summary.recordedSeconds, 48);
 });
 
-test('A6-09: without a start before 0 nothing is shifted', (t) => {
+test('without a start before 0 nothing is shifted', (t) => {
   t.deepEqual(times(read('a,f,50,8\n').workload), [[42_000]]);
 });
 
-test('A6-09: ids are unique only within an application', (t) => {
+test('ids are unique only within an application', (t) => {
   const { workload, summary } = read('a,f,1,0.5\nb,f,2,0.5\na,f,3,0.5\n');
   t.deepEqual(
     workload.functions.map(({ name }) => name),
@@ -50,7 +50,7 @@ test('A6-09: ids are unique only within an application', (t) => {
   t.is(summary.kept, 2);
 });
 
-test('A6-05: a duration of 0 is counted and drawn as 1 ms', (t) => {
+test('a duration of 0 is counted and drawn as 1 ms', (t) => {
   const { workload, summary } = read('a,f,1,0.0\na,f,2,0.0\na,f,3,0.01\n');
   t.is(summary.met.floored, 2);
   const found = durations(workload);
@@ -59,7 +59,7 @@ test('A6-05: a duration of 0 is counted and drawn as 1 ms', (t) => {
   t.is(summary.recordedSeconds, 0.012);
 });
 
-test('A6-07: a call above the time limit is cut at it and counted', (t) => {
+test('a call above the time limit is cut at it and counted', (t) => {
   const { workload, summary } = read('a,f,900,800\na,f,1000,1\n');
   t.is(summary.met.clamped, 1);
   t.true(Math.abs(durations(workload)[8]! - 300_000) < 1);
@@ -82,7 +82,7 @@ test('a part of the trace: only its minutes, the first functions, the rest count
   });
 });
 
-test('memory is assumed, one draw per application, and the workload is the same for the same seed', (t) => {
+test('memory is assumed, one draw per application, and repeats with the seed', (t) => {
   const rows = 'a,f,1,1\na,g,1,1\nb,f,1,1\n';
   const { workload } = read(rows);
   const peaks = workload.functions.map((fn) => fn.profile.memory.peakMiB);
@@ -98,7 +98,7 @@ test('bad rows are refused with their line', (t) => {
   t.is(message('a,f/g,1,1\n'), "2021.txt: line 2: 'f/g' cannot name a function");
 });
 
-test('rows with a negative duration or no number are skipped and counted; with strict they are errors with their line', (t) => {
+test('rows with a negative duration or no number are skipped, or errors if strict', (t) => {
   const { summary } = read('a,f,1,1\na,f,1,-2\na,f,,1\na,f,NaN,1\n');
   t.like(summary, { kept: 1, activations: 1, met: { negative: 1, unreadable: 2 } });
   t.deepEqual(summary.first, { negative: '2021.txt: line 3', unreadable: '2021.txt: line 4' });

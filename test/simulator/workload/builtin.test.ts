@@ -74,7 +74,7 @@ test('the sample’s first functions are those of the file', (t) => {
   t.deepEqual(names, ['/guest/0', '/guest/1', '/guest/2']);
 });
 
-test('objectives set apart: six urgent and six patient functions, alternating by their CPU work', (t) => {
+test('different objectives: six tight and six relaxed, alternating by CPU work', (t) => {
   const { workload } = openWorkload('profiles-12-slos');
   const slo = Object.fromEntries(
     workload.functions.map(({ name, sloMs }) => [lastName(name), sloMs]),
@@ -165,7 +165,7 @@ test('splits by function and by time: disjoint, complete, and what the script ma
 });
 
 test('the seven scenarios: the same functions, and what changes grows as printed', (t) => {
-  // Ratios of the printed medians (simppo-aware.md §3.8), and how much CPU work of the segment that
+  // Ratios of the published medians [AWARE], and how much CPU work of the segment that
   // only grows with them.
   const expected: Record<string, number> = {
     // compress: 1 + 12 x 3 against 1 + 12; the file grows from 256 to 768 KB.
@@ -210,9 +210,9 @@ test('the seven scenarios: the same functions, and what changes grows as printed
 });
 
 test('a scenario that changes none of the applications is refused; one may be asked for', (t) => {
-  const sleeper = { id: 5, segments: ['sleep'] as const, size: 1, callsPerDay: 1000 };
-  t.throws(() => scenarioPhases('file-size', [sleeper]), { message: /changes no segment/ });
-  const mixed = { ...sleeper, segments: ['sleep', 'compress'] as const };
+  const sleeping = { id: 5, segments: ['sleep'] as const, size: 1, callsPerDay: 1000 };
+  t.throws(() => scenarioPhases('file-size', [sleeping]), { message: /changes no segment/ });
+  const mixed = { ...sleeping, segments: ['sleep', 'compress'] as const };
   t.is(scenarioPhases('file-size', [mixed], 5)[1]!.functions[0]!.name, '/aware/app-005');
 });
 

@@ -88,7 +88,7 @@ test('a row with no number where one belongs is skipped and counted', (t) => {
   t.like(both({ durations: [`o,a,g,${endless}`] }), { met: { unreadable: 1 } });
 });
 
-test('two rows for one key: the first is used, and other values are counted apart from the same ones', (t) => {
+test('two rows for one key: the first is used, differing values are counted apart', (t) => {
   t.deepEqual(both({ durations: [`o,a,f,${DURATION_ROW}`], memory: [`o,a,${MEMORY_ROW}`] }), {
     met: { repeated: 2 },
     strict: "mem.csv: line 3: 'o/a' is there already",
@@ -118,7 +118,7 @@ test('an average outside of minimum to maximum is counted, and the nearer of bot
   });
 });
 
-test('memory of an application and durations of a function without invocations are counted', (t) => {
+test('memory and durations without invocations are counted', (t) => {
   t.deepEqual(both({ memory: [`o,z,${MEMORY_ROW}`], durations: [`o,a,h,${DURATION_ROW}`] }), {
     met: { unused: 2 },
     strict: "mem.csv: line 3: memory of 'o/z', of which there are no invocations",

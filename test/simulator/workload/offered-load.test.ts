@@ -81,7 +81,7 @@ test('compressed durations: the load is what calls drawn add up to', (t) => {
   t.true(Math.abs(expectedLoad(made, 8) / drawn - 1) < 0.03, `${expectedLoad(made, 8)} ${drawn}`);
 });
 
-test('a load by time stretches gaps, by thinning drops calls, by cores counts cores; durations stay', (t) => {
+test('a load by time stretches gaps, thinning drops activations, cores count cores', (t) => {
   const { workload: sample } = openWorkload('azure-sample');
   const cores = 24;
   const before = expectedLoad(sample, cores);
@@ -106,7 +106,8 @@ test('a load by time stretches gaps, by thinning drops calls, by cores counts co
   }
   t.is(
     describeScaling({ ...byTime, factor: 3.58274, before: 2.508, after: 0.7 }),
-    'offered load 0.700 on 24 cores (gaps between calls x 3.583; 2.508 before; durations as recorded)',
+    'offered load 0.700 on 24 cores (gaps between calls x 3.583; 2.508 before; durations as ' +
+      'recorded)',
   );
   t.regex(describeScaling(byThin), /% of the calls kept/);
   t.regex(describeScaling(byCores), /cores x /);

@@ -97,14 +97,14 @@ test('the full trace of 2019: a day of it, or several one after the other', (t) 
   t.regex(refused(folder, { days: [4] }).message, /day 4 has no invocations_per_function_md$/);
 });
 
-test('A6-02: a day after the twelfth has no memory, and that is said', (t) => {
+test('a day after the twelfth has no memory, and that is said', (t) => {
   const { 'app_memory_percentiles.anon.d13.csv': _, ...day13 } = two(13, 1);
   const found = refused(folderOf(t, { ...two(12, 1), ...day13 }), { days: [13] });
   t.regex(found.message, /day 13 has no memory: Azure recorded it until day 12$/);
   t.is(found.hint, 'take days 1 to 12');
 });
 
-test('A6-01: the duplicates of a whole day are merged, its holes counted, with their first line', (t) => {
+test('the duplicates of a day are merged and its gaps counted, with their first line', (t) => {
   const day = two(1, 7);
   const invocations = day['invocations_per_function_md.anon.d01.csv']!;
   const rows = invocations.split('\n');
@@ -116,9 +116,12 @@ test('A6-01: the duplicates of a whole day are merged, its holes counted, with t
   const { arrivals } = workload.functions[0]!;
   t.is('perMinute' in arrivals ? arrivals.perMinute[6] : 0, 4);
   t.deepEqual(summaryLines(summary!).slice(1), [
-    '1 rows of a function that was there already: counts added (first: invocations_per_function_md.anon.d01.csv: line 4)',
-    '1 functions whose application has no memory: dropped (first: invocations_per_function_md.anon.d01.csv: line 5)',
-    '1 functions without durations: dropped (first: invocations_per_function_md.anon.d01.csv: line 5)',
+    '1 rows of a function that was there already: counts added (first: ' +
+      'invocations_per_function_md.anon.d01.csv: line 4)',
+    '1 functions whose application has no memory: dropped (first: ' +
+      'invocations_per_function_md.anon.d01.csv: line 5)',
+    '1 functions without durations: dropped (first: invocations_per_function_md.anon.d01.csv: ' +
+      'line 5)',
   ]);
 });
 
@@ -126,10 +129,11 @@ test('more than 20 million counts are refused before they fill the memory', (t) 
   const minutes = Array.from({ length: 4000 }, (_, i) => i + 1).join(',');
   const zeros = ',0'.repeat(3999);
   const functions = Array.from({ length: 5001 }, (_, i) => `f${i}`);
+  const rowsOf = (row: string): string => functions.map((fn) => `${fn},${row}\n`).join('');
   const folder = folderOf(t, {
-    'my_invocation_traces_0.csv': `HashFunction,Trigger,${minutes}\n${functions.map((fn) => `${fn},http,1${zeros}\n`).join('')}`,
-    'my_memory_traces_0.csv': `HashFunction,${MEMORY}\n${functions.map((fn) => `${fn},${MEMORY_ROW}\n`).join('')}`,
-    'my_duration_traces_0.csv': `HashFunction,${DURATION}\n${functions.map((fn) => `${fn},${DURATION_ROW}\n`).join('')}`,
+    'my_invocation_traces_0.csv': `HashFunction,Trigger,${minutes}\n${rowsOf(`http,1${zeros}`)}`,
+    'my_memory_traces_0.csv': `HashFunction,${MEMORY}\n${rowsOf(MEMORY_ROW)}`,
+    'my_duration_traces_0.csv': `HashFunction,${DURATION}\n${rowsOf(DURATION_ROW)}`,
   });
   // 5000 functions of 4000 minutes are just 20 million; line 1 is the header.
   t.is(
@@ -160,7 +164,7 @@ test('the trace of 2021 is recognized by its header, in a folder too', (t) => {
   t.is(loadWorkloadPath(join(folder, 'trace.txt')).workload.name, 'trace');
 });
 
-test('A6-09: packed files are refused by name or first bytes, with a hint', (t) => {
+test('packed files are refused by name or first bytes, with a hint', (t) => {
   const folder = folderOf(t, {
     'AzureFunctionsInvocationTraceForTwoWeeksJan2021.rar': 'Rar!\x1a\x07\x00',
     'unnamed.csv': gzipSync('app,func,end_timestamp,duration\n'),
@@ -201,7 +205,7 @@ test('what is no trace is refused: no table, an unknown one, an incomplete set',
   t.regex(refused(folderOf(t, rest)).message, /the set 'my' has no memory table$/);
 });
 
-test('A6-10: a line of a million columns is refused after its first part', (t) => {
+test('a line of a million columns is refused after its first part', (t) => {
   const folder = folderOf(t, SAMPLE);
   const path = join(folder, 'my_invocation_traces_0.csv');
   const file = openSync(path, 'w');

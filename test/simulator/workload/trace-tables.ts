@@ -4,9 +4,13 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 
 export const MEMORY =
-  'SampleCount,AverageAllocatedMb,AverageAllocatedMb_pct1,AverageAllocatedMb_pct5,AverageAllocatedMb_pct25,AverageAllocatedMb_pct50,AverageAllocatedMb_pct75,AverageAllocatedMb_pct95,AverageAllocatedMb_pct99,AverageAllocatedMb_pct100';
+  'SampleCount,AverageAllocatedMb,AverageAllocatedMb_pct1,AverageAllocatedMb_pct5,' +
+  'AverageAllocatedMb_pct25,AverageAllocatedMb_pct50,AverageAllocatedMb_pct75,' +
+  'AverageAllocatedMb_pct95,AverageAllocatedMb_pct99,AverageAllocatedMb_pct100';
 export const DURATION =
-  'Average,Count,Minimum,Maximum,percentile_Average_0,percentile_Average_1,percentile_Average_25,percentile_Average_50,percentile_Average_75,percentile_Average_99,percentile_Average_100';
+  'Average,Count,Minimum,Maximum,percentile_Average_0,percentile_Average_1,' +
+  'percentile_Average_25,percentile_Average_50,percentile_Average_75,percentile_Average_99,' +
+  'percentile_Average_100';
 export const MEMORY_ROW = '9,100,90,95,100,100,100,110,115,120';
 export const DURATION_ROW = '50,9,10,90,10,12,40,50,60,80,90';
 
@@ -26,11 +30,20 @@ export function fullDay(
   });
   const apps = [...new Set(functions.map(({ app }) => app))];
   return {
-    [`invocations_per_function_md.anon.d${number}.csv`]: `HashOwner,HashApp,HashFunction,Trigger,${MINUTES}\n${rows.join('')}`,
-    [`app_memory_percentiles.anon.d${number}.csv`]: `HashOwner,HashApp,${MEMORY}\n${apps.map((app) => `owner,${app},${MEMORY_ROW}\n`).join('')}`,
-    [`function_durations_percentiles.anon.d${number}.csv`]: `HashOwner,HashApp,HashFunction,${DURATION}\n${functions
-      .map(({ app, fn }) => `owner,${app},${fn},${DURATION_ROW}\n`)
-      .join('')}`,
+    [`invocations_per_function_md.anon.d${number}.csv`]: [
+      'HashOwner,HashApp,HashFunction,Trigger,',
+      MINUTES,
+      '\n',
+      ...rows,
+    ].join(''),
+    [`app_memory_percentiles.anon.d${number}.csv`]:
+      `HashOwner,HashApp,` +
+      `${MEMORY}\n${apps.map((app) => `owner,${app},${MEMORY_ROW}\n`).join('')}`,
+    [`function_durations_percentiles.anon.d${number}.csv`]:
+      `HashOwner,HashApp,HashFunction,` +
+      `${DURATION}\n${functions
+        .map(({ app, fn }) => `owner,${app},${fn},${DURATION_ROW}\n`)
+        .join('')}`,
   };
 }
 

@@ -114,7 +114,7 @@ test('a stream is distributed as the plan of the same workload', (t) => {
       else t.is(calls.length, 3600);
       const round = 15 * 60e6;
       // 3600 against 1800: the .001 point of the distance is 1.95 x sqrt(1/3600 + 1/1800) = .056.
-      for (const [name, mine, plans] of [
+      for (const [name, drawn, plans] of [
         ['arrival', calls.map((call) => call.at % round), plan.arrival],
         ['cpu', calls.map((call) => call.cpu), plan.cpu],
         ['io', calls.map((call) => call.io), plan.io],
@@ -124,15 +124,15 @@ test('a stream is distributed as the plan of the same workload', (t) => {
         // Burst shifts times of neighbors together: eight calls count as one.
         const bound = name === 'arrival' && within === 'bursty' ? 0.056 * Math.sqrt(8) : 0.056;
         t.true(
-          distance(mine, [...plans]) < bound,
-          `${draws} ${within} ${name}: ${distance(mine, [...plans])}`,
+          distance(drawn, [...plans]) < bound,
+          `${draws} ${within} ${name}: ${distance(drawn, [...plans])}`,
         );
       }
     }
   }
 });
 
-test('calls come in order, ties in the order of the functions, whatever the size of the block', (t) => {
+test('activations are in order, ties by function, whatever the size of the block', (t) => {
   const functions = Array.from({ length: 50 }, (_, i) => ({
     arrivals: {
       perMinute: [i % 7, (i * 3) % 11],
@@ -162,7 +162,7 @@ test('a function added changes no other’s calls', (t) => {
   );
 });
 
-test('a stream of so many calls goes round after round, each drawn anew', (t) => {
+test('a stream of N activations repeats the workload, each round with its own draws', (t) => {
   const made = workload([{ arrivals: { atMs: [3, 1, 2] } }, { arrivals: { perMinute: [2] } }]);
   const stream = new WorkloadStream(made, { calls: 12 });
   const calls = drain(stream);
@@ -201,7 +201,7 @@ test('rates: equal gaps begin half a gap late, Poisson gaps end with the recordi
   t.true(calls.every(({ at }) => at % 120e6 < 50e6));
 });
 
-test('bursts: counts stay as recorded, their variance over six seconds is that of the cluster process', (t) => {
+test('bursts keep the counts and have the variance of the cluster process', (t) => {
   const perMinute = Array.from({ length: 500 }, () => 100);
   const calls = drain(
     new WorkloadStream(workload([{ arrivals: { perMinute, within: 'bursty' } }])),
@@ -220,7 +220,7 @@ test('bursts: counts stay as recorded, their variance over six seconds is that o
   t.true(variance > 0.7 * 135 && variance < 1.05 * 135, `${variance}`);
 });
 
-test('a hundred draws that are to cover a distribution evenly do, round after round, in random order', (t) => {
+test('stratified draws cover a distribution evenly in every round, in random order', (t) => {
   const ramp: Distribution = {
     quantiles: [
       [0, 0],

@@ -95,7 +95,7 @@ test('other versions, broken YAML and impossible functions are refused', (t) => 
   });
 });
 
-test('a file that is nothing but brackets is refused in a few lines, not in a hundred thousand characters', (t) => {
+test('a file of brackets alone is refused in a few lines', (t) => {
   // Found by the fuzzer.
   const error = t.throws(() => parseWorkload('['.repeat(2000)), { instanceOf: WorkloadError });
   t.true(error.problems.length > 20);
@@ -160,7 +160,7 @@ test('a call is drawn by its own streams: another function changes nothing', (t)
   t.notDeepEqual(of(both, 0), of(alone, 0));
 });
 
-test('arrivals: so many a minute, a Poisson count, or equal gaps', (t) => {
+test('arrivals: a count per minute, a Poisson count, or equal gaps', (t) => {
   const counts = [3, 0, 5];
   const minuteOf = (within: 'uniform' | 'poisson' | 'even', perMinute = counts) =>
     [...planWorkload(workload({}, { arrivals: { perMinute, within } })).arrival].map((at) =>
@@ -214,7 +214,7 @@ test('a payload scales work and memory by its own exponents', (t) => {
   }
 });
 
-test('only durations above a second are compressed, by the stated factor, never below 300 ms', (t) => {
+test('only durations above 1 s are compressed, by the factor, never below 300 ms', (t) => {
   const compression = { time: 10, duration: 10, aboveMs: 1000, floorMs: 300 };
   const after = (ms: number) => Math.round(ms * compressionOf(ms, compression));
   t.is(after(999), 999);
@@ -225,7 +225,7 @@ test('only durations above a second are compressed, by the stated factor, never 
   t.is(after(300_000), 30_000);
 });
 
-test('the ten-function trace fits into ten minutes on two cores, and a part of it into 90 s', (t) => {
+test('the ten-function trace fits into ten minutes, and a part of it into 90 s', (t) => {
   const full = compressForDocker(shippedWorkload(), { factor: 10, timeFactor: 10 });
   const plan = planWorkload(full);
   t.is(plan.count, 268);
@@ -262,7 +262,7 @@ test('minutes are cut out of every kind of arrivals', (t) => {
   t.like(cut({ atMs: [1] }, 1, 1), { perMinute: [0] });
 });
 
-test('at least two of the shipped functions want more CPU than their users gave, and most want less', (t) => {
+test('at least two shipped functions can use more CPU than their quota, most less', (t) => {
   const wants = shippedWorkload().functions.map(
     (fn) => fn.profile.parallelism / (fn.userCpuMillicores! / 1000),
   );
