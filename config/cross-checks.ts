@@ -36,7 +36,7 @@ function pairProblems({ read, isSet }: Values): CrossProblem[] {
   for (const [low, high] of ORDERED) {
     const [min, max] = [read(low), read(high)];
     if (typeof min !== 'number' || typeof max !== 'number' || min <= max) continue;
-    // The one that somebody has written is the one to change.
+    // Name the key that is set, not a default.
     if (isSet(low)) problems.push({ key: low, message: `is above ${high}, which is ${max}` });
     else problems.push({ key: high, message: `is below ${low}, which is ${min}` });
   }

@@ -43,7 +43,7 @@ export function key<S extends z.ZodType>(
 }
 
 /**
- * A group of keys; strict: a key nobody knows is an error. A missing section means its defaults.
+ * A group of keys; strict: an unknown key is an error. A missing section means its defaults.
  */
 export function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
   return z

@@ -49,7 +49,7 @@ export interface Reload {
 }
 
 /**
- * SIGHUP: reads anew, applies what can change while running, and keeps the old configuration on any
+ * SIGHUP: reads again, applies what can change while running; keeps the old configuration on any
  * error.
  */
 export function reloadConfig(current: Config, load: () => Config): Reload {

@@ -14,13 +14,14 @@ export const configSchema = z.strictObject({
   mode: key(
     z.enum(modes),
     'recommend',
-    '`observe`: watch only. `recommend`: decide and publish, write nothing. `enforce`: write limits.',
+    '`observe`: measure only. `recommend`: decide and publish, too. `enforce`: write limits.',
     { reload: true },
   ),
   platform: key(
     z.enum(['host', 'simulated', 'docker']),
     'host',
-    '`host`: a real invoker host. `simulated`: a simulated one. `docker`: real containers driven by the shipped workload.',
+    '`host`: an invoker host. `simulated`: a simulated one. `docker`: real containers under the ' +
+      'shipped workload.',
   ),
   nats: natsSchema,
   hook: hookSchema,

@@ -14,4 +14,5 @@ export function packageVersion(): string {
 
 /** One line for people, and for reports of faults. */
 export const versionText = (): string =>
-  `gleaner ${packageVersion()} (Node ${process.versions.node}, Engine API ${MIN_DOCKER_API} and newer)`;
+  `gleaner ${packageVersion()} (Node ${process.versions.node}, ` +
+  `Engine API ${MIN_DOCKER_API} and newer)`;

@@ -32,7 +32,7 @@ export interface YamlText {
 export function readYaml(text: string): YamlText {
   const lines = new LineCounter();
   // A key that is a map or a list would be a warning of the process, without the name of any file;
-  // here it is a key nobody knows.
+  // here it is an unknown key.
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,

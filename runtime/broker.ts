@@ -2,7 +2,7 @@ import { type Broker, type Logger, logStores } from '../broker/index.js';
 import { NatsBroker } from '../broker/nats/index.js';
 import type { NatsConfig } from '../config/index.js';
 
-/** A broker that connects by itself and goes on trying; nothing waits for it. */
+/** A broker that connects in the background and retries forever. */
 export function connectBroker(nats: NatsConfig, name: string): Broker {
   const credentials = nats.credentialsFile ?? nats.nkeySeedFile;
   return new NatsBroker({
@@ -25,9 +25,9 @@ export function connectBroker(nats: NatsConfig, name: string): Broker {
 const SOON_MS = 1000;
 
 /**
- * As {@link connectBroker}, and waits a moment for the connection: a part that starts beside its
- * server need not report it away. `logger`: told of what an operator must mend; null where the part
- * tells of it itself.
+ * As {@link connectBroker}, and waits a moment for the connection, so that a part that starts with
+ * its server does not report it as unreachable. `logger`: for problems that an operator must fix;
+ * null if the part reports them itself.
  */
 export async function connectPart(
   nats: NatsConfig,
@@ -45,7 +45,7 @@ export async function connectPart(
   await new Promise<void>((resolve) => {
     const timer = setTimeout(done, SOON_MS);
     const cancel = broker.onStatus((status) => {
-      // What refuses us now will refuse us in a moment, too.
+      // A refusal does not go away by waiting.
       if (status.kind !== 'disconnected') done();
     });
     function done(): void {

@@ -4,18 +4,15 @@ import type { SystemdNotifier } from './notify.js';
 import { processFaults } from './process-faults.js';
 
 const STOP_MILLIS = 3000;
-/** For a reader of the log that is slow: what waits when the part has stopped. */
+/** For a slow reader of the log: time for the lines that wait when the part has stopped. */
 const FLUSH_MILLIS = 500;
 
-/** What a long-running part offers to whoever runs it. */
+/** A long-running part of Gleaner. */
 export interface Running {
   stop(): Promise<void>;
-  /**
-   * The process ends after this long even where `stop` has not; default 3 s. What NATS holds may be
-   * unreachable for ever.
-   */
+  /** The process ends after this long even if `stop` has not; default 3 s. NATS may be away. */
   readonly stopMillis?: number;
-  /** Where it can be reached, for whoever runs it. */
+  /** Address that it serves, for its supervisor. */
   readonly address?: string;
   /** SIGHUP. */
   reload?(): void;

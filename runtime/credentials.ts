@@ -6,8 +6,8 @@ import { type ConfigProblem, messageOf, type NatsConfig } from '../config/index.
 const SEED = /S[UAONC][A-Z2-7]{56}/;
 
 /**
- * What can be said of NATS' key files without a server: they exist, are nobody else's, and hold
- * what they should.
+ * Checks the key files of NATS without a server: they exist, only their owner may read them, and
+ * their content has the right format.
  */
 export function checkCredentials(nats: NatsConfig): ConfigProblem[] {
   const problems: ConfigProblem[] = [];

@@ -58,7 +58,7 @@ export async function inspectHooks(
     else {
       const { path, message } = checked.error.issues[0]!;
       unread.push(
-        `the hook on ${plainText(host)} answers as another version would (${path.join('.')}: ${message})`,
+        `the hook on ${plainText(host)} has another version (${path.join('.')}: ${message})`,
       );
     }
   }

@@ -35,8 +35,8 @@ const limitRequestsSchema = z.array(
 );
 
 /**
- * A file of wishes: JSON, `[{"function", "memoryMiB", "concurrency", "instances"}]`. Throws a
- * UsageError that names what is wrong.
+ * A file of requested limits: JSON, `[{"function", "memoryMiB", "concurrency", "instances"}]`.
+ * Throws a UsageError that names the problem.
  */
 export function readLimitRequests(path: string): LimitRequest[] {
   let value: unknown;
@@ -44,18 +44,20 @@ export function readLimitRequests(path: string): LimitRequest[] {
     value = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${messageOf(error)}`, {
-      hint: 'it must be a file of JSON',
+      hint: 'use a file in JSON',
     });
   }
   const parsed = limitRequestsSchema.safeParse(value);
   if (parsed.success) return parsed.data as LimitRequest[];
   const [issue] = parsed.error.issues;
   throw new UsageError(`${path}: ${issue!.path.join('.')}: ${issue!.message}`, {
-    hint: '[{"function": "/guest/thumbs", "memoryMiB": 256, "concurrency": 10, "instances": 5}], the last three optional',
+    hint:
+      '[{"function": "/guest/thumbs", "memoryMiB": 256, "concurrency": 10, "instances": 5}], ' +
+      'the last three optional',
   });
 }
 
-/** What the agents' newest decisions want of actions' own limits; nothing of what is paused. */
+/** Limits of actions in the agents' latest decisions; paused functions are left out. */
 export function limitRequestsOf(
   agents: readonly AgentSummary[],
   limits: readonly WritableLimit[],
@@ -140,8 +142,8 @@ export async function fetchSizeEvidence(broker: Broker): Promise<SizeEvidence> {
 }
 
 /**
- * What the concurrency tuners wish, of those that know the limit in force: another was judged by
- * what is past.
+ * Limits that the concurrency tuners request. A tuner that does not know the limit in force is
+ * skipped: it judged an earlier one.
  */
 export async function fetchConcurrencyRequests(
   broker: Broker,

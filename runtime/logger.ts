@@ -8,14 +8,14 @@ const WARN = 40;
 let output: LineOutput | null = null;
 
 /**
- * JSON lines on stderr. What the reader takes is written at once, so the last line before an end is
- * not lost; a reader that has stalled never stops the part: lines beyond a bound are dropped, and a
- * line says how many once it reads again.
+ * JSON lines on stderr, written at once, so that the last line before an end is not lost. A stalled
+ * reader does not stop the part: lines beyond a bound are dropped, and a line reports how many.
  */
 export function makeLogger(level: string, part: string): Logger {
   output ??= linesOf(process.stderr, MAX_BACKLOG, (dropped) => {
     const msg = 'log lines were dropped: the reader of stderr did not take them';
-    return `${JSON.stringify({ level: WARN, time: Date.now(), part, event: 'log_lines_dropped', dropped, msg })}\n`;
+    const line = { level: WARN, time: Date.now(), part, event: 'log_lines_dropped', dropped, msg };
+    return `${JSON.stringify(line)}\n`;
   });
   return pino({ level, base: { part } }, output);
 }

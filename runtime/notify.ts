@@ -2,19 +2,19 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock } from '../config/index.js';
 
 /**
- * Reads one assignment a line and passes it on: one long-lived child, so that no ping forks the
- * process that must not pause.
+ * Passes on one assignment per line. One long-lived child, because a fork for each ping would pause
+ * the event loop.
  */
 const RELAY = 'while IFS= read -r line; do systemd-notify "$line"; done';
 
 const MAX_BACKLOG = 16 * 1024;
 
-/** Pings go out this often within the watchdog's patience. */
+/** Pings per timeout of the watchdog. */
 const PINGS = 3;
 
 /**
- * Tells systemd how the service is (sd_notify, by `systemd-notify`: Node has no datagram sockets of
- * this kind). The unit needs `NotifyAccess=all`, since it is a child that speaks.
+ * Reports the state of the service to systemd (by `systemd-notify`: Node has no datagram sockets of
+ * this kind). The unit needs `NotifyAccess=all`, because a child sends.
  */
 export class SystemdNotifier {
   readonly #relay: ChildProcess;
@@ -23,18 +23,15 @@ export class SystemdNotifier {
   readonly #every: number;
   #pinged = Number.NEGATIVE_INFINITY;
 
-  /**
-   * Null where systemd does not ask. Takes the variables out of `env`, so that no other child
-   * inherits them.
-   */
+  /** Null without systemd. Removes the variables from `env`, so that no child inherits them. */
   static from(env: NodeJS.ProcessEnv, clock: Clock): SystemdNotifier | null {
     const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = env;
     delete env.NOTIFY_SOCKET;
     delete env.WATCHDOG_USEC;
     delete env.WATCHDOG_PID;
     if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return null;
-    const mine = WATCHDOG_PID === undefined || Number(WATCHDOG_PID) === process.pid;
-    const watchdogMillis = mine ? Number(WATCHDOG_USEC ?? Number.NaN) / 1000 : Number.NaN;
+    const isForUs = WATCHDOG_PID === undefined || Number(WATCHDOG_PID) === process.pid;
+    const watchdogMillis = isForUs ? Number(WATCHDOG_USEC ?? Number.NaN) / 1000 : Number.NaN;
     return new SystemdNotifier({ ...env, NOTIFY_SOCKET }, watchdogMillis / PINGS, clock);
   }
 
@@ -42,7 +39,7 @@ export class SystemdNotifier {
     this.#clock = clock;
     this.#every = every;
     this.#relay = spawn('/bin/sh', ['-c', RELAY], { env, stdio: ['pipe', 'ignore', 'ignore'] });
-    // Whatever goes wrong here, systemd notices by the silence.
+    // If it fails, systemd notices the missing pings.
     this.#relay.on('error', () => undefined);
     this.#relay.stdin?.on('error', () => undefined);
     this.#relay.unref();

@@ -127,7 +127,7 @@ export const json = (value: unknown): string => `${JSON.stringify(value, figures
 /** The same on one line, for files. */
 export const compactJson = (value: unknown): string => `${JSON.stringify(value, figures)}\n`;
 
-/** Text of somebody else's (names, reasons) without anything that could steer a terminal. */
+/** Foreign text (names, reasons) without characters that control a terminal. */
 export const plainText = (text: string): string => text.replace(/\p{Cc}/gu, '?');
 
 const missing = '-';

@@ -21,7 +21,8 @@ export class ProgressBar {
     const done = Math.round(Math.min(1, Math.max(0, share)) * WIDTH);
     const passed = (this.#now() - this.#started) / 1000;
     const left = share > 0.02 ? `, ${Math.ceil((passed * (1 - share)) / share)} s left` : '';
-    const line = `[${'█'.repeat(done)}${'·'.repeat(WIDTH - done)}] ${Math.floor(100 * share)} %  ${note}${left}`;
+    const bar = `[${'█'.repeat(done)}${'·'.repeat(WIDTH - done)}]`;
+    const line = `${bar} ${Math.floor(100 * share)} %  ${note}${left}`;
     if (line === this.#shown) return;
     this.#shown = line;
     this.#write(`\r${line}\u001b[K`);

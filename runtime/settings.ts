@@ -73,7 +73,7 @@ export function loadSettings(
   });
   const { config } = loaded;
   if (config.platform !== 'docker') return loaded;
-  // The shipped workload's own containers only: nobody else's on this engine are touched.
+  // Only the shipped workload's containers: others on this engine are not touched.
   return {
     ...loaded,
     config: { ...config, hook: { ...config.hook, containerPrefix: config.simulator.prefix } },

@@ -17,17 +17,17 @@ export interface ChildSpec {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Node children say `{ ready: true }` on their channel and end by themselves when it closes. */
+  /** Node children send `{ ready: true }` on their channel and end when it closes. */
   readonly channel: boolean;
-  /** Says when a child without a channel is ready. */
+  /** Resolves when a child without a channel is ready. */
   readonly probe?: () => Promise<void>;
-  /** After an end that nobody asked for, before the restart. */
+  /** Runs after an unexpected end, before the restart. */
   readonly afterDeath?: () => Promise<void>;
   /** How long it gets between SIGTERM and SIGKILL. */
   readonly stopMillis?: number;
   /**
-   * Its priority once it is ready, -20 (first) to 19, where this process may give it; absent: this
-   * process's own. To start is a second of computing, which is nobody's hurry.
+   * Priority once it is ready, -20 (first) to 19, if this process may set it; absent: that of this
+   * process. The start is a second of computing that must not delay others.
    */
   readonly nice?: number;
 }
@@ -42,7 +42,7 @@ export type ChildState = 'starting' | 'ready' | 'restarting' | 'stopping' | 'sto
 
 const FIRST_BACKOFF = 250;
 const MAX_BACKOFF = 15_000;
-/** After this a child that runs, says no error and does not get ready is given up. */
+/** A child that runs without an error and is not ready by then is given up. */
 const SLOWEST_START_SECONDS = 300;
 /** A child that lived this long starts again at once. */
 const GOOD_LIFE = 10_000;
@@ -61,10 +61,10 @@ class Child {
   #lastLine = '';
   #lastError = '';
   #gone: Promise<void> = Promise.resolve();
-  /** What follows the end of the process. */
+  /** Work after the end of the process. */
   #afterwards: Promise<void> = Promise.resolve();
   restarts = 0;
-  /** Where it can be reached, as it said when it was ready. */
+  /** Address that it reported when it was ready. */
   address: string | null = null;
 
   constructor(spec: ChildSpec, listener: SupervisorListener, timers: Timers) {
@@ -78,9 +78,9 @@ class Child {
   }
 
   /**
-   * Resolves when the child is ready for the first time; it is restarted for ever after. Rejects
-   * after `giveUp` where the child has ended or has told an error meanwhile. One that has done
-   * neither is only slow: it is waited for, with a note now and then.
+   * Resolves when the child is ready for the first time; afterwards it is always restarted. Rejects
+   * after `giveUp` if the child has ended or has reported an error. Otherwise it is only slow: the
+   * wait continues, with a note at each `giveUp`.
    */
   async start(giveUp: Millis): Promise<void> {
     const { name } = this.spec;
@@ -92,7 +92,7 @@ class Child {
       const check = (): void => {
         const seconds = Math.round((performance.now() - begun) / 1000);
         if (this.restarts > 0 || this.#lastError !== '' || seconds >= SLOWEST_START_SECONDS) {
-          const why = this.#lastError || this.#lastLine || 'it has said nothing';
+          const why = this.#lastError || this.#lastLine || 'no output yet';
           reject(new ChildNotReadyError(name, `not ready after ${seconds} s: ${why}`));
           return;
         }
@@ -213,7 +213,7 @@ class Child {
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    // Nobody waits for it any more, nor does the timer of `start`.
+    // End the wait and the timer of `start`.
     this.#refuse?.(new ChildNotReadyError(this.spec.name, 'stopped before it was ready'));
     this.#cancelRestart?.();
     const child = this.#process;
@@ -282,10 +282,9 @@ export class Supervisor {
 class ChildNotReadyError extends errorClass('GLN_CHILD_NOT_READY') {}
 
 /**
- * Of the child, what it has started, and with that of all they start from now on. As a session of
- * its own it is an autogroup, where the kernel makes such: there its threads' priority counts among
- * themselves only, and the group's against all others (sched(7)). Who may do neither waits for a
- * core as everybody does.
+ * Sets the priority of the child and of what it has started; their later children inherit it. A
+ * session of its own is an autogroup: the threads' priority counts inside the group only, and the
+ * group's against other groups (sched(7)). Without the right to set either, the default stays.
  */
 function prioritize(pid: number, nice: number): void {
   for (const give of [
@@ -295,12 +294,12 @@ function prioritize(pid: number, nice: number): void {
     try {
       give();
     } catch {
-      // Or the child has ended already, which its exit tells; or this kernel has no autogroups.
+      // The child has ended, or this kernel has no autogroups.
     }
   }
 }
 
-/** A priority is a thread's. */
+/** Linux keeps a priority per thread. */
 function threadsBelow(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
     const children = readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')

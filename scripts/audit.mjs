@@ -1,7 +1,6 @@
 /**
- * Known vulnerabilities of what is installed with Gleaner (no development packages), where the
- * registry answers such questions. Exit code 1 from severity high on; 0 with a loud line where
- * nobody answers: silence is no clean bill.
+ * Known vulnerabilities of the packages installed with Gleaner (no development packages). Exit code
+ * 1 from severity high on; 0 with a loud line if the registry answers no audits.
  */
 import { spawnSync } from 'node:child_process';
 import { dirname, resolve } from 'node:path';
@@ -31,7 +30,7 @@ const counts = answer?.metadata?.vulnerabilities;
 if (counts === undefined) {
   const status = answer?.statusCode ? `status ${answer.statusCode}` : (error?.code ?? 'no answer');
   console.log(
-    `*** NOT AUDITED: this registry does not answer audits (${status}). Run npm audit where one does. ***`,
+    `*** NOT AUDITED: this registry answers no audits (${status}). Run npm audit elsewhere. ***`,
   );
   process.exit(0);
 }

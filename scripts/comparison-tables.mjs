@@ -23,7 +23,7 @@ for (const section of comparison.sections.filter(({ kind }) => kind === 'load'))
 for (const [title, sections] of groups) {
   sections.sort((a, b) => a.setting.load - b.setting.load);
   console.log(
-    `\n### ${title}\n\nMean slowdown of waiting and running, 95 % interval over seeds; p99 in brackets.\n`,
+    `\n### ${title}\n\nMean slowdown of waiting and running, 95 % CI over seeds; p99 in brackets.\n`,
   );
   head([
     'contender',
@@ -38,7 +38,8 @@ for (const [title, sections] of groups) {
       name === 'fixed' ? '**fixed**' : name,
       ...rows.map((row) => {
         const { mean: middle, low, high } = row.figures['service.mean'];
-        return `${number(middle)} [${number(low)}, ${number(high)}] (${number(mean(row, 'service.p99'))})`;
+        const p99 = number(mean(row, 'service.p99'));
+        return `${number(middle)} [${number(low)}, ${number(high)}] (${p99})`;
       }),
       percent(mean(rows.at(-1), 'cold.share')),
     ]);
@@ -48,7 +49,8 @@ for (const [title, sections] of groups) {
 const density = comparison.sections.filter(({ kind }) => kind === 'density');
 if (density.length > 0) {
   console.log(
-    '\n### Density\n\nShare of cold starts, and mean response in ms in brackets, by user memory per host (weight mode, load',
+    '\n### Density\n\nShare of cold starts (mean response, ms) by user memory per ' +
+      'host (weight mode, load',
   );
   console.log(`${density[0].setting.load}, users leave the default limits of 256 and 512 MB).\n`);
   head(['contender', ...density.map(({ setting }) => `${setting.userMemoryMiB} MiB`)]);
@@ -63,5 +65,5 @@ if (density.length > 0) {
 }
 const ahead = comparison.sections.flatMap(({ beatOracle }) => beatOracle);
 console.log(
-  `\nAhead of the oracle: ${ahead.length === 0 ? 'nobody, in any run' : ahead.join(', ')}.`,
+  `\nAhead of the oracle: ${ahead.length === 0 ? 'no manager, in any run' : ahead.join(', ')}.`,
 );

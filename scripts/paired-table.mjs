@@ -51,7 +51,7 @@ for (const [section, rows] of sections) {
   const own = rows.get(contender);
   if (own === undefined) continue;
   console.log(
-    `\n\`${contender}\` less the others, paired by seed; **bold**: the whole interval is on the worse side\n`,
+    `\n\`${contender}\` less the others, paired by seed; **bold**: the whole interval is worse\n`,
   );
   console.log(`| less | ${JUDGED.map((key) => METRICS[key]).join(' | ')} |`);
   console.log(`|---|${'---|'.repeat(JUDGED.length)}`);
@@ -60,8 +60,7 @@ for (const [section, rows] of sections) {
     const differences = JUDGED.map((key) =>
       bootstrapMean(own.map((run, i) => Number(run[key]) - Number(runs[i][key]))),
     );
-    console.log(
-      `| \`${name}\` | ${differences.map((one) => (one.low > 0 ? `**${interval(one)}**` : interval(one))).join(' | ')} |`,
-    );
+    const cells = differences.map((one) => (one.low > 0 ? `**${interval(one)}**` : interval(one)));
+    console.log(`| \`${name}\` | ${cells.join(' | ')} |`);
   }
 }

@@ -189,7 +189,8 @@ function ensureNats() {
   const why = found.tooOld.length > 0 ? `is too old (${found.tooOld.join(', ')})` : 'was not found';
   return fail(
     `nats-server >= ${MIN_NATS.join('.')} ${why}`,
-    'install it (Debian, Ubuntu: apt-get install nats-server; macOS: brew install nats-server) and run npm start again',
+    'install it (Debian, Ubuntu: apt-get install nats-server; macOS: brew install nats-server) ' +
+      'and run npm start again',
   );
 }
 
@@ -214,7 +215,7 @@ const child = spawn(process.execPath, [...args, ...passed], {
 });
 // At a terminal Ctrl-C reaches this process, npm and the child at once: each waits for the child,
 // which restores every limit. From elsewhere only this process gets the signal, so it is passed on;
-// the child takes a second one as the same wish.
+// a second signal changes nothing for the child.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 // A SIGTERM to npm ends npm and its shell only: this process sees that it has got another parent.
 const parent = process.ppid;

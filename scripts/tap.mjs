@@ -21,7 +21,7 @@ function fileOf(title, exists) {
 
 /**
  * Passed and failed tests by file. What is skipped is neither. A failure that names no file (an
- * exception that nobody caught) belongs to the next one that does, for that is AVA's line about the
+ * uncaught exception) belongs to the next one that does, for that is AVA's line about the
  * end of its process; where none follows it is under `null`.
  */
 export function resultsByFile(output, exists) {

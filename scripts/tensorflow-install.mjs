@@ -112,12 +112,14 @@ const wheel = readdirSync(download).find((file) => file.endsWith('.whl'));
 const unpack = `
 import os, re, sys, zipfile
 wheel, library, include = sys.argv[1:]
-wanted = re.compile(r'tensorflow/include/((tensorflow/)?(c|tsl/c)/.*|(tensorflow/core|tensorflow/tsl|tsl)/platform/ctstring.*)')
+wanted = re.compile(r'tensorflow/include/((tensorflow/)?(c|tsl/c)/.*|'
+                    r'(tensorflow/core|tensorflow/tsl|tsl)/platform/ctstring.*)')
+libraries = re.compile(r'tensorflow/libtensorflow_(cc|framework)\\.so\\.2')
 with zipfile.ZipFile(wheel) as archive:
     for name in archive.namelist():
         header = wanted.fullmatch(name)
         if header: path = os.path.join(include, header.group(1))
-        elif re.fullmatch(r'tensorflow/libtensorflow_(cc|framework)\\.so\\.2', name): path = os.path.join(library, os.path.basename(name))
+        elif libraries.fullmatch(name): path = os.path.join(library, os.path.basename(name))
         else: continue
         if name.endswith('/'): continue
         os.makedirs(os.path.dirname(path), exist_ok=True)

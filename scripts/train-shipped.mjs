@@ -10,7 +10,7 @@ const SHIPPED = 'agents/simppo/shipped';
 const resume = process.argv.includes('--resume') ? ['--resume'] : [];
 
 train('single-agent', 'weight', 96);
-// Begins with what the agents learned who see nobody else.
+// Starts from the policy of the agents without a mean field.
 train('simppo', 'weight', 24, ['--begin-with', `${SHIPPED}/single-agent/weight`]);
 for (const manager of ['single-agent', 'simppo']) train(manager, 'quota', 36);
 

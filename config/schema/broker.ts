@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { key, optionalText, section } from '../keys.js';
 
 export const natsSchema = section(
-  'The message bus. Without servers, `gleaner up` starts a nats-server of its own on loopback.',
+  'The message bus. Without servers, `gleaner up` starts its own nats-server on loopback.',
   {
     servers: key(
       z.array(
@@ -31,7 +31,8 @@ export const natsSchema = section(
         .regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, - or _')
         .nullable(),
       null,
-      'Where answers come to, as the user’s permissions have it (`gleaner nats-config` says it); null: `_INBOX`.',
+      'Prefix of reply subjects that the NATS user may use (see `gleaner nats-config`); null: ' +
+        '`_INBOX`.',
     ),
     caFile: key(
       optionalText(),

@@ -2,17 +2,19 @@ import { z } from 'zod';
 import { key, listen, optionalText, section } from '../keys.js';
 
 export const dashboardSchema = section(
-  'The dashboard in the browser (`gleaner up`, `gleaner dashboard`). Looking asks nobody who they are: keep it on loopback.',
+  'The dashboard (`gleaner up`, `gleaner dashboard`). Reading needs no login: keep it on loopback.',
   {
     listen: key(
       listen(),
       '127.0.0.1:9780',
-      'Address and port; port 0: any free one; null: none. `gleaner up` takes a free port where this one is taken.',
+      'Address and port; port 0: any free one; null: none. `gleaner up` uses a free port if this ' +
+        'one is in use.',
     ),
     tokenFile: key(
       optionalText(),
       null,
-      'File with a token of at least 16 characters, readable by its owner only: whoever has it may pause, restore and change modes in the dashboard; null: read-only.',
+      'File with a token (at least 16 characters) to pause, restore and change modes; readable ' +
+        'by its owner only; null: the dashboard is read-only.',
       { path: 'file' },
     ),
     hosts: key(
@@ -22,7 +24,7 @@ export const dashboardSchema = section(
           .regex(/^[A-Za-z0-9.-]+(:\d{1,5})?$/, 'must be a host name, with or without a port'),
       ),
       [],
-      'Further names the dashboard is asked for by, of a proxy or a tunnel; any other is refused.',
+      'Further host names of the dashboard, such as of a proxy; requests for others are refused.',
     ),
   },
 );

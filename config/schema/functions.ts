@@ -33,7 +33,7 @@ export const overrideSchema = z.strictObject({
   }),
   mode: z.enum(modes).optional().meta({ description: 'Mode of these functions.' }),
   cpuMillicores: z.number().positive().optional().meta({
-    description: 'What the user is owed of CPU, millicores; puts the function into quota mode.',
+    description: 'CPU that the user is entitled to, millicores; puts the function into quota mode.',
   }),
   sloMs: z
     .number()
@@ -58,33 +58,39 @@ export const overrideSchema = z.strictObject({
     .optional()
     .meta({ description: 'Activation policy of these functions, by name.' }),
   manager: managerName().optional().meta({
-    description:
-      'Resource manager of these functions, by name or module; changes when the agent host starts anew.',
+    description: 'Resource manager of these functions, by name or module; changes at a restart.',
   }),
-  holdOffline: z.boolean().optional().meta({
-    description:
-      'High stakes, with manager `aware`: its fallback decides for these functions for ever, and their agents only watch; changes when the agent host starts anew.',
-  }),
+  holdOffline: z
+    .boolean()
+    .optional()
+    .meta({
+      description:
+        'With manager `aware`: the fallback always decides for these functions, and their agents ' +
+        'only observe; changes at a restart.',
+    }),
 });
 
-export const functionsSchema = section('Which functions are managed, and what differs for some.', {
-  exclude: key(
-    z.array(z.string().regex(/^\/\S/, 'must be a pattern like /team/**')),
-    ['/whisk.system/**'],
-    'Functions that are never touched.',
-    {
-      reload: true,
-    },
-  ),
-  overrides: key(
-    z.array(overrideSchema),
-    [],
-    'Entries apply in order; a later one wins, field by field.',
-    {
-      reload: true,
-    },
-  ),
-});
+export const functionsSchema = section(
+  'Which functions are managed, and settings of single functions.',
+  {
+    exclude: key(
+      z.array(z.string().regex(/^\/\S/, 'must be a pattern like /team/**')),
+      ['/whisk.system/**'],
+      'Functions that are never touched.',
+      {
+        reload: true,
+      },
+    ),
+    overrides: key(
+      z.array(overrideSchema),
+      [],
+      'Entries apply in order; a later one wins, field by field.',
+      {
+        reload: true,
+      },
+    ),
+  },
+);
 
 export type Mode = (typeof modes)[number];
 export type FunctionOverride = z.output<typeof overrideSchema>;

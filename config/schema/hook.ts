@@ -29,12 +29,14 @@ export const hookSchema = section('The daemon beside the invoker.', {
         'must begin with a letter or digit, followed by letters, digits, _ . or -',
       ),
     'wsk',
-    "Names of action containers begin with this, as in `wsk0_12_guest_hello`. Ends in a digit (`wsk0`, `wskhost-a.example0`): one invoker's; otherwise all that begin with it.",
+    'Prefix of the names of action containers, as in `wsk0_12_guest_hello`. With a digit at its ' +
+      'end (`wsk0`): of one invoker; otherwise of all invokers of this host.',
   ),
   invokerAddresses: key(
     z.array(address),
     [],
-    "Where requests come from, beside each bridge's own address; empty: learned. Other sources are counted and ignored.",
+    "Sources of requests beside each bridge's own address; empty: learned. Requests from other " +
+      'sources are counted and ignored.',
     { reload: true },
   ),
   tcpdump: key(z.string().min(1), 'tcpdump', 'The tcpdump program: a name on PATH or a path.', {
@@ -43,12 +45,12 @@ export const hookSchema = section('The daemon beside the invoker.', {
   core: key(
     z.int().min(0).max(4095).nullable(),
     null,
-    'Core that hook and tcpdump run on: a packet that wakes no second core costs a fifth less; null: any.',
+    'Core that hook and tcpdump run on (a fifth less CPU per packet); null: any.',
   ),
   stateDir: key(
     z.string().min(1),
     '/var/lib/gleaner',
-    'Folder of everything Gleaner writes: lock, kill switch, audit log.',
+    'Folder of everything that Gleaner writes: lock, kill switch, audit log.',
     { path: 'file' },
   ),
   auditRotateMiB: key(z.int().min(1).max(10_240), 64, 'Size at which the audit log is rotated.', {

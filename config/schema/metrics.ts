@@ -5,7 +5,7 @@ const LISTEN_DESCRIPTION =
   'Address and port of `/metrics`, `/livez` and `/readyz`; port 0: any free one; null: none';
 
 export const metricsSchema = section(
-  'Metrics and health over HTTP. Nobody is asked who they are: keep it on loopback, or on a network of operators.',
+  'Metrics and health over HTTP, without login: keep it on loopback or in a network of operators.',
   {
     hook: key(listen(), '127.0.0.1:9781', `${LISTEN_DESCRIPTION}. Of the hook.`),
     agents: key(listen(), '127.0.0.1:9782', `${LISTEN_DESCRIPTION}. Of the agent host.`),
@@ -13,7 +13,7 @@ export const metricsSchema = section(
     functions: key(
       z.int().min(0).max(1000),
       20,
-      'Functions with a label of their own in `/metrics`, the busiest first; all others are `other`.',
+      'Functions with their own label in `/metrics`, the busiest first; the others are `other`.',
     ),
   },
 );

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { key, optionalText, positive, section } from '../keys.js';
 
 export const openwhiskSchema = section(
-  "OpenWhisk's REST API, for `gleaner actions`: reads actions and writes their limits (docs/openwhisk-api.md).",
+  "OpenWhisk's REST API, with which `gleaner actions` reads and writes limits of actions.",
   {
     apiHost: key(
       z
@@ -13,12 +13,12 @@ export const openwhiskSchema = section(
         )
         .nullable(),
       null,
-      'Where the API is; null: none, and no action is ever changed.',
+      'URL of the API; null: none, and no action is changed.',
     ),
     keysFile: key(
       optionalText(),
       null,
-      'File with one key (`uuid:key`) per namespace and line, readable by its owner only.',
+      'File with one key (`uuid:key`) per line and namespace, readable by its owner only.',
       { path: 'file' },
     ),
     caFile: key(
@@ -30,43 +30,42 @@ export const openwhiskSchema = section(
     changesPerMinute: key(
       positive(600),
       6,
-      'Most changes a minute: each makes a new version, and so cold starts.',
+      'Largest number of changes per minute: each creates a version, and so cold starts.',
     ),
     holdS: key(
       z.number().min(0).max(86_400),
       600,
-      'An action is not made smaller so soon after our last change of it; larger at any time.',
+      'An action is not made smaller within this time after its last change by Gleaner.',
       { unit: 's' },
     ),
     rightSizing: section(
-      '`gleaner actions follow`: which sizes are written, how many at once, and what is waited for.',
+      '`gleaner actions follow`: which memory sizes are written, and how many at once.',
       {
-        everyS: key(
-          z.number().min(1).max(86_400),
-          60,
-          'Time between two looks at what calls say.',
-          { unit: 's' },
-        ),
+        everyS: key(z.number().min(1).max(86_400), 60, 'Interval between two evaluations.', {
+          unit: 's',
+        }),
         leastCalls: key(
           z.int().min(1).max(1_000_000),
           200,
-          'Calls that must have been seen of a function: of n calls the next needs more than all before with chance 1 / (n + 1).',
+          'Activations needed: after n of them the next needs more memory than all before with ' +
+            'probability 1 / (n + 1).',
         ),
         leastHours: key(
           z.number().min(0).max(8760),
           24,
-          'Time that must have been seen of it: what comes once a day is not in an hour.',
+          'Time that the activations must span, so that daily peaks are in it.',
           { unit: 'h' },
         ),
         canaries: key(
           z.int().min(1).max(1000),
           3,
-          'Actions that are changed and watched first; each that is found good lets one more be watched, an OOM kill begins anew.',
+          'Actions that are changed and watched first; each success allows one more, an OOM kill ' +
+            'resets the number.',
         ),
         watchS: key(
           z.number().min(0).max(86_400),
           1800,
-          'A changed action is watched for at least so long ...',
+          'A changed action is watched for at least this long ...',
           {
             unit: 's',
           },
@@ -74,12 +73,13 @@ export const openwhiskSchema = section(
         watchCalls: key(
           z.int().min(0).max(1_000_000),
           50,
-          '... and over so many calls at its new size.',
+          '... and over this many activations with its new size.',
         ),
         payBackHours: key(
           positive(8760).nullable(),
           24,
-          'A size is written only where the cold starts it saves (an estimate) outnumber those it costs within this time; null: in any case.',
+          'A size is written only if it is estimated to save more cold starts within this time ' +
+            'than it causes; null: always.',
           { unit: 'h' },
         ),
       },

@@ -7,20 +7,22 @@ export const managerName = () =>
     .string()
     .refine(isManagerName, { error: ({ input }) => managerNameProblem(input) })
     .meta({
-      range: `${managers.map((name) => `\`${name}\``).join(', ')}, \`./FILE.mjs\` or \`package:NAME\``,
+      range: [...managers, './FILE.mjs', 'package:NAME'].map((name) => `\`${name}\``).join(', '),
     });
 
 export const agentsSchema = section('The agent host: one resource manager per function.', {
   manager: key(
     managerName(),
     'greedy',
-    'Resource manager of functions without one of their own: by name, or a module of your own (docs/adding-a-manager.md).',
+    'Resource manager of functions without their own: a name, or a module ' +
+      '(docs/adding-a-manager.md).',
     { path: 'module' },
   ),
   faasrm: key(
     z.enum(['serve', 'learn']),
     'serve',
-    'Where activation policy `faasrm` is used: give hooks the weights there are, or learn on from what they draw inside the range.',
+    'With activation policy `faasrm`: publish the trained weights, or continue learning from ' +
+      'the choices of hooks.',
   ),
   hostName: key(hostNameText(), null, 'Name of this agent host in messages; null: the host name.'),
   intervalMs: key(
@@ -32,7 +34,7 @@ export const agentsSchema = section('The agent host: one resource manager per fu
   resident: key(
     z.int().min(1).max(10_000_000),
     1000,
-    'Agents kept in memory; the others rest as checkpoints.',
+    'Agents kept in memory; the others are suspended as checkpoints.',
   ),
   trajectories: key(
     z.boolean(),
@@ -40,48 +42,53 @@ export const agentsSchema = section('The agent host: one resource manager per fu
     'Record the steps of agents that learn in stream `gleaner_trajectories`.',
   ),
   registry: section(
-    'What is kept of functions in NATS: entries of `gleaner_functions`, weights and tables of their own.',
+    'State of functions in NATS: entries of `gleaner_functions`, weights and tables.',
     {
       forgetAfterS: key(
         z.number().min(1).max(315_360_000),
         2_592_000,
-        'What is kept of a function that was not called for so long is taken away; it begins anew when it is called again.',
+        'The state of a function without activations for this long is deleted.',
         { unit: 's' },
       ),
     },
   ),
   aware: section(
-    'Manager `aware`: what lives under its life cycle, and how long its parts are; `functions.overrides` has `holdOffline`.',
+    'Manager `aware`: the learner and its life cycle; see `holdOffline` in `functions.overrides`.',
     {
       base: key(
         z.enum(['simppo', 'firm']),
         'simppo',
-        "Learner of each function: `simppo`, PPO that begins with the shipped policy; `firm`, FIRM's DDPG, which begins with nothing.",
+        'Learner of each function: `simppo` (PPO, from the shipped policy) or `firm` (DDPG of ' +
+          'FIRM, untrained).',
       ),
       embedding: key(
         z.boolean(),
         false,
-        'Let the shipped meta-learner tell agents which function they have, and new ones which serving agent to begin like.',
+        'Use the shipped meta-learner: agents see an embedding of their function, and new ones ' +
+          'start from the most similar serving agent.',
       ),
       episodeSteps: key(
         z.int().min(1).max(10_000),
         100,
-        'Control steps with calls of one episode.',
+        'Control steps with activations in one episode.',
       ),
       windowEpisodes: key(
         z.int().min(2).max(1000),
         10,
-        'Episodes that are judged together: as long a phase lasts at least. What a function came to with other numbers is not taken up after a change.',
+        'Episodes per window; a phase lasts at least one window. A change restarts every life ' +
+          'cycle.',
       ),
     },
   ),
   concurrency: section(
-    "The tuner of actions' `concurrency` limit, which `gleaner actions follow` writes. Every step is a new revision, and so cold starts.",
+    "Tuner of the actions' `concurrency` limit, which `gleaner actions follow` writes. Each step " +
+      'is a new revision, and so causes cold starts.',
     {
       search: key(
         z.enum(['off', 'q-learning', 'hill-climbing']),
         'off',
-        'How a limit is searched; `off`: none is tuned. `q-learning` explores for ever: a tenth of its steps is at random.',
+        'Search for the limit; `off`: none. `q-learning` never stops exploring: a tenth of its ' +
+          'steps is random.',
       ),
       least: key(z.int().min(1).max(500), 10, 'Lowest limit that is tried ...'),
       most: key(
@@ -90,10 +97,19 @@ export const agentsSchema = section('The agent host: one resource manager per fu
         '... and highest; a whole number of steps above the lowest.',
       ),
       step: key(z.int().min(1).max(500), 20, 'Between two limits.'),
-      holdS: key(z.number().min(1).max(86_400), 30, 'Each limit is held for at least so long ...', {
-        unit: 's',
-      }),
-      holdActivations: key(z.int().min(1).max(1_000_000), 100, '... and so many activations.'),
+      holdS: key(
+        z.number().min(1).max(86_400),
+        30,
+        'Each limit is held for at least this long ...',
+        {
+          unit: 's',
+        },
+      ),
+      holdActivations: key(
+        z.int().min(1).max(1_000_000),
+        100,
+        '... and for this many activations.',
+      ),
     },
   ),
 });
@@ -123,7 +139,7 @@ export const simulatorSchema = section(
       1,
       'Multiple of real time of the simulated host; real containers run in real time.',
     ),
-    repeat: key(z.boolean(), true, 'Begin the workload again when it is over.'),
+    repeat: key(z.boolean(), true, 'Start the workload again when it ends.'),
     seed: key(
       z.int().min(0).max(4_294_967_295).nullable(),
       null,

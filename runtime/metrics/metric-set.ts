@@ -59,15 +59,15 @@ export class MetricSet {
     else gauge.remove(labels);
   }
 
-  /** Takes every series of a gauge away, before those that are still there are set. */
+  /** Removes every series of a gauge, before the current ones are set. */
   clear(name: MetricName): void {
     this.#gauges.get(name)!.reset();
   }
 
   /**
-   * Adds what a running total has grown by since the last time; one that fell began anew. `source`
-   * tells totals apart that share one series (`other` functions), so that a function may move
-   * between labels and no counter ever falls.
+   * Adds the growth of a running total since the last call; a total that fell was restarted.
+   * `source` distinguishes totals that share one series (`other` functions), so that a function can
+   * move between labels and no counter falls.
    */
   grow(name: MetricName, total: number, labels: Labels = {}, source = ''): void {
     const key = `${name} ${source || Object.values(labels).join(' ')}`;
@@ -77,12 +77,12 @@ export class MetricSet {
     this.#counters.get(name)!.inc(labels, value >= last ? value - last : value);
   }
 
-  /** Ends a series of a counter, where its label now stands for nothing. */
+  /** Ends a series of a counter whose label is no longer used. */
   remove(name: MetricName, labels: Labels): void {
     this.#counters.get(name)!.remove(labels);
   }
 
-  /** Forgets the totals of a source that is gone. */
+  /** Forgets the totals of a source that has ended. */
   forget(name: MetricName, source: string): void {
     this.#totals.delete(`${name} ${source}`);
   }
@@ -92,7 +92,7 @@ export class MetricSet {
   }
 }
 
-/** What prom-client's registry asks of a metric; the buckets are somebody else's. */
+/** A histogram for prom-client's registry whose buckets are counted elsewhere. */
 class ForeignHistogram {
   readonly name: string;
   readonly #help: string;

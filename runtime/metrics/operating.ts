@@ -9,7 +9,7 @@ import { updateHttp, updateNats } from './other-metrics.js';
 import { servePages } from './server.js';
 import type { MetricPart } from './table.js';
 
-/** What a part that runs offers to whoever watches it. */
+/** What the operating server needs of a running part. */
 export interface Watched {
   /** Brings the part's own metrics up to date; `now`: monotonic, seconds. */
   readonly update: (now: number) => void;
@@ -75,7 +75,7 @@ export class Operating {
     if (!isLoopback(parseListen(listen).host))
       logger.warn(
         { address },
-        'metrics are open to the network: they name functions, and ask nobody who they are',
+        'metrics are open to the network: they name functions and need no login',
       );
   }
 

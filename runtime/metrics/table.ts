@@ -6,7 +6,7 @@ export interface MetricRow {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   /**
-   * Every label has few values, fixed in the source; `function` is bounded by `metrics.functions`.
+   * Every label has few, fixed values; `function` is bounded by `metrics.functions`.
    */
   readonly labels: readonly string[];
   readonly parts: readonly MetricPart[];
@@ -46,8 +46,8 @@ const histogram = (
 
 /**
  * Every metric of Gleaner: the registry, docs/reference/metrics.md and the checks of dashboards and
- * alerts are made from it. Names and units are those of prometheus.io's naming page and
- * reference/field-notes.md §B; times in seconds, CPU in cores.
+ * alerts are made from it. Names and units follow prometheus.io's naming page: times in seconds,
+ * CPU in cores.
  */
 export const METRICS = {
   gleaner_build_info: gauge(
@@ -63,22 +63,27 @@ export const METRICS = {
   gleaner_loop_step_duration_seconds: histogram(
     METRIC_PARTS,
     ['step'],
-    'How long the steps of the part’s loop take. hook: expire, headroom, sample, drift; agents: observe (one observation to its target), publish; aggregator: publish.',
+    'Duration of the steps of the part’s loop. hook: expire, headroom, sample, drift; agents: ' +
+      'observe (one observation to its target), publish; aggregator: publish.',
   ),
   gleaner_process_faults_total: counter(
     METRIC_PARTS,
     ['kind'],
-    'Faults that nothing in the part has caught: unhandled_rejection (it goes on), uncaught_exception (it restores and ends). The log has each as an event.',
+    'Uncaught faults: unhandled_rejection (the part continues), uncaught_exception (it restores ' +
+      'limits and ends). Each is an event in the log.',
   ),
   gleaner_log_lines_total: counter(
     METRIC_PARTS,
     ['result'],
-    'Lines of the log: written, or dropped because the reader of stderr did not take them or its disk is full.',
+    'Lines of the log: written, or dropped because the reader of stderr stalled or its disk is ' +
+      'full.',
   ),
   gleaner_http_requests_total: counter(
     METRIC_PARTS,
     ['result'],
-    'Requests to this port by the status of the answer; or, without one: evicted (an idle connection closed for a new one), no_slot (as many as may be are in use), sent_ahead (sent before the answer to the one before), stalled (the answer was not read), accept_failed.',
+    'Requests to this port by status of the answer; without an answer: evicted (an idle ' +
+      'connection closed for a new one), no_slot (all are in use), sent_ahead (sent before the ' +
+      'previous answer), stalled (the answer was not read), accept_failed.',
   ),
   gleaner_http_connections: gauge(METRIC_PARTS, none, 'Open connections to this port.'),
   gleaner_nats_connected: gauge(
@@ -94,7 +99,9 @@ export const METRICS = {
   gleaner_nats_messages_total: counter(
     METRIC_PARTS,
     ['result'],
-    'Messages by what became of them: published, received, dropped_disconnected, dropped_backlog (the server was slower than we), dropped_stalled (it had confirmed nothing for 5 s: dead), dropped_too_large, handler_error.',
+    'Messages: published, received, dropped_disconnected, dropped_backlog (the server is ' +
+      'slower), dropped_stalled (it confirmed nothing for 5 s), dropped_too_large, ' +
+      'handler_error.',
   ),
 
   gleaner_store_operations_total: counter(
@@ -105,7 +112,8 @@ export const METRICS = {
   gleaner_store_failing: gauge(
     METRIC_PARTS,
     ['store', 'operation'],
-    '1 while reads or writes of a bucket, stream or object store fail, although NATS is connected: JetStream is full, absent or refuses them.',
+    '1 while reads or writes of a bucket, stream or object store fail although NATS is ' +
+      'connected: JetStream is full, not enabled or refuses them.',
   ),
 
   gleaner_mode: gauge(
@@ -122,7 +130,7 @@ export const METRICS = {
   gleaner_engine_events_skipped_total: counter(
     hook,
     ['reason'],
-    'Events of the Docker Engine that could not be used: `huge`, `malformed`, `unknown`. A listing follows.',
+    'Unusable events of the Docker Engine: `huge`, `malformed`, `unknown`. A listing follows.',
   ),
   gleaner_containers: gauge(hook, none, 'Managed containers.'),
   gleaner_containers_unmanaged: gauge(
@@ -136,12 +144,13 @@ export const METRICS = {
   gleaner_activation_ends_total: counter(
     hook,
     ['reason'],
-    'Activations by how they ended: answer, closed, reset, container_end, deadline, next_head, init_failed, tap_lost, stopped.',
+    'Activations by end: answer, closed, reset, container_end, deadline, next_head, ' +
+      'init_failed, tap_lost, stopped.',
   ),
   gleaner_decisions_total: counter(
     hook,
     ['mode', 'reason'],
-    'Decisions at an activation’s start, by the function’s mode and the reason of the range the safeguard allows for CPU.',
+    'Decisions at the start of activations, by mode of the function and reason of the CPU range.',
   ),
   gleaner_decision_lag_seconds: histogram(
     hook,
@@ -151,7 +160,8 @@ export const METRICS = {
   gleaner_decision_fallbacks_total: counter(
     hook,
     ['reason'],
-    'Activations left at user limits or local policies: no_target, late, unknown_container, unknown_function, unreadable_head.',
+    'Activations at user limits or local policies: no_target, late, unknown_container, ' +
+      'unknown_function, unreadable_head.',
   ),
   gleaner_targets_total: counter(
     hook,
@@ -161,7 +171,7 @@ export const METRICS = {
   gleaner_safeguard_interventions_total: counter(
     hook,
     none,
-    'User limits given back in the middle of an activation.',
+    'User limits restored during an activation.',
   ),
   gleaner_safeguard_active: gauge(
     hook,
@@ -200,7 +210,8 @@ export const METRICS = {
   gleaner_harvested_bytes: gauge(
     hook,
     none,
-    'Memory limits in force below the user’s (policy faasrm only). It never lets an invoker start more containers.',
+    'Memory below the user’s limits (policy faasrm only). It lets no invoker start more ' +
+      'containers.',
   ),
   gleaner_borrowed_bytes: gauge(hook, none, 'Memory lent above users’ limits now.'),
   gleaner_harvested_cpu_seconds_total: counter(
@@ -213,11 +224,7 @@ export const METRICS = {
     ['function'],
     'CPU used above the user’s quota.',
   ),
-  gleaner_saved_seconds_total: counter(
-    hook,
-    ['function'],
-    'Estimate of the time that callers were spared.',
-  ),
+  gleaner_saved_seconds_total: counter(hook, ['function'], 'Estimated time saved for callers.'),
   gleaner_pool_cpu_cores: gauge(hook, none, 'CPU that could be lent now.'),
   gleaner_pool_memory_bytes: gauge(hook, none, 'Memory that could be lent now.'),
   gleaner_loans_total: counter(hook, none, 'Loans of memory given.'),
@@ -226,18 +233,20 @@ export const METRICS = {
   gleaner_limit_updates_total: counter(
     hook,
     ['resource', 'direction', 'result'],
-    'Limits written: cpu.shares, cpu.quota, memory, memory.low; lower or raise; written, gone, refused, not_effective, unsupported.',
+    'Limits written: cpu.shares, cpu.quota, memory, memory.low; lower or raise; written, gone, ' +
+      'refused, not_effective, unsupported.',
   ),
   gleaner_update_duration_seconds: histogram(
     hook,
     ['resource'],
     'Time of a limit update, reading back included.',
   ),
-  gleaner_restores_total: counter(hook, none, 'Containers given all their user limits back.'),
+  gleaner_restores_total: counter(hook, none, 'Containers whose user limits were all restored.'),
   gleaner_systemd_failures_total: counter(
     hook,
     none,
-    'Limits that systemd refused or gave no answer for: they are in force, but a daemon-reload may undo them.',
+    'Limits that systemd refused or did not confirm: they are in force, but a daemon-reload may ' +
+      'undo them.',
   ),
   gleaner_drift_total: counter(
     hook,
@@ -257,12 +266,14 @@ export const METRICS = {
   gleaner_tap_interfaces: gauge(
     hook,
     ['state'],
-    'Interfaces that the tap should listen on: listening, starting, lost. But for listening, user limits are in force there.',
+    'Interfaces of the tap: listening, starting, lost. User limits are in force on starting ' +
+      'and lost ones.',
   ),
   gleaner_tap_interface_drops_total: counter(
     hook,
     none,
-    'Packets that network interfaces dropped, as tcpdump says; of all their traffic, and no loss of the tap.',
+    'Packets that network interfaces dropped, of all their traffic, as tcpdump reports; they ' +
+      'are no loss of the tap.',
   ),
   gleaner_tap_counters_ignored_total: counter(
     hook,
@@ -283,13 +294,9 @@ export const METRICS = {
   gleaner_audit_records_waiting: gauge(
     hook,
     none,
-    'Lines of the audit log that a full or failing disk has not taken yet: written once there is room, dropped beyond 8192.',
+    'Lines of the audit log that wait for a full or failing disk; dropped beyond 8192.',
   ),
-  gleaner_audit_write_failures_total: counter(
-    hook,
-    none,
-    'Writes of the audit log that took not all of their lines.',
-  ),
+  gleaner_audit_write_failures_total: counter(hook, none, 'Incomplete writes of the audit log.'),
 
   gleaner_agents_resident: gauge(agents, none, 'Agents in memory.'),
   gleaner_agents_paused: gauge(agents, none, '1 while this agent host is paused.'),
@@ -301,12 +308,14 @@ export const METRICS = {
   gleaner_agents_observations_total: counter(
     agents,
     ['result'],
-    'Observations: taken, superseded (a newer one had come while this host was held up), elsewhere (another host decides), wrong_subject.',
+    'Observations: taken, superseded (by a newer one in the queue), elsewhere (another host ' +
+      'decides), wrong_subject.',
   ),
   gleaner_agents_behind_seconds: gauge(
     agents,
     none,
-    'How much later than usual the newest observation came: an agent host that is slow. One that is dead gives no figure, and another has its shards.',
+    'Delay of the newest observation beyond the usual: a slow agent host. A dead one has no ' +
+      'figure; another takes its shards.',
   ),
   gleaner_agents_targets_total: counter(agents, none, 'Targets published.'),
   gleaner_agents_failed_decisions_total: counter(
@@ -317,17 +326,19 @@ export const METRICS = {
   gleaner_registry_functions: gauge(
     agents,
     ['kept'],
-    'Entries of gleaner_functions in this host’s shards at the last sweep: registered, or foreign (not written by an agent host, kept for ever).',
+    'Entries of gleaner_functions in this host’s shards at the last sweep: registered, or ' +
+      'foreign (not written by an agent host, never deleted).',
   ),
   gleaner_registry_forgotten_total: counter(
     agents,
     ['what'],
-    'What was taken away of functions not called for long: functions, objects (their weights and tables), markers of deletions.',
+    'Deleted state of inactive functions: functions, objects (weights and tables), markers of ' +
+      'deletions.',
   ),
   gleaner_trajectory_steps_total: counter(
     agents,
     ['result'],
-    'Steps of agents for the stream of trajectories: written, dropped (NATS away or slow), failures.',
+    'Steps for the stream of trajectories: written, dropped (NATS away or slow), failures.',
   ),
   gleaner_agent_updates_total: counter(
     agents,
@@ -337,12 +348,14 @@ export const METRICS = {
   gleaner_agent_experiences_total: counter(
     agents,
     ['result'],
-    'Lessons of agents of manager `aware` in their training thread, offline and online: learned, dropped (too many wait), failures.',
+    'Training jobs of agents of manager `aware`, offline and online: learned, dropped (too ' +
+      'many wait), failures.',
   ),
   gleaner_agent_reward: histogram(
     agents,
     none,
-    'Reward of each control step of the agents that learn (at most 1.8: .7 for the objective, .1 for using the grant, up to 1 for being faster than the control arm); managers without a reward add nothing.',
+    'Reward per control step of learning agents, at most 1.8: .7 for the objective, .1 for ' +
+      'using the grant, up to 1 for being faster than the control arm.',
   ),
   gleaner_meanfield_staleness_seconds: gauge(
     agents,
@@ -369,7 +382,7 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS;
 
-/** Of prom-client's own figures of the process those that keep the naming rules. */
+/** Process metrics of prom-client whose names follow the naming rules. */
 export const PROCESS_METRICS: readonly string[] = [
   'process_cpu_seconds_total',
   'process_start_time_seconds',

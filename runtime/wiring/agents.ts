@@ -42,8 +42,8 @@ import { updateAgents } from '../metrics/index.js';
 import type { PartInputs } from './part.js';
 
 /**
- * What a manager may wish for at most. Agents serve many hosts: where no cap is set, each hook's
- * own bounds count.
+ * Upper bounds of a manager's targets. Agents serve many hosts: without configured caps, each hook
+ * applies its own.
  */
 function managerSettings({ agents, decision }: Config): ManagerSettings {
   const { cpuCap, memoryCap } = defaultDecisionSettings;

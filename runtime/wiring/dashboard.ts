@@ -11,7 +11,7 @@ import type { Running } from '../child.js';
 import { serversOf } from '../connection.js';
 import type { makeLogger } from '../logger.js';
 
-/** Bounds the memory of the dashboard; the least recently activated function is evicted first. */
+/** Bounds the memory of the dashboard; the least recently active function is evicted first. */
 const FUNCTIONS_MAX = 5000;
 
 /**
@@ -56,8 +56,7 @@ export async function runDashboardPart(
     throw error;
   }
   logger.info({ address: dashboard.address }, `dashboard on ${dashboard.address}`);
-  if (!isLoopback(host))
-    logger.warn('the dashboard is open to the network: it asks nobody who looks who they are');
+  if (!isLoopback(host)) logger.warn('the dashboard is open to the network and needs no login');
   return {
     address: dashboard.address,
     stop: async () => {

@@ -9,13 +9,10 @@ export interface PartInputs {
   readonly logger: ReturnType<typeof makeLogger>;
   readonly clock: typeof systemClock;
   readonly timers: typeof systemTimers;
-  /** Name of this start, drawn anew each time. */
+  /** Random name of this start of the process. */
   readonly boot: string;
   readonly hostName: string;
-  /**
-   * Of the configuration file, from which packages are looked for; the working directory where
-   * there is none.
-   */
+  /** Folder of the configuration file (or the working directory), where packages are searched. */
   readonly folder: string;
   /**
    * Metrics and health; the part tells it of itself once it runs, and of every beat of its loop.

@@ -41,7 +41,7 @@ export function authorOfRestore(
     : { who: 'restore', why: HOOK_ENDED };
 }
 
-/** The reason of restores by whoever supervises the hook. */
+/** The reason of restores by the hook's supervisor. */
 export const HOOK_ENDED = 'hook_ended';
 
 /**

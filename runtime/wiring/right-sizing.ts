@@ -31,8 +31,7 @@ import { statePaths } from '../settings.js';
 import { publishActionSettings } from './action-settings.js';
 
 /**
- * A person's command holds the journal for as long as its changes take; asked again after this
- * long, and so often.
+ * A command holds the journal while it changes actions; retry after this time, this many times.
  */
 const LOCKED_WAIT = 500;
 const LOCKED_ATTEMPTS = 240;
@@ -55,7 +54,7 @@ export function sizingRules({ openwhisk }: Config): SizingRules {
   };
 }
 
-/** Opens the journal, waiting while somebody else changes actions. */
+/** Opens the journal; waits while another process changes actions. */
 async function withJournal<T>(path: string, act: (journal: Journal) => Promise<T>): Promise<T> {
   let journal: Journal | null = null;
   for (let attempt = 1; journal === null; attempt++) {
@@ -74,8 +73,8 @@ async function withJournal<T>(path: string, act: (journal: Journal) => Promise<T
 }
 
 /**
- * Right-sizing on real parts. `tell`: told of every change, beside the events on NATS (`broker`
- * null: none).
+ * Right-sizing on OpenWhisk. `onEvent` gets every change, which is also an event on NATS (`broker`
+ * null: no events).
  */
 export function rightSizingOf(
   config: Config,
@@ -100,15 +99,15 @@ export function rightSizingOf(
 }
 
 export interface Following {
-  /** Looks at once, beside the usual times. */
+  /** Evaluates now, in addition to the interval. */
   turn(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Follows what calls say: a turn at each interval; an undo at once where a hook tells of an OOM
- * kill under a size of ours, and a limit of concurrency taken back at once where an agent host
- * tells that it does harm. What goes wrong is logged and tried again at the next turn.
+ * Evaluates the evidence at each interval. A size is undone at once when a hook reports an OOM kill
+ * under it, and a concurrency limit when an agent host reports that it is harmful. A failure is
+ * logged and retried at the next interval.
  */
 export function followSizes(parts: {
   readonly config: Config;
@@ -128,10 +127,10 @@ export function followSizes(parts: {
   /** Actions whose annotations cannot be read and were named. */
   const named = new Set<string>();
   let turning: Promise<void> | null = null;
-  /** Writing what the tuners wish, one after the other. */
+  /** Writes the tuners' limits, one after the other. */
   let tuning: Promise<unknown> = Promise.resolve();
   let stopped = false;
-  /** One at a time: what was listed earlier must not be told later. */
+  /** One at a time: an older list must not be published after a newer one. */
   let publishing: Promise<unknown> = Promise.resolve();
   const publish = (): Promise<readonly ListedAction[]> => {
     const published = publishing.then(publishOnce);
@@ -155,7 +154,7 @@ export function followSizes(parts: {
     for (const { function: fn, result, note } of outcomes)
       if (result === 'failed') logger.warn({ function: fn }, note);
   };
-  /** What the tuners wish of the limits that were listed. `only`: of this function alone. */
+  /** Writes the tuners' limits for the listed actions; `only`: for this function. */
   const tune = (listed: readonly ListedAction[], only?: string): Promise<unknown> => {
     const inForce = new Map(
       listed.map(({ function: fn, action }) => [fn, action.limits.concurrency]),
@@ -167,11 +166,11 @@ export function followSizes(parts: {
           (limitRequest) => only === undefined || limitRequest.function === only,
         );
         const tuned = await sizing.tune(await allowed(ours));
-        // Told at once: what is seen from now on is of the new limit.
+        // Publish at once: what is measured from now on belongs to the new limit.
         if (tuned.some(({ result }) => result === 'changed')) await publish();
         warn(tuned);
       })
-      .catch(failed('a look at the concurrency limits'));
+      .catch(failed('the evaluation of concurrency limits'));
     return tuning;
   };
   const turn = (): Promise<void> => {
@@ -181,7 +180,7 @@ export function followSizes(parts: {
       warn(await sizing.turn(await fetchSizeEvidence(broker), allowed));
       await tune(listed);
     })()
-      .catch(failed('a look at the sizes'))
+      .catch(failed('the evaluation of sizes'))
       .finally(() => {
         turning = null;
       });
@@ -199,7 +198,7 @@ export function followSizes(parts: {
       void undo.finally(() => undoing.delete(undo));
     };
     if (kind === 'oom') act(sizing.killed(fn, before as never));
-    // A tuner found a limit that does harm: it is not left until the next turn.
+    // A tuner found a harmful limit: do not wait for the next interval.
     else if (kind === 'concurrency') act(publish().then((listed) => tune(listed, fn)));
   });
   const timer = setInterval(() => void turn(), config.openwhisk.rightSizing.everyS * 1000);

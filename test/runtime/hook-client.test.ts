@@ -36,5 +36,5 @@ test('a hook of another version is named with what does not fit, and the others 
     [[HOST, [...gleaner.names]]],
   );
   t.is(unread.length, 1);
-  t.regex(unread[0]!, /^the hook on invoker9 answers as another version would \(host\.boot: /);
+  t.regex(unread[0]!, /^the hook on invoker9 has another version \(host\.boot: /);
 });
