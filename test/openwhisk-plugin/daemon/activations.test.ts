@@ -19,12 +19,12 @@ async function harvesting(): Promise<{
 const counters = (rig: HookRig): Record<string, number> =>
   rig.hook.inspect().counters as Record<string, number>;
 
-test('a first call runs at user limits, the next one below them, and the answer gives them back', async (t) => {
+test('the first activation has user limits, the next a lower quota until its answer', async (t) => {
   const { rig, container } = await harvesting();
   t.is(container.cgroup.inForce.quota, 1000);
   const connection = container.run();
   // FaaSRM: peak 200 of user 1000 is over-provisioned; the lower bound is max(peak + 50, peak /
-  // .75) = 267 (design §3.2), and a quota never cuts a short activation: 400 ms x .2 cores = 80
+  // .75) = 267, and a quota never throttles a short activation: 400 ms x .2 cores = 80
   // CPU-ms fit into one period of 100 ms, so quota >= 800.
   t.true(container.cgroup.inForce.quota < 1000, String(container.cgroup.inForce.quota));
   t.true(container.cgroup.inForce.quota >= 266, String(container.cgroup.inForce.quota));
@@ -35,7 +35,7 @@ test('a first call runs at user limits, the next one below them, and the answer 
   await rig.hook.stop();
 });
 
-test('a FIN or RST from the container ends the activation and teaches nothing', async (t) => {
+test('a container’s FIN or RST ends the activation, which is not learned from', async (t) => {
   const { rig, container } = await harvesting();
   for (const reset of [false, true]) {
     const connection = container.run();
@@ -92,10 +92,10 @@ test('the next head on a connection ends the activation before it', async (t) =>
   await rig.hook.stop();
 });
 
-test('with several activations in one container, each ends with its own answer, from the first overlap on', async (t) => {
+test('concurrent activations of one container each end with their own answer', async (t) => {
   const { rig, container } = await harvesting();
-  // Concurrency 4, one connection each, as OpenWhisk's Apache client opens them; nothing tells the
-  // hook of the limit.
+  // Concurrency 4, one connection each, as OpenWhisk's Apache client opens them; the hook does not
+  // know the limit.
   const connections = Array.from({ length: 4 }, () => {
     rig.advance(5);
     return container.run();
@@ -111,7 +111,7 @@ test('with several activations in one container, each ends with its own answer, 
   await rig.hook.stop();
 });
 
-test('an activation whose answer and FIN were missed ends a second after its deadline, whatever starts beside it', async (t) => {
+test('an activation without answer or FIN ends after its deadline beside others', async (t) => {
   const { rig, container } = await harvesting();
   container.run({ limit: 3000 });
   rig.advance(100);
@@ -159,7 +159,7 @@ test('a start that reaches the hook later than 50 ms sets no limit', async (t) =
   await rig.hook.stop();
 });
 
-test('an address belongs to its newest container, in whatever order the engine tells of start and end', async (t) => {
+test('an address belongs to its newest container, also if the old end comes late', async (t) => {
   const rig = await new HookRig().start();
   const old = rig.container({ quota: 1000, address: '172.17.0.9' });
   rig.advance(10);
@@ -173,7 +173,7 @@ test('an address belongs to its newest container, in whatever order the engine t
   await rig.hook.stop();
 });
 
-test('a head that cannot be read gives user limits back, and what ran before goes on without teaching', async (t) => {
+test('an unreadable head restores user limits, and the running activation continues', async (t) => {
   const { rig, container } = await harvesting();
   const first = container.run();
   container.unreadable();
@@ -197,7 +197,7 @@ test('a second function in one container is unknown, and never taken for the fir
 });
 
 test('names that give one container name give different profiles', async (t) => {
-  // field-notes A1-12: guest/my-fn, guest/myfn and guest/my.fn all give wsk00_7_guest_myfn.
+  // OpenWhisk strips characters: my-fn, myfn and my.fn all give wsk00_7_guest_myfn.
   const rig = await new HookRig().start();
   for (const action of ['/guest/my-fn', '/guest/myfn', '/guest/my.fn']) {
     rig.container({ name: 'wsk00_7_guest_myfn' }).call(100, 100, { action });
@@ -222,7 +222,7 @@ test('time paused is not run time', async (t) => {
 });
 
 test('a pause that only the freezer knows of is seen', async (t) => {
-  // field-notes A1-11: with use-runc the engine's API says nothing of it.
+  // With `use-runc` OpenWhisk pauses without Docker, so Docker's API does not show it.
   const { rig, container } = await harvesting();
   container.run();
   container.cgroup.usage.frozen = true;
@@ -234,7 +234,7 @@ test('a pause that only the freezer knows of is seen', async (t) => {
   await rig.hook.stop();
 });
 
-test('a container that is paused and idle is looked at with the idle ones, and when it is called again at once', async (t) => {
+test('a paused container is sampled as rarely as an idle one until it runs again', async (t) => {
   const { rig, container } = await harvesting();
   let samples = 0;
   const { cgroup } = container;
@@ -249,8 +249,8 @@ test('a container that is paused and idle is looked at with the idle ones, and w
   // Once in each round of the watch for drift, 5 s, and as long again until the next round begins;
   // ten times a second would be 600.
   t.true(samples >= 5 && samples <= 13, `${samples}`);
-  // Goes on without the engine's word: found by the watch for drift, or at the next sample once
-  // something runs.
+  // Resumes without an engine event: found by the drift check, or at the next sample once
+  // an activation runs.
   cgroup.usage.frozen = false;
   rig.advance(10_100);
   t.like(rig.hook.inspect().containers[0], { phase: 'idle' });
@@ -264,7 +264,7 @@ test('a container that is paused and idle is looked at with the idle ones, and w
   await rig.hook.stop();
 });
 
-test('a step of the wall clock during a call leaves the monotonic duration and teaches nothing', async (t) => {
+test('after a step of the wall clock the duration is monotonic and not learned from', async (t) => {
   const { rig, container } = await harvesting();
   const connection = container.run();
   container.work(200, 200);
@@ -282,7 +282,7 @@ test('a step of the wall clock during a call leaves the monotonic duration and t
   await rig.hook.stop();
 });
 
-test('a container ends after one activation twenty times: the warm-reuse ratio is reported once', async (t) => {
+test('twenty containers that end after one activation are reported once', async (t) => {
   const rig = await new HookRig().start();
   for (let i = 0; i < 25; i++) {
     const container = rig.container({ memory: mebibytes(256) });

@@ -38,7 +38,7 @@ async function annotated(change: (config: Config) => void = () => undefined) {
   return { rig, put, forget, seen };
 }
 
-test('an annotated mode holds back what configuration and operator allow, never allows more, and can be taken away', async (t) => {
+test('an annotation restricts the configured mode and never extends it', async (t) => {
   const { rig, put, forget } = await annotated();
   const container = rig.container({ quota: 1000 });
   container.call(4000, 200);
@@ -57,7 +57,7 @@ test('an annotated mode holds back what configuration and operator allow, never 
   await watching.rig.hook.stop();
 });
 
-test('an annotation that cannot be read is named, and user limits stand', async (t) => {
+test('an unreadable annotation is named in the log, and user limits apply', async (t) => {
   const { rig, put } = await annotated();
   const container = rig.container({ quota: 1000 });
   container.call(4000, 200);
@@ -71,7 +71,7 @@ test('an annotation that cannot be read is named, and user limits stand', async 
   await rig.hook.stop();
 });
 
-test('bounds of operator and owner count both; where they leave nothing, user limits stand', async (t) => {
+test('bounds of operator and owner are intersected; if empty, user limits apply', async (t) => {
   const bounds = { cpuMillicores: { min: 600 } };
   const { rig, put } = await annotated((config) =>
     Object.assign(config.functions, {
@@ -88,7 +88,7 @@ test('bounds of operator and owner count both; where they leave nothing, user li
   await rig.hook.stop();
 });
 
-test('objective and CPU reach the agents in observations, where the configuration says nothing of them', async (t) => {
+test('observations carry the annotated SLO and CPU unless configuration sets them', async (t) => {
   const { rig, put, seen } = await annotated();
   await put({ sloMs: 750, cpuMillicores: 300 });
   const container = rig.container();
@@ -114,7 +114,7 @@ test('objective and CPU reach the agents in observations, where the configuratio
   await configured.rig.hook.stop();
 });
 
-test('where Gleaner made the action smaller, the weight that was paid for stays; of a size that is not ours it does not', async (t) => {
+test('a right-sized action keeps its original weight, a resize by its owner not', async (t) => {
   const { rig, put } = await annotated((config) =>
     Object.assign(config.decision.policy, { weight: 'memory' }),
   );

@@ -7,7 +7,7 @@ import { ManualTime } from '../../../config/clock.js';
 import { micros } from '../../../config/index.js';
 import { FileAuditLog } from '../../../openwhisk-plugin/daemon/audit.js';
 
-test('of more records than are held the newest are written, and the log says how many are missing; then it goes on', async (t) => {
+test('a full audit buffer keeps the newest records and writes how many are lost', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-audit-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'audit.log');

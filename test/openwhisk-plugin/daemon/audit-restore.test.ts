@@ -17,7 +17,7 @@ const records = (text: string): Record<string, unknown>[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-test('each limit that is restored without a hook is a line like the hook’s own: every kind, refusals too, nothing for what stood', async (t) => {
+test('a restore without a hook writes one line for each changed or refused limit', async (t) => {
   const platform = new FakePlatform();
   const rig = new HookRig();
   const [changed, untouched, inUse] = [rig.info({ quota: 1000 }), rig.info(), rig.info()];
@@ -72,7 +72,7 @@ test('a container that could not be restored at all is in the audit log with its
   });
 });
 
-test('lines are appended beside a hook that has the log open: none is lost or cut, whoever writes', async (t) => {
+test('lines appended beside a hook that has the log open are neither lost nor cut', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container({ quota: 1000 });
   const path = join(rig.folder, 'audit.jsonl');
@@ -91,7 +91,7 @@ test('lines are appended beside a hook that has the log open: none is lost or cu
   t.true(lines.length - ours >= written);
 });
 
-test('an audit log that is missing is made with mode 0600, half a line stays alone, and a link is not followed', (t) => {
+test('appending creates the log with mode 0600, ends a cut line, and follows no link', (t) => {
   const folder = temporaryFolder('audit');
   const path = join(folder, 'state', 'audit.jsonl');
   appendToAudit(path, '{"n":1}\n');

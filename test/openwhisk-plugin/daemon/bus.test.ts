@@ -102,7 +102,7 @@ const bad: [kind: string, message: (rig: HookRig) => object | Uint8Array][] = [
 ];
 
 for (const [index, [kind, message]] of bad.entries()) {
-  test(`bad target ${index + 1} (${kind}) leaves user limits, is counted, and said once`, async (t) => {
+  test(`bad target ${index + 1} (${kind}): user limits apply, counted, logged once`, async (t) => {
     const { rig, container, send } = await targeted();
     rig.advance(40_000);
     for (let i = 0; i < 5; i++) await send(message(rig));
@@ -114,7 +114,7 @@ for (const [index, [kind, message]] of bad.entries()) {
   });
 }
 
-test('replays, older epochs and a second author of one epoch are refused; a higher epoch is obeyed', async (t) => {
+test('replays, older epochs and second authors are refused; newer epochs are not', async (t) => {
   const { rig, container, send } = await targeted();
   const author = { host: 'agents-1', boot: 'agents-boot', sequence: 1, manager: 'greedy' };
   await send(target(rig));
@@ -129,7 +129,7 @@ test('replays, older epochs and a second author of one epoch are refused; a high
   await rig.hook.stop();
 });
 
-test('a target for another host or an unknown function is nothing wrong', async (t) => {
+test('a target for another host or an unknown function is not refused', async (t) => {
   const { rig, container, send } = await targeted();
   await send(target(rig, { echo: { host: 'host-b', boot: 'x-boot', observedAt: 3 } }));
   t.is(container.quotaOfCall(), 1000);
@@ -137,7 +137,7 @@ test('a target for another host or an unknown function is nothing wrong', async 
   await rig.hook.stop();
 });
 
-test("an owner's first answer to another host ends the authority of the one before it here, too; what is held stays", async (t) => {
+test('a new owner’s target for another host ends the previous epoch here too', async (t) => {
   const { rig, container, send } = await targeted();
   const author = { host: 'agents-1', boot: 'agents-boot', sequence: 1, manager: 'greedy' };
   const successor = { host: 'agents-2', boot: 'successor', sequence: 1, manager: 'greedy' };
@@ -152,19 +152,19 @@ test("an owner's first answer to another host ends the authority of the one befo
   );
   t.is(container.quotaOfCall(), 700, 'not the answer to the other host');
   await send(target(rig, { cpu: 500, author: { ...author, sequence: 2 } }));
-  t.is(container.quotaOfCall(), 700, 'the owner before is not obeyed');
+  t.is(container.quotaOfCall(), 700, 'the previous owner is refused');
   t.like(rig.hook.inspect().targets, { elsewhere: 1, refused: { old_epoch: 1 } });
   await send(target(rig, { epoch: 6, cpu: 600, author: { ...successor, sequence: 2 } }));
   t.is(container.quotaOfCall(), 600);
   await rig.hook.stop();
 });
 
-test('an epoch that is not heard of for ten stale times is forgotten, whichever host it was heard for', async (t) => {
+test('an epoch is forgotten after ten stale times without a target', async (t) => {
   const { rig, container, send } = await targeted();
   await send(target(rig, { epoch: 900, echo: { host: 'host-b', boot: 'x-boot', observedAt: 3 } }));
   await send(target(rig));
   t.is(container.quotaOfCall(), 1000);
-  // Targets are stale after 30 s: 300 s later a store of leases made anew may begin at 1.
+  // Targets are stale after 30 s: 300 s later a recreated store of leases may begin at 1.
   rig.advance(301_000);
   await settle();
   await send(target(rig, { epoch: 1 }));
@@ -176,7 +176,7 @@ for (const [title, userMemory, counts] of [
   ['of the same size', 256 * MIB, true],
   ['of another size', 512 * MIB, false],
 ] as const) {
-  test(`a memory peak of another host in a container ${title} ${counts ? 'counts here' : 'is none here'}`, async (t) => {
+  test(`another host's memory peak ${title} ${counts ? 'counts' : 'does not count'}`, async (t) => {
     const rig = new HookRig((config) => {
       Object.assign(config.decision.policy, { quota: 'smallest-in-range' });
       Object.assign(config.decision.memory, { policy: 'faasrm' });
@@ -206,7 +206,7 @@ for (const [title, userMemory, counts] of [
   });
 }
 
-test('with NATS away targets go stale, nothing is affected, and all goes on when it is back', async (t) => {
+test('without NATS targets become stale, and new ones count once it is back', async (t) => {
   const { rig, container, send } = await targeted();
   await send(target(rig));
   rig.bus.takeDown();
@@ -280,7 +280,7 @@ test('ten seconds close a step with at least one activation, and none without', 
   await rig.hook.stop();
 });
 
-test('the host reports capacity, what is free and what is wanted', async (t) => {
+test('the host reports its capacity and what is free', async (t) => {
   const { rig, container } = await targeted();
   let report: ReturnType<typeof decodeHostReport> | undefined;
   rig.other.subscribe(wildcards.hostReports, (message) => {
@@ -304,7 +304,7 @@ test('the host reports capacity, what is free and what is wanted', async (t) => 
   await rig.hook.stop();
 });
 
-test('the host reports the cores that were busy since its last report, as the kernel counted them', async (t) => {
+test('the host report has the CPU use since the last one, as the kernel counted', async (t) => {
   const { rig, container } = await targeted();
   const used: (number | undefined)[] = [];
   rig.other.subscribe(wildcards.hostReports, (message) => {
@@ -360,7 +360,7 @@ test('the kill switch by key-value restores first and holds until it is released
   await rig.hook.stop();
 });
 
-test('one function can be paused and resumed, and put into another mode by key-value', async (t) => {
+test('a function can be paused and resumed, and its mode set by key-value', async (t) => {
   const { rig, container, send } = await targeted();
   await send(target(rig));
   const call = (endpoint: string, request?: object): Promise<unknown> =>
@@ -383,15 +383,11 @@ test('one function can be paused and resumed, and put into another mode by key-v
   await changeMode(rig.other, HELLO, { paused: false }, author);
   await settle();
   t.is(container.quotaOfCall(), 700);
-  t.is(
-    await rig.other.keyValue(buckets.mode).get(modeKey(HELLO)),
-    null,
-    'nothing is said of it any more',
-  );
+  t.is(await rig.other.keyValue(buckets.mode).get(modeKey(HELLO)), null, 'the entry is gone');
   await rig.hook.stop();
 });
 
-test('the service lists, inspects, explains, restores, and answers errors with a code', async (t) => {
+test('the service lists, inspects, explains, restores, and returns error codes', async (t) => {
   const { rig, container } = await targeted();
   const call = (endpoint: string, request?: object): Promise<unknown> =>
     callService(rig.other, { service: services.hook, endpoint, request });
@@ -411,7 +407,7 @@ test('the service lists, inspects, explains, restores, and answers errors with a
   t.like(await call('restore', {}), { restored: 1, failed: 0 });
   t.is(container.cgroup.inForce.shares, 128);
   for (const endpoint of ['list', 'inspect', 'explain', 'mode', 'restore'] as const) {
-    // What is answered is what the reference says, no more and no less.
+    // The answer equals its schema, which is the reference.
     const answer = await call(endpoint, { function: HELLO });
     t.deepEqual(hookService[endpoint].answer.parse(answer), answer, endpoint);
   }
@@ -453,7 +449,7 @@ test('policy parameters over key-value are taken, and bad ones leave the old one
   await rig.hook.stop();
 });
 
-test('FaaSRM’s weights over key-value decide from the next call on; damaged ones are refused by name and the old ones stand', async (t) => {
+test('FaaSRM’s weights from key-value decide; damaged ones are refused', async (t) => {
   const rig = new HookRig((config) => Object.assign(config.decision.policy, { quota: 'faasrm' }));
   await rig.start();
   t.teardown(() => rig.hook.stop());

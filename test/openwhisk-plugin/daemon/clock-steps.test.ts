@@ -65,11 +65,11 @@ class Host {
     } as unknown as Decider);
     this.wire.connections.unbind(addressOf('172.17.0.2'));
     this.recorder.request = (request) => {
-      const owner = this.registry.at(request.address)?.info.name ?? 'nobody';
+      const owner = this.registry.at(request.address)?.info.name ?? 'none';
       const made = request.identity?.action.slice('/guest/'.length) ?? 'unknown';
       this.#assigned.set(made, owner);
-      // Until the engine tells of the next container, its calls are the earlier one's; the other
-      // way round is never right.
+      // Until the engine announces the next container, activations count for the earlier one; the
+      // opposite is always wrong.
       if (number(owner) > number(made)) this.problems.push(`${made} was taken for ${owner}`);
     };
   }
@@ -98,7 +98,7 @@ class Host {
   }
 
   /**
-   * The engine tells of starts and ends in their order, but of an end perhaps after the next start.
+   * The engine announces starts and ends in order, but an end perhaps after the next start.
    */
   announceStart(): void {
     const truth = this.starting.shift();
@@ -186,7 +186,7 @@ const command = fc.oneof(
   fc.record({ what: fc.constant('wait' as const), by: fc.integer({ min: 1, max: 2000 }) }),
 );
 
-test('whenever the wall clock is set, each activation is that of the container which the engine says', (t) => {
+test('after any clock step each activation belongs to the container that ran it', (t) => {
   fc.assert(
     fc.property(fc.array(command, { minLength: 20, maxLength: 60, size: 'max' }), (commands) => {
       const host = new Host();
@@ -207,7 +207,7 @@ test('whenever the wall clock is set, each activation is that of the container w
   t.pass();
 });
 
-test('a container that starts after the wall clock was set back owns its address at once', async (t) => {
+test('a container that starts after a clock step back owns its address at once', async (t) => {
   // The earlier container bears a later stamp, and its end is told after the start of the next one.
   const rig = await new HookRig().start();
   const old = rig.container({ address: '172.17.0.9' });

@@ -5,7 +5,7 @@ const counters = (rig: HookRig): Record<string, number> =>
   rig.hook.inspect().counters as Record<string, number>;
 const ID = 'f'.repeat(32);
 
-test('an activation whose /init is answered with an error is counted once, as failed, with its own id', async (t) => {
+test('an activation whose /init fails is counted once, as failed, with its own id', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container({ quota: 1000 }, false);
   const connection = container.sendInit('/guest/broken', ID);
@@ -30,7 +30,7 @@ test('an activation whose /init is answered with an error is counted once, as fa
   await rig.hook.stop();
 });
 
-test('an /init that is cut off, or outlives its time limit, is counted when the container ends', async (t) => {
+test('an /init without an answer counts as failed when the container ends', async (t) => {
   const rig = await new HookRig().start();
   const cut = rig.container({}, false);
   cut.closed(cut.sendInit('/guest/broken'));
@@ -48,7 +48,7 @@ test('an /init that is cut off, or outlives its time limit, is counted when the 
   await rig.hook.stop();
 });
 
-test('an /init that is sent again after a lost connection, and succeeds, is no failed one', async (t) => {
+test('an /init that succeeds when it is sent again is not a failed one', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container({}, false);
   container.closed(container.sendInit('/guest/hello', ID), true);
@@ -59,14 +59,14 @@ test('an /init that is sent again after a lost connection, and succeeds, is no f
   await rig.hook.stop();
 });
 
-test('a container that ends after a good /init and before any /run has no failed activation', async (t) => {
+test('a container that ends between /init and /run has no failed activation', async (t) => {
   const rig = await new HookRig().start();
   rig.container().end();
   t.like(counters(rig), { started: 0, initFailed: 0 });
   await rig.hook.stop();
 });
 
-test('a failed /init with much code is counted for the host, and told to who asks for a function of that name', async (t) => {
+test('a failed /init without identity counts for the host and shows in explain', async (t) => {
   const rig = await new HookRig().start();
   for (const status of [502, 500]) {
     const container = rig.container({ name: `wsk0_${status}_guest_ab` }, false);

@@ -31,7 +31,7 @@ export interface ContainerOptions {
 export class HookRig {
   readonly platform = new FakePlatform();
   readonly bus = new MemoryBus();
-  /** The hook's client, and one for a test to speak as somebody else. */
+  /** The hook's client, and one for tests to act as another process. */
   readonly broker = this.bus.connect();
   readonly other = this.bus.connect();
   readonly lines: { level: string; fields: object; message: string }[] = [];

@@ -93,8 +93,8 @@ test.serial(
       t.true(first.ok);
       const id = docker('inspect', '--format', '{{.Id}}', first.containerName as string);
       t.is(kernel(id).quota, 100_000);
-      // A call that comes while the last one's logs are still collected starts a second container
-      // (openwhisk-observed.md §5.4), and on a busy machine a start may reach the hook too late to
+      // An activation that comes while logs of the last one are collected gets a second container,
+      // and on a busy machine a start may reach the hook too late to
       // set a limit: then the next one shows it.
       let lowest = 100_000;
       let calls = 1;
@@ -103,9 +103,8 @@ test.serial(
         const { result, quotas } = await watched(id, double.invoke(io, { sleepMs: 500 }));
         t.true(result.ok);
         lowest = Math.min(...[...quotas].filter((quota) => quota > 0));
-        t.log(
-          `quotas in force: ${[...quotas].join(', ')} us; lag ${JSON.stringify(counters(hook).lagMicros)}`,
-        );
+        const lag = JSON.stringify(counters(hook).lagMicros);
+        t.log(`quotas in force: ${[...quotas].join(', ')} us; lag ${lag}`);
       }
       t.true(lowest < 100_000);
       await sleep(100);
@@ -127,7 +126,7 @@ test.serial(
 );
 
 test.serial(
-  'thirty short calls are all seen from start to end, and a stop leaves every limit as inspect says',
+  'thirty short activations are all seen, and a stop leaves every limit as inspect says',
   async (t) => {
     if (missing(t, dockerAndTap)) return;
     t.timeout(120_000);
@@ -168,9 +167,8 @@ test.serial('a failing, a killed and a timed-out activation each end once', asyn
     t.is((await double.invoke(slow, { sleepMs: 3000 })).kind, 'timeout');
     await sleep(500);
     const seen = counters(hook);
-    t.log(
-      `${JSON.stringify({ closed: seen.closed, reset: seen.reset, containerEnd: seen.containerEnd, oomUser: seen.oomUser })}`,
-    );
+    const { closed, reset, containerEnd, oomUser } = seen;
+    t.log(JSON.stringify({ closed, reset, containerEnd, oomUser }));
     t.is(seen.started, seen.ended);
     t.is(hook.inspect().host.running, 0);
     t.is(seen.oomUser, 1);

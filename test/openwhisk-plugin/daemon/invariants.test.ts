@@ -31,7 +31,7 @@ const event = fc.record({
 });
 
 testProp(
-  'whatever happens, each start ends once, and a container at rest has its user limits',
+  'after any events each start ends once, and an idle container has its user limits',
   [fc.array(event, { minLength: 20, maxLength: 120 }), fc.constantFrom(0, 1000)],
   async (t, events, quota) => {
     const rig = await new HookRig().start(null);
@@ -42,11 +42,11 @@ testProp(
     let killed = false;
     for (const { container: n, what, pick } of events) {
       const container = containers[n]!;
-      const mine = open[n]!;
-      const connection = mine[pick % Math.max(1, mine.length)] ?? 999_999;
+      const connections = open[n]!;
+      const connection = connections[pick % Math.max(1, connections.length)] ?? 999_999;
       const action = `/guest/f${n}`;
-      if (what === 'run') mine.push(container.run({ action, limit: 5000 }));
-      else if (what === 'late') mine.push(container.run({ action, late: 80, limit: 5000 }));
+      if (what === 'run') connections.push(container.run({ action, limit: 5000 }));
+      else if (what === 'late') connections.push(container.run({ action, late: 80, limit: 5000 }));
       else if (what === 'answer') container.answer(connection);
       else if (what === 'fail') container.answer(connection, 502);
       else if (what === 'fin' || what === 'rst') container.closed(connection, what === 'rst');
@@ -66,7 +66,7 @@ testProp(
         container.cgroup.usage.frozen = !container.cgroup.usage.frozen;
         rig.platform.listener.containerPaused(container.info.id, container.cgroup.usage.frozen);
       } else {
-        // The address goes to the next container, before or after the engine told of the end.
+        // The address goes to the next container, before or after the engine announced the end.
         if (what === 'die') container.end();
         const next = rig.container({ quota, address: container.info.address! });
         if (what === 'reuse') container.end();
@@ -99,8 +99,7 @@ testProp(
   { numRuns: 60 },
 );
 
-test('a prewarmed container stays at its user limits until its first /run names the function', async (t) => {
-  // field-notes A1-13.
+test('a prewarmed container has user limits until its first /run names the function', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container({ name: 'wsk00_3_prewarm_nodejs20', quota: 1000 }, false);
   rig.advance(10_100);
@@ -116,7 +115,7 @@ test('a prewarmed container stays at its user limits until its first /run names 
 });
 
 test('the same name made again with other limits starts without the old history', async (t) => {
-  // field-notes A1-16.
+  // Deleting and creating an action again restarts its versions and may change its limits.
   const rig = await new HookRig().start();
   const old = rig.container({ quota: 1000, memory: mebibytes(256) });
   old.call(4000, 200);
@@ -130,7 +129,7 @@ test('the same name made again with other limits starts without the old history'
 });
 
 test('functions are learned across containers, not in each', async (t) => {
-  // field-notes A3-05: 50 containers of 200 ms each are one profile with 50 samples.
+  // 50 containers of 200 ms each are one profile with 50 samples.
   const rig = await new HookRig().start();
   for (let i = 0; i < 50; i++) {
     const container = rig.container({ quota: 1000 });

@@ -27,7 +27,7 @@ const lines = (rig: HookRig): Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-test('a stop restores every changed limit, writes the audit log out, and closes what it opened', async (t) => {
+test('a stop restores every changed limit, flushes the audit log, closes its files', async (t) => {
   const { rig, lower } = await lowered();
   t.true(lower().every((quota) => quota < 1000));
   await rig.hook.stop();
@@ -44,7 +44,7 @@ test('a stop restores every changed limit, writes the audit log out, and closes 
   HookLock.acquire(join(rig.folder, 'hook.lock')).release();
 });
 
-test('a stop keeps the files of limits open until systemd has taken what it was told, and failures of systemd are counted', async (t) => {
+test('a stop keeps limit files open until systemd is done, and counts its failures', async (t) => {
   const rig = new HookRig();
   let failed = (_info: ContainerInfo, _error: unknown): void => undefined;
   const openWhileSettling: boolean[] = [];
@@ -136,7 +136,7 @@ test('in mode recommend the audit log says what would have been written', async 
   t.true(lines(rig).some((line) => line.result === 'recommended' && line.resource === 'cpu.quota'));
 });
 
-test('half a line that a crash has left in the audit log does not take the next record with it', async (t) => {
+test('a cut line that a crash left in the audit log does not damage the next record', async (t) => {
   // Found by a schedule of faults (test/faults, seed 32).
   const rig = new HookRig();
   writeFileSync(join(rig.folder, 'audit.jsonl'), '{"at":"2026-');
@@ -184,7 +184,7 @@ test('a second hook on the same engine is refused by name', async (t) => {
   await rig.hook.stop();
 });
 
-test('a hook with a state folder of its own is refused on the same engine, and taken once that is free', async (t) => {
+test('a second hook on the same engine is refused until the first one ends', async (t) => {
   const exclusive = `/run/test-${process.pid}.sock`;
   const [one, two] = [new HookRig(), new HookRig()];
   Object.assign(one.platform, { exclusive });
@@ -244,7 +244,7 @@ test('containers that start while the hook stops are not boosted', async (t) => 
   t.deepEqual(rig.platform.cgroups.get(late.id)?.writes ?? [], []);
 });
 
-test('ten thousand activations of a hundred functions leave nothing running and memory bounded', async (t) => {
+test('after ten thousand activations nothing runs and memory is bounded', async (t) => {
   const rig = await new HookRig().start();
   const containers = Array.from({ length: 100 }, (_, n) =>
     rig.container({ name: `wsk0_${n}_guest_f`, address: `172.18.0.${n + 1}`, bridge: 'br-x' }),

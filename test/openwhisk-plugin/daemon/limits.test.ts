@@ -20,7 +20,7 @@ test('a container that starts gets sixteen times its weight until /init is answe
   await rig.hook.stop();
 });
 
-test('a boosted container with a quota gets the cores of the host, and its own quota back', async (t) => {
+test('a boosted container gets the cores of the host, and then its own quota', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container({ quota: 500 }, false);
   t.is(container.cgroup.inForce.quota, 8000);
@@ -29,7 +29,7 @@ test('a boosted container with a quota gets the cores of the host, and its own q
   await rig.hook.stop();
 });
 
-test('a boost ends after 10 s without an answer, and at the first /run of a prewarmed container', async (t) => {
+test('a boost ends after 10 s without answer, and at a prewarmed container’s /run', async (t) => {
   const rig = await new HookRig().start();
   const slow = rig.container({}, false);
   rig.advance(9900);
@@ -43,7 +43,7 @@ test('a boost ends after 10 s without an answer, and at the first /run of a prew
   await rig.hook.stop();
 });
 
-test('a prewarmed container gets the weight of a cold start when /init arrives, not while nobody waits', async (t) => {
+test('a prewarmed container is boosted when /init arrives, not before', async (t) => {
   // An unmodified OpenWhisk keeps prewarmed containers ready all the time: each had sixteen times
   // its weight for ten seconds.
   const rig = await new HookRig().start();
@@ -63,7 +63,7 @@ test('a prewarmed container gets the weight of a cold start when /init arrives, 
   await rig.hook.stop();
 });
 
-test('a container is boosted once, and one that was prewarmed before the hook started at its /init', async (t) => {
+test('a container is boosted once; one that was prewarmed earlier, at its /init', async (t) => {
   const rig = new HookRig();
   const info = rig.info({ name: 'wsk0_1_prewarm_nodejs20' });
   rig.platform.before.push(info);
@@ -80,7 +80,7 @@ test('a container is boosted once, and one that was prewarmed before the hook st
 });
 
 test("OpenWhisk's own health action is not boosted and never limited", async (t) => {
-  // field-notes A1-17.
+  // The invoker's own health check must not change.
   const rig = await new HookRig().start();
   const container = rig.container({
     name: 'wskhost_a.b-0_1_whisksystem_invokerHealthTestAction0',
@@ -92,8 +92,8 @@ test("OpenWhisk's own health action is not boosted and never limited", async (t)
   await rig.hook.stop();
 });
 
-test('containers of nobody or of another invoker are not touched', async (t) => {
-  // field-notes A1-14: prefix wsk1 is neither wsk10 nor anywhere but at the start.
+test('containers of other programs or of another invoker are not touched', async (t) => {
+  // The prefix wsk1 matches at the start only, and is not wsk10.
   const rig = new HookRig((config) => Object.assign(config.hook, { containerPrefix: 'wsk1' }));
   await rig.start();
   for (const name of ['wsk10_5_guest_a', 'my-wsk1_5_x', 'postgres']) {
@@ -105,7 +105,7 @@ test('containers of nobody or of another invoker are not touched', async (t) => 
   await rig.hook.stop();
 });
 
-test('in weight mode a short function gets more weight than a long one, and nothing is taken away', async (t) => {
+test('in weight mode a short function gets more weight, and no quota is set', async (t) => {
   const rig = await new HookRig().start();
   const short = rig.container({ name: 'wsk0_1_guest_short' });
   const long = rig.container({ name: 'wsk0_2_guest_long' });
@@ -142,7 +142,7 @@ test('the first throttled period gives the user limit back in the middle of a ru
   await rig.hook.stop();
 });
 
-test('what something else changed is written again within the drift interval, counted, and audited', async (t) => {
+test('a limit that something else changed is repaired, counted and audited', async (t) => {
   const rig = new HookRig();
   const container = await learned(rig);
   container.cgroup.inForce.quota = 50;
@@ -221,8 +221,7 @@ async function harvestedMemory(rig: HookRig): Promise<FakeContainer> {
 const faasrm = (): HookRig =>
   new HookRig((config) => Object.assign(config.decision.memory, { policy: 'faasrm' }));
 
-test('an OOM kill under a lowered limit is ours, and the next run has its user limit', async (t) => {
-  // field-notes A1-08.
+test('an OOM kill under a lowered limit counts as ours; then user limits apply', async (t) => {
   const rig = faasrm();
   const container = await harvestedMemory(rig);
   const connection = container.run();
@@ -243,8 +242,8 @@ test('an OOM kill under a lowered limit is ours, and the next run has its user l
   await rig.hook.stop();
 });
 
-test('a child killed while the container lives on is one OOM, told by counter and event', async (t) => {
-  // field-notes A1-09: the event fires, the counter says 1, the container is still running.
+test('an OOM-killed child process counts once, from counter and event', async (t) => {
+  // The event fires, the counter says 1, the container is still running.
   const rig = new HookRig();
   const container = await learned(rig);
   const connection = container.run();
@@ -257,8 +256,8 @@ test('a child killed while the container lives on is one OOM, told by counter an
   await rig.hook.stop();
 });
 
-test('an OOM event that comes after the end of its container is charged to its function', async (t) => {
-  // field-notes A3-04.
+test('an OOM event after the end of its container counts for its function', async (t) => {
+  // Docker may send the event after the container's end.
   const rig = new HookRig();
   const container = await learned(rig);
   container.run();
@@ -276,7 +275,7 @@ test('an OOM event that comes after the end of its container is charged to its f
   await rig.hook.stop();
 });
 
-test('a container whose limits a former hook left behind is restored before anything else', async (t) => {
+test('a container with limits that an earlier hook left is restored first', async (t) => {
   const rig = new HookRig();
   const info = rig.info({ quota: 1000 });
   rig.platform.before.push(info);
@@ -332,7 +331,7 @@ test('a vanished cgroup ends what ran in it', async (t) => {
 });
 
 test('memory above 2 GiB is handled as bytes, not as 32-bit numbers', async (t) => {
-  // field-notes A1-28: 4096 MB; in JavaScript 4096 << 20 is 0.
+  // 4096 MB: in JavaScript 4096 << 20 is 0.
   const rig = await new HookRig().start();
   const container = rig.container({ memory: (4096 * 1024 * 1024) as Bytes, quota: 1000 });
   container.call(100, 100);
@@ -340,7 +339,7 @@ test('memory above 2 GiB is handled as bytes, not as 32-bit numbers', async (t) 
   await rig.hook.stop();
 });
 
-test('a run during which its limits were taken away teaches nothing', async (t) => {
+test('an activation whose limits were restored midway is not learned from', async (t) => {
   const rig = new HookRig();
   await rig.start();
   const container = rig.container({ quota: 1000 });
@@ -360,8 +359,8 @@ test('a run during which its limits were taken away teaches nothing', async (t) 
   await rig.hook.stop();
 });
 
-test('an operator’s bounds hold a target inside, and the range of the safeguard wins over them', async (t) => {
-  // field-notes A1-05: min .25, max .5; the agent asks for .9 and for .1. Peak 200: the range
+test('an operator’s bounds clip a target, and the safeguard’s range wins over them', async (t) => {
+  // Bounds .25 to .5 cores; the agent asks for .9 and for .1. Peak 200: the range
   // begins at 267.
   const rig = new HookRig((config) => {
     Object.assign(config.decision.policy, { quota: 'largest-in-range' });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { HookRig } from './hook-rig.js';
 
-test('sfs: a call that has used its slice loses its place at the next sample, under a bounded policy too', async (t) => {
+test('sfs lowers the weight after the slice is used, under a bounded policy too', async (t) => {
   for (const overrides of [[], [{ match: '/guest/*', bounds: { cpuMillicores: { max: 4000 } } }]]) {
     const rig = new HookRig((config) => {
       Object.assign(config.decision.policy, { weight: 'sfs' });

@@ -29,7 +29,7 @@ function makeConcurrent(container: FakeContainer): void {
 const quotaOf = (container: FakeContainer): number => container.cgroup.inForce.quota;
 const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('a late start that joins a guarded one brings the user limit back, since nobody guards it', async (t) => {
+test('a late start beside a limited activation restores the user limit', async (t) => {
   const [rig, container] = await learned();
   makeConcurrent(container);
   const guarded = container.run();
@@ -54,7 +54,7 @@ test('a guarded start that joins a late one leaves it the user limit', async (t)
   await rig.hook.stop();
 });
 
-test('a request that cannot be read, beside others of its container, runs at user limits', async (t) => {
+test('an unreadable request beside other activations restores user limits', async (t) => {
   const [rig, container] = await learned();
   makeConcurrent(container);
   const guarded = container.run();
@@ -66,7 +66,7 @@ test('a request that cannot be read, beside others of its container, runs at use
   await rig.hook.stop();
 });
 
-test('a lowered memory limit is given back at the end, though a reload has changed the policy meanwhile', async (t) => {
+test('a lowered memory limit is restored at the end after a reload of the policy', async (t) => {
   const [rig, container] = await learned((config) =>
     Object.assign(config.decision.memory, { policy: 'faasrm' }),
   );
@@ -82,7 +82,7 @@ test('a lowered memory limit is given back at the end, though a reload has chang
   await rig.hook.stop();
 });
 
-test('the kill switch reaches the containers of a function that the table has forgotten', async (t) => {
+test('the kill switch reaches containers of functions that left the registry', async (t) => {
   const [rig, container] = await learned((config) =>
     Object.assign(config.decision, { maxFunctions: 1 }),
   );
@@ -116,7 +116,7 @@ test('what is restored is no longer lent: the borrower is cut back at once', asy
   await rig.hook.stop();
 });
 
-test('what one borrower leaves is lent to the next while it runs, with its audit record; user limits stand after the kill switch', async (t) => {
+test('returned CPU is lent to a running activation with an audit record', async (t) => {
   const rig = await new HookRig().start();
   const [first, second] = [rig.container({ quota: 3000 }), rig.container({ quota: 3000 })];
   const begin = (container: FakeContainer, action: string): number => container.run({ action });
@@ -202,7 +202,7 @@ test('no time paused counts in the window in which busy cores are measured', asy
   await rig.hook.stop();
 });
 
-test('a quota that the kernel changed into another one makes way for the user limit at once', async (t) => {
+test('a quota that the kernel changed to another is replaced by the user limit', async (t) => {
   const [rig, container] = await learned();
   const { cgroup } = container;
   const write = cgroup.setQuota.bind(cgroup);
@@ -219,7 +219,7 @@ test('a quota that the kernel changed into another one makes way for the user li
   await rig.hook.stop();
 });
 
-test('a quota that could not be given back is tried again while the container is idle', async (t) => {
+test('a quota that could not be restored is retried while the container is idle', async (t) => {
   const [rig, container] = await learned();
   const connection = container.run();
   t.true(quotaOf(container) < 1000);
@@ -232,7 +232,7 @@ test('a quota that could not be given back is tried again while the container is
   await rig.hook.stop();
 });
 
-test('nothing lowers a limit any more once a stop has begun, whatever the switches say', async (t) => {
+test('nothing lowers a limit once a stop has begun, whatever mode is set', async (t) => {
   const [rig, container] = await learned();
   const stopped = rig.hook.stop();
   rig.hook.kill();
@@ -253,7 +253,7 @@ test('a reload that gives a function a CPU of its own counts in its warm contain
   await rig.hook.stop();
 });
 
-test('the audit log names the policy that decided, also where it is a function’s own', async (t) => {
+test('the audit log names the policy that decided, also a function’s own', async (t) => {
   const [rig, container] = await learned((config) =>
     Object.assign(config.functions, {
       overrides: [{ match: '/guest/hello', policy: 'random-in-range' }],
@@ -266,7 +266,7 @@ test('the audit log names the policy that decided, also where it is a function�
   t.false(text.includes('"policy:smallest-in-range"'));
 });
 
-test('where the kernel can, a lender’s memory is protected up to its user limit, until it is restored', async (t) => {
+test('a lender’s memory is protected up to its user limit if the kernel can', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container();
   container.cgroup.protection = 0;
@@ -281,7 +281,7 @@ test('where the kernel can, a lender’s memory is protected up to its user limi
   t.is(container.cgroup.protection, 0);
 });
 
-test('what is slower than its own control arm is told: in the log once, as an event, and in every view', async (t) => {
+test('a function slower than its control arm is logged once and shown in every view', async (t) => {
   const [rig, container] = await learned((config) =>
     Object.assign(config.decision, { controlShare: 0.2 }),
   );

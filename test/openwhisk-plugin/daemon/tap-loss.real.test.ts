@@ -56,7 +56,8 @@ async function prepare(): Promise<void> {
   const drop = 'setpriv --inh-caps=-all --ambient-caps=-all --';
   writeFileSync(
     program,
-    `#!/bin/bash\nway=$(cat ${how})\n[ "$way" = not ] && { echo 'tcpdump: error while loading shared libraries' >&2; exit 127; }\n` +
+    `#!/bin/bash\nway=$(cat ${how})\n` +
+      `[ "$way" = not ] && { echo 'tcpdump: cannot load libraries' >&2; exit 127; }\n` +
       `[ "$way" = well ] && exec tcpdump "\${@/#4096/64}"\nexec ${drop} tcpdump "$@"\n`,
   );
   chmodSync(program, 0o755);
@@ -176,10 +177,10 @@ interface Loss {
   readonly causeLoss: () => Promise<void> | void;
   readonly cause: RegExp;
   /**
-   * What can be looked at while it lasts: nothing, activations, or containers that start as well.
+   * What can be checked meanwhile: nothing, activations, or containers that start as well.
    */
   readonly meanwhile: 'nothing' | 'activations' | 'containers';
-  /** Undoes it; from a bridge that is gone its containers are cut off for ever. */
+  /** Undoes the loss; containers of a removed bridge stay disconnected. */
   readonly repair?: () => void;
   readonly cutOff?: boolean;
 }

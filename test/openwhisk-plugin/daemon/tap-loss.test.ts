@@ -19,7 +19,7 @@ async function weighed(): Promise<{ rig: HookRig; long: FakeContainer }> {
   return { rig, long };
 }
 
-test('weights go back to the user’s when the tap is lost, of idle containers and of running ones', async (t) => {
+test('a lost tap restores the user weights of idle and of running containers', async (t) => {
   const { rig, long } = await weighed();
   long.run({ action: '/guest/long' });
   // 128 x max(100 / 4000, UNPROVEN_FLOOR of 1/8).
@@ -33,7 +33,7 @@ test('weights go back to the user’s when the tap is lost, of idle containers a
   await rig.hook.stop();
 });
 
-test('what starts while the tap is lost runs at user limits: activations, containers, boosts; until it listens again', async (t) => {
+test('activations and containers that start while the tap is lost have user limits', async (t) => {
   const { rig, long } = await weighed();
   const { packets } = rig.platform;
   packets.lost('unavailable', 'docker0', 'no permission');
@@ -54,7 +54,7 @@ test('what starts while the tap is lost runs at user limits: activations, contai
   await rig.hook.stop();
 });
 
-test('an activation that the tap saw before the engine announced its container gets limits like any other', async (t) => {
+test('an activation seen before the engine announced its container gets limits', async (t) => {
   const { rig } = await weighed();
   const fast = new FakeContainer(rig, rig.info({ name: 'wsk0_3_guest_long' }));
   // What the tap has seen of an address it delivers when the address becomes a container's.
@@ -67,7 +67,7 @@ test('an activation that the tap saw before the engine announced its container g
   await rig.hook.stop();
 });
 
-test('a head that cannot be read gives the user’s weight back, as it gives quota and memory back', async (t) => {
+test('an unreadable head restores the user’s weight, quota and memory', async (t) => {
   const { rig, long } = await weighed();
   // The weight stays from one activation of a function to the next.
   long.call(4000, 1000, { action: '/guest/long' });
@@ -122,7 +122,7 @@ test('the loss of one bridge leaves the containers of another as they are', asyn
   await rig.hook.stop();
 });
 
-test('the hook says which interface is lost, why, and since when, until it listens again', async (t) => {
+test('the hook shows which interface is lost, why, and since when', async (t) => {
   const { rig } = await weighed();
   const { packets } = rig.platform;
   const [listening] = rig.hook.inspect().host.tap;
@@ -136,7 +136,8 @@ test('the hook says which interface is lost, why, and since when, until it liste
   // The newest cause, and the time of the first loss.
   t.is(
     tapText(lost!),
-    `tap lost on docker0: tcpdump ended (code 1): docker0: no permission; user limits in force since ${new Date(at).toISOString()}`,
+    'tap lost on docker0: tcpdump ended (code 1): docker0: no permission; ' +
+      `user limits in force since ${new Date(at).toISOString()}`,
   );
   packets.listening('docker0');
   t.deepEqual(rig.hook.inspect().host.tap, [listening]);
@@ -225,7 +226,7 @@ const event = fc.record({
 });
 
 testProp(
-  'whatever happens, every container equals its user limits from a loss of its tap until that listens again',
+  'from any loss of its tap until it listens again a container has its user limits',
   [fc.array(event, { minLength: 10, maxLength: 80 })],
   async (t, events) => {
     const rig = await new HookRig((config) =>
