@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import test from 'ava';
+import { trackedFiles } from '../support/tracked-files.js';
 import { anchorsOf, pagesBelow, proseOf } from './pages.js';
 
 const LINK = /!?\[(?:[^\]\\]|\\.)*\]\(([^)\s]+)\)/g;
@@ -64,6 +65,33 @@ test('every page for operators is reached from the README', (t) => {
     ),
     [],
   );
+});
+
+test('each folder behind a door has a README, and READMEs name files that exist', (t) => {
+  const files = trackedFiles(/./);
+  const doors = files.filter((path) =>
+    /^(agents|broker|experiments|openwhisk-plugin|runtime|simulator)\/([\w-]+\/){1,2}index\.ts$/.test(
+      path,
+    ),
+  );
+  const missing = doors
+    .map((path) => dirname(path))
+    .filter((folder) => folder.split('/').length === 2 && !existsSync(join(folder, 'README.md')));
+  t.deepEqual(missing, []);
+  const wrong: string[] = [];
+  for (const page of files.filter((path) => path.endsWith('README.md'))) {
+    const folder = dirname(page);
+    for (const [, name] of proseOf(readFileSync(page, 'utf8')).matchAll(
+      /`([\w./-]+\.(?:ts|mjs))`/g,
+    )) {
+      // A README may name a file of one of its subfolders by its name alone.
+      const exists = files.some(
+        (path) => path === name || (path.startsWith(`${folder}/`) && path.endsWith(`/${name}`)),
+      );
+      if (!exists && !existsSync(join(folder, '..', name!))) wrong.push(`${page}: ${name}`);
+    }
+  }
+  t.deepEqual(wrong, []);
 });
 
 test('headings become anchors as GitHub makes them', (t) => {
