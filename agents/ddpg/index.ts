@@ -1,4 +1,4 @@
 export { DdpgAgent } from './agent.js';
 export type { DdpgShape, DdpgState } from './learner.js';
 export type { ReplayData } from './replay.js';
-export { type DdpgSettings, firmSettings } from './settings.js';
+export type { DdpgSettings } from './settings.js';

@@ -30,24 +30,6 @@ export interface DdpgSettings {
   };
 }
 
-/**
- * Rates, gamma, tau and sigma as [AWARE] reports them for FIRM; layers, warm-up and theta of
- * [FIRM artifact]. No batch normalization, as every feature here is in [0, 1]; the replay size and
- * the gradient clip are additions.
- */
-export const firmSettings: DdpgSettings = {
-  hidden: [40, 40],
-  gamma: 0.99,
-  actorLearningRate: 3e-4,
-  criticLearningRate: 3e-3,
-  tau: 3e-3,
-  batch: 64,
-  replay: 100_000,
-  warmUp: 70,
-  maxGradNorm: 5,
-  noise: { theta: 0.15, sigma: 0.2, step: 1, first: 1, decay: 1e-6 },
-};
-
 export function checkDdpgSettings(settings: DdpgSettings): void {
   const check = (ok: boolean, detail: string): void => {
     if (!ok) throw new DdpgSettingsError(detail);

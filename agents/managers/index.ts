@@ -6,7 +6,6 @@ export { managerFile } from './module-path.js';
 export { createManager, type ManagerSettings } from './registry.js';
 export { nominalSize, RIGHT_SIZE_DEFAULT, type RightSizeConstants } from './right-size.js';
 export {
-  afterOom,
   busyMillis,
   isValidDecision,
   isValidObservation,

@@ -126,8 +126,3 @@ export function allocated(
 export function busyMillis(observation: Observation): number {
   return observation.latency.sum + observation.control.mean * observation.control.activations;
 }
-
-/** The limit after an OOM kill: 20 % or 100 MB more, whichever is larger [VPA]. Bytes. */
-export function afterOom(limit: number): number {
-  return Math.max(1.2 * limit, limit + 100e6);
-}

@@ -1,5 +1,11 @@
 import type { Observation } from '../../broker/messages/index.js';
-import { type Bytes, type Millicores, type Millis, mebibytes } from '../../config/index.js';
+import {
+  type Bytes,
+  type Millicores,
+  type Millis,
+  mebibytes,
+  memoryAfterOom,
+} from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 import {
   type BucketScheme,
@@ -10,7 +16,6 @@ import {
   type UsageHistogram,
   withSample,
 } from './usage-histogram.js';
-import { afterOom } from './validation.js';
 
 /** Constants of the vertical pod autoscaler. Times in ms, CPU in millicores, memory in bytes. */
 export interface VpaConstants {
@@ -137,7 +142,7 @@ export function vpaObserve(
   if (oomKills > 0) {
     const limit = granted.memory.max > 0 ? granted.memory.max : user.memory;
     if (limit > 0)
-      next = withMemoryPeak(next, afterOom(Math.max(limit, peak.memory)), constants, now);
+      next = withMemoryPeak(next, memoryAfterOom(Math.max(limit, peak.memory)), constants, now);
   }
   if (activations === 0) return next;
   if (peak.memory > 0) next = withMemoryPeak(next, peak.memory, constants, now);

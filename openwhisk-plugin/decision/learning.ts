@@ -1,5 +1,5 @@
 import type { Bytes } from '../../config/index.js';
-import { MIB } from '../../config/index.js';
+import { memoryAfterOom } from '../../config/index.js';
 import type { Run } from './container-state.js';
 import type { Objectives } from './control-arm.js';
 import type { FunctionState } from './function-state.js';
@@ -9,9 +9,6 @@ import { adjustWeightExponent, type HostReference } from './weights.js';
 /** Every start computes the p95 at first, then every 16th: it scans the histogram. */
 const EAGER_RUNS = 64;
 const LAZY_RUNS = 16;
-/** An OOM kill asks for the limit at the kill plus the larger of 20 % and 100 MiB [VPA]. */
-const OOM_BUMP = 1.2;
-const MIN_OOM_INCREASE = 100 * MIB;
 
 /** Learns from a clean, successful run. `duration` and `cpuTime` in ms, NaN = unknown. */
 export function learnSuccess(
@@ -90,13 +87,9 @@ export function learnOom(
   fn.oomUser++;
   fn.hitUserLimit = true;
   // Taken as a maximum: ten kills at one limit ask for no more than one.
-  fn.memoryAfterOom = Math.max(fn.memoryAfterOom, raiseForOom(limitAtKill)) as Bytes;
+  fn.memoryAfterOom = Math.max(fn.memoryAfterOom, Math.ceil(memoryAfterOom(limitAtKill))) as Bytes;
   fn.memoryPeak.raise(limitAtKill, now, settings.halfLife);
   fn.workingPeak.raise(limitAtKill, now, settings.halfLife);
-}
-
-export function raiseForOom(limit: number): Bytes {
-  return Math.ceil(Math.max(limit * OOM_BUMP, limit + MIN_OOM_INCREASE)) as Bytes;
 }
 
 function learnPeaks(run: Run, settings: DecisionSettings, now: number): void {

@@ -1,9 +1,8 @@
-import type { Bytes } from '../../config/index.js';
+import { type Bytes, memoryAfterOom } from '../../config/index.js';
 import { holdLoan } from './choice.js';
 import type { ContainerState } from './container-state.js';
 import type { FunctionState } from './function-state.js';
 import type { MemoryHeadroom } from './headroom.js';
-import { raiseForOom } from './learning.js';
 import type { DecisionSettings } from './settings.js';
 
 /**
@@ -35,7 +34,9 @@ export class MemoryLoans {
       return container.memoryLoan;
     const cap = Math.max(settings.memoryCap, user);
     const asked =
-      Math.min(cap, Math.max(fn.memoryAfterOom, raiseForOom(user))) - user - container.memoryLoan;
+      Math.min(cap, Math.max(fn.memoryAfterOom, Math.ceil(memoryAfterOom(user)))) -
+      user -
+      container.memoryLoan;
     // The ceiling is read from files of the groups: not while an activation waits and there is
     // nothing to lend anyway.
     const isPossible = asked > 0 && this.#headroom.free > 0;

@@ -1,7 +1,8 @@
-import { DdpgAgent, type DdpgSettings, type DdpgShape } from '../../ddpg/index.js';
+import type { DdpgSettings, DdpgShape } from '../../ddpg/index.js';
+import { FirmAgent } from '../../firm/index.js';
 import type { Engine } from '../../nn/index.js';
 import type { DemonstratedEpisode, Demonstration } from './demonstration.js';
-import { agentRandom, type FirmTrainingJob, trainFirmOffline } from './firm-training.js';
+import { type FirmTrainingJob, trainFirmOffline } from './firm-training.js';
 import type { ActingWeights, LifeCycleLearner } from './learner.js';
 import type { OfflineSettings } from './offline.js';
 import type { OfflineTrainer } from './offline-trainer.js';
@@ -22,15 +23,14 @@ export interface FirmLifeCycleLearnerOptions {
 /** Offline it learns from at most this many episodes, the newest. */
 const EPISODES_MAX = 12;
 /**
- * FIRM's learner under the life cycle: a DDPG actor scores the actions and the best one is taken
- * [FIRM artifact]. DDPG is off policy, so the fallback's steps go into the same replay memory.
- * Online it trains in place, one small batch per step.
+ * FIRM's agent under the life cycle. DDPG is off policy, so the fallback's steps go into the same
+ * replay memory. Online it trains in place, one small batch per step.
  */
 export class FirmLifeCycleLearner implements LifeCycleLearner {
   updates = 0;
   readonly #options: FirmLifeCycleLearnerOptions;
   readonly #pending = new PendingTraining();
-  #agent: DdpgAgent | null = null;
+  #agent: FirmAgent | null = null;
   #episodes: DemonstratedEpisode[] = [];
   #steps: Demonstration[] = [];
   #rounds = 0;
@@ -43,9 +43,9 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
   }
 
   /** Made on first use: most functions never complete one episode. */
-  #ensureAgent(): DdpgAgent {
+  #ensureAgent(): FirmAgent {
     const { engine, ddpg, seed } = this.#options;
-    this.#agent ??= new DdpgAgent(engine, this.#shape, ddpg, agentRandom(seed, this.#restarts));
+    this.#agent ??= new FirmAgent(engine, this.#shape, ddpg, seed, this.#restarts);
     return this.#agent;
   }
 
@@ -60,7 +60,7 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
     this.#episodes = [...this.#episodes, { steps, after }].slice(-EPISODES_MAX);
     this.#steps = [];
     steps.forEach(({ input, action, reward }, i) => {
-      this.#remember(input, action, reward, steps[i + 1]?.input ?? after);
+      this.#ensureAgent().rememberStep(input, action, reward, steps[i + 1]?.input ?? after);
     });
     const { engine, offlineTrainer } = this.#options;
     if (offlineTrainer === undefined) {
@@ -76,12 +76,7 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
 
   decide(input: Float32Array, mask: Uint8Array, learns: boolean): number | null {
     this.#input = input;
-    const { action } = this.#ensureAgent().decide(input, learns);
-    if (action === null) return null;
-    let best = -1;
-    for (let a = 0; a < action.length; a++)
-      if (mask[a] === 1 && (best < 0 || action[a]! > action[best]!)) best = a;
-    return best < 0 ? null : best;
+    return this.#ensureAgent().choose(input, mask, learns);
   }
 
   decideAgain(input: Float32Array): void {
@@ -92,8 +87,9 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
     if (trajectory !== this.#trajectory) this.#ensureAgent().reset();
     this.#trajectory = trajectory;
     if (this.#input === null) return;
-    this.#remember(this.#input, action, reward, after);
-    if (this.#ensureAgent().update() !== null) this.updates++;
+    const agent = this.#ensureAgent();
+    agent.rememberStep(this.#input, action, reward, after);
+    if (agent.update() !== null) this.updates++;
   }
 
   /** A replay memory has no segments to close; only the exploration noise starts again. */
@@ -128,11 +124,8 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
   }
 
   take({ actor, critic }: ActingWeights): boolean {
-    const agent = this.#ensureAgent();
-    const state = agent.export();
-    if (actor.length !== state.actor.length || critic.length !== state.critic.length) return false;
+    if (!this.#ensureAgent().adopt(actor, critic)) return false;
     this.#pending.invalidate();
-    agent.import({ ...state, actor, critic, targetActor: actor, targetCritic: critic });
     return true;
   }
 
@@ -161,12 +154,5 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
       restart: this.#restarts,
       round: ++this.#rounds,
     };
-  }
-
-  /** Encodes the action as 1 for the executed one and -1 for all others. */
-  #remember(state: Float32Array, done: number, reward: number, next: Float32Array): void {
-    const { actions, ddpg } = this.#options;
-    const action = Float32Array.from({ length: actions }, (_, a) => (a === done ? 1 : -1));
-    this.#ensureAgent().remember({ state, action, reward, next, discount: ddpg.gamma });
   }
 }

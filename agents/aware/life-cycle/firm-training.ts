@@ -1,11 +1,6 @@
-import { type Random, SeededRandom } from '../../../config/index.js';
-import {
-  DdpgAgent,
-  type DdpgSettings,
-  type DdpgShape,
-  type DdpgState,
-  type ReplayData,
-} from '../../ddpg/index.js';
+import { SeededRandom } from '../../../config/index.js';
+import type { DdpgSettings, DdpgShape, DdpgState, ReplayData } from '../../ddpg/index.js';
+import { FirmAgent } from '../../firm/index.js';
 import type { Engine } from '../../nn/index.js';
 import type { DemonstratedEpisode } from './demonstration.js';
 import { cloneActor, estimatedGainOf, type OfflineSettings } from './offline.js';
@@ -36,17 +31,13 @@ export interface FirmTrainingResult {
 /** Updates of one round: each step of an episode once or twice, in batches of 64. */
 const UPDATES_PER_ROUND = 100;
 
-/** The random stream of an agent: the same in the learner and in a training thread. */
-export const agentRandom = (seed: number, restart: number): Random =>
-  new SeededRandom(seed).fork(`agent ${restart}`);
-
 /**
  * One training round: off-policy updates on the fallback's steps, then cloning of its actions. The
  * critic has seen no other actions, so its advice on them would be a guess.
  */
 export function trainFirmOffline(engine: Engine, job: FirmTrainingJob): FirmTrainingResult {
   const { shape, features, ddpg, settings, state, memory, episodes, seed, restart, round } = job;
-  const agent = new DdpgAgent(engine, shape, ddpg, agentRandom(seed, restart));
+  const agent = new FirmAgent(engine, shape, ddpg, seed, restart);
   try {
     agent.import(state);
     agent.memory.import(memory);

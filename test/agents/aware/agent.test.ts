@@ -18,7 +18,7 @@ import {
   metaStepOf,
   NO_RATES,
 } from '../../../agents/aware/meta-learner/step-features.js';
-import { firmSettings } from '../../../agents/ddpg/index.js';
+import { firmSettings } from '../../../agents/firm/index.js';
 import { JsEngine } from '../../../agents/nn/index.js';
 import { onlineSettings } from '../../../agents/ppo/index.js';
 import { LatencyHistogram, type Observation } from '../../../broker/messages/index.js';

@@ -1,10 +1,11 @@
 import test from 'ava';
 import { ddpgCheckpoint, ddpgState, expectedDdpg } from '../../../agents/ddpg/checkpoint.js';
-import { DdpgAgent, type DdpgSettings, firmSettings } from '../../../agents/ddpg/index.js';
+import { DdpgAgent, type DdpgSettings } from '../../../agents/ddpg/index.js';
 import { DdpgLearner } from '../../../agents/ddpg/learner.js';
 import { OrnsteinUhlenbeck } from '../../../agents/ddpg/noise.js';
 import { ReplayMemory } from '../../../agents/ddpg/replay.js';
 import { DdpgSettingsError } from '../../../agents/ddpg/settings.js';
+import { firmSettings } from '../../../agents/firm/index.js';
 import { packCheckpoint, unpackCheckpoint } from '../../../agents/nn/checkpoint/store.js';
 import { type Engine, JsEngine, ShapeError, SimdEngine } from '../../../agents/nn/index.js';
 import { SeededRandom } from '../../../config/index.js';

@@ -16,7 +16,7 @@ import {
   type OfflineJob,
   type OfflineResult,
 } from '../../../../agents/aware/life-cycle/offline.js';
-import { firmSettings } from '../../../../agents/ddpg/index.js';
+import { firmSettings } from '../../../../agents/firm/index.js';
 import { SimdEngine } from '../../../../agents/nn/index.js';
 import {
   simulatorSettings,

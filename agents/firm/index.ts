@@ -1,0 +1,2 @@
+export { FirmAgent } from './agent.js';
+export { firmSettings } from './settings.js';

@@ -1,0 +1,9 @@
+import { MIB } from './units.js';
+
+/** Bump after an OOM kill: 20 % or 100 MiB, whichever is larger, as in [VPA]. */
+const OOM_BUMP_RATIO = 1.2;
+const MIN_OOM_BUMP = 100 * MIB;
+
+/** The memory that an OOM kill at this limit asks for, bytes. */
+export const memoryAfterOom = (limit: number): number =>
+  Math.max(limit * OOM_BUMP_RATIO, limit + MIN_OOM_BUMP);
