@@ -1,28 +1,25 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** What is known of one open connection. */
+/** One open connection. */
 export interface Connection {
   readonly socket: Socket;
-  /** Since when it has been in its present state, monotonic ms. */
+  /** Start of its present state, monotonic ms. */
   since: number;
   requests: number;
-  /** Responses that the peer has not taken yet. */
+  /** Responses that the peer has not read yet. */
   open: number;
   /** The request whose handler has not answered yet. */
   currentResponse: ServerResponse | null;
-  /** Requests that get no answer: sent ahead of one, or after the last. */
+  /** Requests that get no answer: pipelined, or after the last answer. */
   unanswered: number;
-  /** Its answer goes on until the peer leaves. */
+  /** Its answer is a stream that lasts until the peer leaves. */
   streaming: boolean;
-  /** A refusal was the last thing that it gets. */
+  /** Its last answer was a refusal. */
   ending: boolean;
 }
 
-/**
- * Every open connection of a server, at most so many: who waits the longest without a request gives
- * way to who comes.
- */
+/** A server's open connections, bounded: the longest idle one is closed for a new one. */
 export class Connections {
   readonly #maxOpen: number;
   readonly #open = new Map<Socket, Connection>();
@@ -67,9 +64,9 @@ export class Connections {
   }
 
   /**
-   * The connection to give up for a new one: of those that owe a request, then of those that do not
-   * take their answer, the one that has been so the longest; null where each has a request under
-   * way or a stream. So a probe is answered beside any number of idle peers.
+   * The connection to close for a new one: the longest idle, or else the longest that does not read
+   * its answer; null if each has a request in progress or a stream. So health checks are answered
+   * beside any number of idle peers.
    */
   longestIdle(): Connection | null {
     let idle: Connection | null = null;

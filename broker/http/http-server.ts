@@ -18,13 +18,10 @@ export interface HttpRequest {
   /** As sent, not decoded. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Name and port that it was sent to. */
+  /** Host and port of the request. */
   readonly host: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  /**
-   * Reads the whole body. Rejects {@link HttpRefusal} 413 beyond the server's limit, 400 where the
-   * peer leaves before its end.
-   */
+  /** Rejects with 413 beyond the server's limit, and with 400 if the peer leaves too early. */
   body(): Promise<Buffer>;
 }
 
@@ -35,11 +32,11 @@ export interface HttpResponse {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer that goes on until the peer leaves or the server stops. */
+/** An answer that lasts until the peer leaves or the server stops. */
 export interface HttpStream {
   readonly type: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Given the response once its head is sent. */
+  /** Called with the response when its head is sent. */
   readonly follow: (response: ServerResponse) => void;
 }
 
@@ -56,43 +53,37 @@ class HttpRefusal extends Error {
   }
 }
 
-/** Bounds of each server; milliseconds and bytes. */
+/** Limits of each server; milliseconds and bytes. */
 export const HTTP_LIMITS = {
-  /**
-   * From the connection, or the previous answer, to the end of the request's head; then the whole
-   * request.
-   */
+  /** From the connection or the previous answer to the end of the head; then the whole request. */
   headersMillis: 5000,
   requestMillis: 10_000,
   /** Between two requests of one connection. */
   keepAliveMillis: 5000,
-  /** From the request's head until the peer has taken all of the answer. */
+  /** From the request's head until the peer has read the whole answer. */
   answerMillis: 30_000,
   headBytes: 16_384,
   targetBytes: 2048,
   requestsPerConnection: 100,
-  /** How often times are looked at. Node's own default is 30 s, six times the limits above. */
+  /** Interval of the timeout checks; Node's default of 30 s is too long for the limits above. */
   checkMillis: 1000,
 } as const;
 
 export interface HttpServerOptions {
-  /** Answers to other methods are 405. */
+  /** Other methods are answered by 405. */
   readonly methods: readonly string[];
   readonly maxConnections: number;
-  /** Of methods other than GET and HEAD, whose requests have none. */
+  /** Largest body; GET and HEAD have none. */
   readonly maxBodyBytes?: number;
   /** Of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** How this server words a refusal; plain text by default. */
+  /** Body of a refusal; plain text by default. */
   readonly refusal?: (text: string) => Pick<HttpResponse, 'type' | 'body'>;
   readonly logger: Logger;
   readonly limits?: Partial<{ readonly [key in keyof typeof HTTP_LIMITS]: number }>;
 }
 
-/**
- * Requests of one connection that are not answered, because they were sent ahead or after its last
- * answer.
- */
+/** Most unanswered requests per connection: pipelined, or after its last answer. */
 const UNANSWERED_MAX = 100;
 const PARSER_STATUS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -113,9 +104,8 @@ const plainRefusal = (text: string): Pick<HttpResponse, 'type' | 'body'> => ({
 const ignore = (): void => undefined;
 
 /**
- * The one HTTP server of every part: whatever is sent to its port is answered, refused or closed,
- * within bounds of size, number and time, and counted; nothing that a peer does can end the process
- * or hold up its event loop.
+ * The HTTP server of every part. Each request is answered, refused or closed within limits of size,
+ * number and time, and counted; no peer can end the process or block its event loop.
  */
 export class HttpServer {
   readonly #options: HttpServerOptions;
@@ -129,10 +119,7 @@ export class HttpServer {
   };
   #checking: NodeJS.Timeout | undefined;
 
-  /**
-   * Listens; requests are answered 503 until {@link serve}. Port 0: any free one. Rejects as `net`
-   * does where it cannot listen.
-   */
+  /** Listens, and answers 503 until {@link serve}. Port 0: any free one. Rejects as `net` does. */
   static async listen(host: string, port: number, options: HttpServerOptions): Promise<HttpServer> {
     const server = new HttpServer(options);
     await server.#listen(host, port);
@@ -160,7 +147,7 @@ export class HttpServer {
     server.on('checkContinue', (request, response) => this.#requested(request, response, 100));
     server.on('checkExpectation', (request, response) => this.#requested(request, response, 417));
     server.on('connect', (_, socket: Socket) => {
-      // Node takes its own listeners off such a socket: an error of it would end the process.
+      // Node removes its own listeners from such a socket, so that an error would end the process.
       socket.on('error', ignore);
       this.#refuseRaw(socket, 405);
     });
@@ -193,10 +180,7 @@ export class HttpServer {
     return this.#connections.size;
   }
 
-  /**
-   * Requests by the status they were answered with, and connections by why they were closed without
-   * an answer.
-   */
+  /** Requests by status, and connections by the reason why they were closed without an answer. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
@@ -216,8 +200,7 @@ export class HttpServer {
         resolve();
       });
     });
-    // For as long as it listens: without descriptors to accept with, the server has an error for
-    // each connection.
+    // Never removed: without free file descriptors each connection causes an error.
     this.#server.on('error', (error) => {
       this.#count('accept_failed');
       this.#log.warn(
@@ -247,10 +230,7 @@ export class HttpServer {
     socket.once('close', () => this.#connections.remove(socket));
   }
 
-  /**
-   * `expects`: 100 where the peer waits for leave to send its body, 417 where it expects anything
-   * else.
-   */
+  /** `expects`: 100 if the peer waits for a `100 Continue`, 417 for any other expectation. */
   #requested(request: IncomingMessage, response: ServerResponse, expects: 100 | 417 | null): void {
     request.on('error', ignore);
     response.on('error', ignore);
@@ -274,10 +254,7 @@ export class HttpServer {
     this.#answer(request, response, connection, expects);
   }
 
-  /**
-   * Answers of one connection are made one by one; a peer that sends more requests meanwhile asks
-   * again on another.
-   */
+  /** Requests of one connection are handled one by one; pipelined ones must be sent again. */
   #leaveUnanswered(connection: Connection): void {
     this.#count('sent_ahead');
     const { currentResponse } = connection;
@@ -309,13 +286,12 @@ export class HttpServer {
       fail(error);
       return;
     }
-    // At once where it can be, so that requests that are sent one behind the other are answered one
-    // behind the other.
+    // Synchronously if possible, so that pipelined requests are answered in order.
     if (answer instanceof Promise) answer.then(finish, fail);
     else finish(answer);
   }
 
-  /** The request as the handler gets it; throws {@link HttpRefusal} where it gets none. */
+  /** The request for the handler; throws {@link HttpRefusal} if it is refused. */
   #admit(
     request: IncomingMessage,
     response: ServerResponse,
@@ -390,11 +366,11 @@ export class HttpServer {
     response.setHeader('Content-Type', answer.type);
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    // What is left of a body is not waited for.
+    // The rest of the body is ignored.
     if (!request.complete && hasBody(request)) response.setHeader('Connection', 'close');
     if ('follow' in answer && request.method !== 'HEAD') {
-      // Behind an answer that is not taken yet, Node would not tell of the peer's end, and the
-      // stream would have none.
+      // Behind an unread answer Node does not report that the peer has left, so the stream would
+      // never end.
       if (connection.open > 1) {
         this.#count('sent_ahead');
         this.#close(connection.socket);
@@ -415,11 +391,11 @@ export class HttpServer {
     connection.currentResponse = null;
   }
 
-  /** To a peer whose request is none. */
+  /** Answers a peer whose bytes are not a request. */
   #refuseRaw(socket: Socket, status: number): void {
     const connection = this.#connections.get(socket);
     const unanswered = connection?.currentResponse?.headersSent === false ? 1 : 0;
-    // In the middle of another answer nothing can be said.
+    // A refusal cannot be sent in the middle of another answer.
     if (connection === undefined || connection.open > unanswered) {
       this.#close(socket);
       return;
@@ -433,9 +409,7 @@ export class HttpServer {
     socket.destroySoon();
   }
 
-  /**
-   * Once a second: an answer that is not made in time is 503, one that is not taken in time ends.
-   */
+  /** Each second: a late handler's answer is 503, and an answer that is not read ends. */
   #closeLate(): void {
     const oldest = now() - this.#limits.answerMillis;
     for (const connection of this.#connections.all()) {

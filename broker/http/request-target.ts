@@ -1,6 +1,4 @@
-/**
- * A request's target, read without ever throwing: the path is compared as sent and never decoded.
- */
+/** A request's target. The path is compared as sent and never decoded. */
 export interface RequestTarget {
   readonly path: string;
   readonly query: URLSearchParams;
@@ -13,10 +11,7 @@ export interface RequestTarget {
 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/is;
 
-/**
- * Null where the target has neither the origin form (`/path?query`) nor the absolute form
- * (`http://host/path?query`).
- */
+/** Null unless the target has the origin form (`/path?query`) or the absolute form. */
 export function parseTarget(target: string): RequestTarget | null {
   const absolute = target.startsWith('/') ? null : ABSOLUTE.exec(target);
   if (absolute === null && !target.startsWith('/')) return null;

@@ -6,17 +6,11 @@ import { HOSTS_MAX, type MeanField, type PerResource } from '../messages/index.j
 import type { aggregatorService } from '../services/index.js';
 import { addSums, emptySums } from './sums.js';
 
-/**
- * A price is at most this: a host demand three times over is no worse a place to be modest than one
- * demand twice.
- */
+/** Highest price: beyond twice the available amount more demand does not change decisions. */
 const PRICE_MAX = 1;
-/** Occupancy where nothing is available and something is demand. */
+/** Occupancy of a host that has nothing available and some demand. */
 const OCCUPANCY_MAX = 1000;
-/**
- * A host that has been silent for this many of its steps leaves the totals: one lost message is
- * bridged, two are not.
- */
+/** A host leaves the totals after this many steps without a message: one may be lost. */
 const SILENT_STEPS = 1.5;
 
 export interface AggregatorOptions {
@@ -47,10 +41,7 @@ export function occupancyOf(demand: number, available: number): number {
   return available <= 0 ? OCCUPANCY_MAX : Math.min(OCCUPANCY_MAX, demand / available);
 }
 
-/**
- * The clipped excess of occupancy over 1 (design §4): grants are bounded by the pool, wishes are
- * not.
- */
+/** The clipped excess of occupancy over 1. */
 export const priceOf = (occupancy: number): number =>
   Math.min(PRICE_MAX, Math.max(0, occupancy - 1));
 
@@ -64,9 +55,8 @@ const pricesOf = ({ cpu, memory }: PerResource): PerResource => ({
 });
 
 /**
- * Adds up what agent hosts and invoker hosts say. Pure: a state and a time. Everything is added
- * anew at each step from at most one batch per host, so nothing drifts, and what is counted twice
- * can only be counted once.
+ * Sums the messages of agent hosts and invoker hosts. Pure. Each step sums again from at most one
+ * batch per host, so that nothing drifts and no message counts twice.
  */
 export class Aggregator {
   readonly #options: AggregatorOptions;
@@ -82,7 +72,7 @@ export class Aggregator {
     this.#options = options;
   }
 
-  /** Null: it counts from now on. */
+  /** Null if it is taken. */
   takePartial(partial: AgentsPartial, now: Millis): AggregatorRefusal | null {
     this.#leave(now);
     const known = this.#agents.get(partial.host);
@@ -96,8 +86,7 @@ export class Aggregator {
     if (refusal) return refusal;
     const { step } = this.#options;
     const { boot, sequence, sums } = partial;
-    // A sender's own interval counts, within reason: one message must not keep a dead host in the
-    // totals for long.
+    // The sender's interval is bounded: no message may keep a dead host in the totals.
     const leaveAfter = SILENT_STEPS * Math.min(Math.max(partial.interval, step), 6 * step);
     this.#agents.set(partial.host, { boot, sequence, sums, at: now, leaveAfter });
     return null;
@@ -117,7 +106,7 @@ export class Aggregator {
     return null;
   }
 
-  /** The mean field as it is now; a new sequence at each call. */
+  /** The current mean field; each call has a new sequence. */
   step(now: Millis, epoch: number): MeanField {
     this.#leave(now);
     const totals = emptySums();
@@ -153,7 +142,7 @@ export class Aggregator {
     return { agents: [...this.#agents.keys()], invokers: [...this.#invokers.keys()] };
   }
 
-  /** For `explain`: what is in the totals, and how each price came about. */
+  /** For `explain`: the parts of the totals, and the derivation of each price. */
   explain(now: Millis): z.output<typeof aggregatorService.explain.answer> {
     this.#leave(now);
     return {
@@ -171,7 +160,7 @@ export class Aggregator {
   }
 
   #leave(now: Millis): void {
-    // Whoever is here now was here at this very time already.
+    // Silent hosts were already removed at this time.
     if (now === this.#lastExpiryCheck) return;
     this.#lastExpiryCheck = now;
     for (const [host, agents] of this.#agents)
@@ -181,10 +170,7 @@ export class Aggregator {
       if (now - invoker.at > limit) this.#invokers.delete(host);
   }
 
-  /**
-   * Features of different widths cannot be added: the first host to be there decides, until all
-   * have left.
-   */
+  /** Features of different widths cannot be added: the width of the hosts in the totals counts. */
   #sameFeatures(partial: AgentsPartial): boolean {
     if (partial.sums.members === 0) return true;
     for (const [host, { sums }] of this.#agents) {

@@ -2,10 +2,7 @@ import type { Bytes, Millicores } from '../../config/index.js';
 import type { MeanField, Sums } from '../messages/index.js';
 import { type Contribution, sumOf } from './sums.js';
 
-/**
- * The virtual agent: everybody but one (simppo-aware.md §1.3). Means and variances are zeros where
- * there is nobody else.
- */
+/** All other agents as one virtual agent [SIMPPO]. Without others, means and variances are 0. */
 export interface Others {
   readonly members: number;
   readonly mean: readonly number[];
@@ -15,15 +12,13 @@ export interface Others {
   readonly demand: Contribution['demand'];
 }
 
-/**
- * How many of its own batches a host remembers: the mean field lists one of the last two or three.
- */
+/** Batches that a host remembers; the mean field contains one of the last two or three. */
 const KEPT = 8;
 
 /**
- * An agent host's own record of what it sent. The mean field names the batch of each host that is
- * in it; one's own record of exactly that batch is taken out, so lost, late and repeated messages
- * cannot make the difference wrong.
+ * An agent host's record of its own batches. The mean field names the batch of each host that it
+ * contains, so a function's part of exactly that batch is subtracted, and lost, late or repeated
+ * messages cannot falsify the difference.
  */
 export class LeaveOneOut {
   readonly #host: string;
@@ -35,10 +30,7 @@ export class LeaveOneOut {
     this.#boot = boot;
   }
 
-  /**
-   * Remembers a batch by its sequence, and gives its partial sums, to be published. The map must
-   * not be changed afterwards.
-   */
+  /** Remembers a batch and returns its sums. The map must not be changed afterwards. */
   record(sequence: number, contributions: ReadonlyMap<string, Contribution>): Sums {
     this.#batches.set(sequence, contributions);
     for (const old of this.#batches.keys()) {
@@ -49,9 +41,8 @@ export class LeaveOneOut {
   }
 
   /**
-   * All others of `fn`, as that mean field has them. A function that is not in it yet has everybody
-   * as its others. Null: the mean field holds a batch of this host that is not remembered (an
-   * earlier life of it): what is in there cannot be said.
+   * All agents in that mean field except `fn`. Null if it contains a batch of this host that is not
+   * remembered, from an earlier start of the process: the function's part in it is unknown.
    */
   others(field: MeanField, fn: string): Others | null {
     const batch = field.batches.find((one) => one.host === this.#host);
@@ -73,7 +64,7 @@ function without(totals: Sums, own: Contribution | undefined): Others {
   return {
     members,
     mean,
-    // Rounding may leave a tiny negative number.
+    // Rounding may give a small negative number.
     variance: totals.squares.map((sum, i) =>
       Math.max(0, (sum - (own?.state[i] ?? 0) ** 2) / members - (mean[i] ?? 0) ** 2),
     ),

@@ -17,38 +17,33 @@ export interface AggregatorRun {
   /** Length of a mean-field step, ms (10 s unless configured). */
   readonly intervalMs: number;
   readonly host: string;
-  /** Drawn anew by the process at its start: `newBootId()`. */
+  /** Default: a new one. */
   readonly boot?: string;
-  /** Of the program, as its service tells it. */
+  /** Version of the program, for `gleaner status`. */
   readonly version?: string;
   readonly logger?: Logger;
-  /** Called at each step, from the loop that takes it: for health checks. */
+  /** Called by the loop at each step, for health checks. */
   readonly heartbeat?: () => void;
 }
 
 export interface RunningAggregator {
-  /**
-   * The mean field published last; null before the first, or while another aggregator publishes.
-   */
+  /** The last published mean field; null before the first, or while another one publishes. */
   readonly latest: MeanField | null;
   readonly publishing: boolean;
   readonly steps: StepTimes<(typeof LOOP_STEPS)[number]>;
   stop(): Promise<void>;
 }
 
-/** What this part's loop does: adds up, and publishes. */
+/** The timed step of the loop: sum and publish. */
 const LOOP_STEPS = ['publish'] as const;
 /**
- * Another aggregator publishes within 1.5 steps of this one's end: the lease has not changed for
- * .75 of a step, is looked at every quarter of one, and what is taken over is published at once.
+ * A successor publishes within 1.5 steps of this one's death: the lease is free after .75 of a
+ * step, is checked every quarter of one, and the successor publishes at once.
  */
 const LEASE_STEPS = 0.75;
 const LEASE_MIN = 600;
 
-/**
- * Runs a mean-field aggregator until stopped. Of several, the holder of the lease publishes; the
- * others stay ready.
- */
+/** Runs an aggregator until it is stopped. Of several, the holder of the lease publishes. */
 export function runAggregator(run: AggregatorRun): RunningAggregator {
   const {
     broker,
@@ -79,7 +74,8 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
   const count = (refusal: AggregatorRefusal | null, from: string): void => {
     if (!refusal) return;
     refusals[refusal] = (refusals[refusal] ?? 0) + 1;
-    if (refusals[refusal] === 1) logger.warn({ kind: refusal, from }, 'a host is not added');
+    if (refusals[refusal] === 1)
+      logger.warn({ kind: refusal, from }, 'message refused: the host is not in the totals');
   };
   let latest: MeanField | null = null;
   const steps = new StepTimes(LOOP_STEPS);
@@ -111,7 +107,7 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
         { epoch },
         epoch === null ? 'another aggregator publishes' : 'publishing the mean field',
       );
-      // What the one before was about to publish may be missing since nearly a step.
+      // The previous aggregator may have died just before its next step was due.
       const { agents, invokers } = aggregator.hosts();
       if (epoch !== null && agents.length + invokers.length > 0) publish();
     },
@@ -158,7 +154,7 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
       return state();
     },
   });
-  const description = 'adds up agent hosts and invoker hosts to the mean field';
+  const description = 'sums agent hosts and invoker hosts to the mean field';
   const service = serve(
     broker,
     { name: services.aggregator, version, description, host, metadata: { boot }, endpoints },

@@ -1,15 +1,12 @@
 import type { Bytes, Millicores } from '../../config/index.js';
 import type { Sums } from '../messages/index.js';
 
-/**
- * What one agent adds to the sums: its own record, kept by its host so that it can be taken out
- * again.
- */
+/** One agent's part of the sums, kept by its host so that it can be subtracted later. */
 export interface Contribution {
   readonly state: readonly number[];
-  /** Steps taken: horizontal, cpu, memory. */
+  /** Steps: containers, CPU, memory. */
   readonly actions: readonly number[];
-  /** Limits x containers; millicores, bytes, pieces. */
+  /** Limits × containers: millicores, bytes; and the number of containers. */
   readonly allocated: {
     readonly cpu: Millicores;
     readonly memory: Bytes;
@@ -29,7 +26,7 @@ export const emptySums = (): Sums => ({
 
 const at = (values: readonly number[], index: number): number => values[index] ?? 0;
 
-/** Adds one agent's record. */
+/** Adds one agent's part. */
 function addContribution(sums: Sums, one: Contribution): void {
   sums.members++;
   for (let i = 0; i < one.state.length; i++) {

@@ -5,37 +5,36 @@ import { count, finite, functionField, modeField, text, version, wallClock } fro
 const bound = z.object({ min: finite.positive().optional(), max: finite.positive().optional() });
 
 /**
- * A value of the bucket `gleaner_actions`, key = token: what the owner of an action says by
- * annotations, and what Gleaner changed of it. Written by `gleaner actions follow`; hooks and agent
- * hosts keep to it. A deleted key: nothing is said.
+ * A value of the bucket `gleaner_actions`: the owner's annotations of an action, and Gleaner's own
+ * changes to it. Written by `gleaner actions follow`; hooks and agent hosts apply it.
  */
 export const actionSettingsSchema = z.object({
   v: version,
   function: functionField,
   mode: modeField
     .optional()
-    .describe('`gleaner.mode`: holds back what the configuration allows, and never allows more.'),
+    .describe('`gleaner.mode`: restricts the configured mode, never extends it.'),
   sloMs: finite
     .positive()
     .optional()
-    .describe('`gleaner.slo`; an objective in the configuration wins.'),
+    .describe('`gleaner.slo`; an SLO in the configuration has precedence.'),
   cpuMillicores: finite
     .positive()
     .optional()
-    .describe('`gleaner.cpu`; a value in the configuration wins.'),
+    .describe('`gleaner.cpu`; a value in the configuration has precedence.'),
   bounds: z
     .object({ cpuMillicores: bound.optional(), memoryMiB: bound.optional() })
     .optional()
-    .describe("`gleaner.bounds`; the configuration's bounds count too."),
+    .describe("`gleaner.bounds`; the configuration's bounds apply too."),
   unreadable: z
     .array(text)
     .max(32)
     .default([])
-    .describe('Annotations that cannot be read: with any, user limits stand.'),
+    .describe('Invalid annotations: with any, user limits apply.'),
   resized: z
     .object({ fromMiB: finite.positive(), toMiB: finite.positive() })
     .optional()
-    .describe('Gleaner made the action smaller: what its user asked for, and what it has.'),
+    .describe("Set if Gleaner lowered the action's memory: the user's, and the current one."),
   concurrency: z
     .object({
       limit: count.min(1),
@@ -46,7 +45,8 @@ export const actionSettingsSchema = z.object({
     })
     .optional()
     .describe(
-      "The action's `concurrency` in force, what its user asked for where Gleaner changed it, what its namespace accepts, and which code and memory it is of; absent where the platform does not tell.",
+      "The action's `concurrency`, the user's own if Gleaner changed it, the namespace's range, " +
+        'and the revision; absent if the platform does not report it.',
     ),
   at: wallClock.optional(),
 });

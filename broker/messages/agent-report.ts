@@ -3,14 +3,14 @@ import { ACTIONS_MAX, STATE_MAX } from './agents-partial.js';
 import { decoder } from './codec.js';
 import { count, cpu, finite, functionField, memory, sender, version, word } from './fields.js';
 
-/** What an agent saw, did and got (`agent.<fn>`, for inspection; may be sampled). */
+/** An agent's features, action and reward (`agent.<fn>`, for inspection; may be sampled). */
 export const agentReportSchema = z.object({
   v: version,
   function: functionField,
   ...sender,
   manager: word,
   phase: word.describe(
-    'Life-cycle phase: `offline`, `online`, `serving`, or `managing` for a manager that does not learn.',
+    'Life-cycle phase: `offline`, `online` or `serving`; `managing` if the manager does not learn.',
   ),
   step: count,
   features: z.array(finite).max(STATE_MAX * 3),

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { decoder } from './codec.js';
 import { count, finite, nonNegative, sender, totalAmounts, version } from './fields.js';
 
-/** Most features a local state may have, and most actions a function may take at once. */
+/** Most features of a local state, and most actions per decision. */
 export const STATE_MAX = 32;
 export const ACTIONS_MAX = 8;
 
-/** The quantities that add up over agents: both a partial sum and a total have this shape. */
+/** Sums over agents, of one agent host or in total. */
 export const sumsSchema = z.object({
   members: count,
   state: z
@@ -26,9 +26,8 @@ export const sumsSchema = z.object({
 export type Sums = z.infer<typeof sumsSchema>;
 
 /**
- * Partial sums over one agent host's active agents (`agents.<host>`, → aggregator). `boot` and
- * `sequence` name the batch, so that a receiver of the mean field subtracts exactly its own record
- * of it.
+ * Sums over one agent host's active agents (`agents.<host>`, agents → aggregator). `boot` and
+ * `sequence` identify the batch, so that the host can subtract exactly its own part later.
  */
 export const agentsPartialSchema = z
   .object({
@@ -36,12 +35,12 @@ export const agentsPartialSchema = z
     ...sender,
     interval: nonNegative
       .min(1)
-      .describe("The sender's interval, ms: it leaves the totals after 1.5 of these in silence."),
+      .describe("The sender's interval, ms: after 1.5 of them without a message it is left out."),
     sums: sumsSchema,
   })
   .refine(
     (value) => value.sums.state.length === value.sums.squares.length,
-    'has not one square per state',
+    'must have one square per feature',
   );
 export type AgentsPartial = z.infer<typeof agentsPartialSchema>;
 export const decodeAgentsPartial = decoder(agentsPartialSchema);

@@ -13,16 +13,13 @@ type Decoded<T> = { readonly ok: true; readonly message: T } | Refusal;
 export type Decode<T> = (data: Uint8Array) => Decoded<T>;
 
 const MESSAGE_VERSION = 1;
-/** Default bound of a message: far above any real one, far below the server's 1 MiB. */
+/** Default limit of a message's size: above any real one, below the server's 1 MiB. */
 const MESSAGE_BYTES_MAX = 64 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const encoder = new TextEncoder();
 
-/**
- * JSON in UTF-8. A number that is not finite becomes `null`, which every receiver refuses as
- * `not_finite`.
- */
+/** JSON in UTF-8. A number that is not finite becomes `null`, which receivers refuse. */
 export const encodeMessage = (message: object): Uint8Array =>
   encoder.encode(JSON.stringify(message));
 
@@ -32,7 +29,7 @@ const refuse = (kind: RefusalKind, detail: string): Refusal => ({
   detail: detail.slice(0, 200),
 });
 
-/** The value at an issue's path, to tell a number that is missing from one that is not finite. */
+/** The value at an issue's path, to distinguish a missing number from one that is not finite. */
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   let at = root;
   for (const key of path) {
@@ -42,9 +39,7 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
-/**
- * A decoder of one kind of message. It never throws: what it cannot accept comes back as a refusal.
- */
+/** A decoder of one kind of message. It never throws; a message that is not valid is a refusal. */
 export function decoder<T>(schema: z.ZodType<T>, maxBytes = MESSAGE_BYTES_MAX): Decode<T> {
   return (data) => {
     if (data.byteLength > maxBytes)

@@ -3,13 +3,13 @@ import { EVENT_KINDS } from '../tables.js';
 import { decoder } from './codec.js';
 import { finite, functionField, sender, text, version, wallClock } from './fields.js';
 
-/** Something worth telling an operator (`event.<kind>.<fn>`). */
+/** An event for operators (`event.<kind>.<fn>`). */
 export const eventSchema = z.object({
   v: version,
   kind: z.enum(EVENT_KINDS),
-  function: functionField.nullable().describe('Null: of the whole host.'),
+  function: functionField.nullable().describe('Null: the event concerns the whole host.'),
   ...sender,
-  at: wallClock.describe("For people's eyes and logs, never for decisions."),
+  at: wallClock.describe('For logs, never for decisions.'),
   resource: z.enum(['cpu', 'memory', 'containers', 'concurrency']).optional(),
   activation: z
     .string()
@@ -21,7 +21,7 @@ export const eventSchema = z.object({
     .optional(),
   before: finite.optional().describe("In the resource's unit: millicores, bytes, pieces."),
   after: finite.optional(),
-  reason: text.describe('A word of ours, or a sentence for people.'),
+  reason: text.describe('A code, or a sentence.'),
 });
 export type GleanerEvent = z.infer<typeof eventSchema>;
 export const decodeEvent = decoder(eventSchema, 8 * 1024);

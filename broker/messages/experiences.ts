@@ -3,35 +3,33 @@ import { decoder } from './codec.js';
 import { count, finite, functionField, nonNegative, sender, share, version } from './fields.js';
 
 /**
- * What the inputs of FaaSRM's network mean: counts up whenever a feature's meaning or place
- * changes, so that nobody scores by weights, or learns from lessons, of another layout.
+ * Version of the inputs of policy `faasrm`'s network. Increased when the meaning or order of a
+ * feature changes, so that weights and experiences of another layout are refused.
  */
 export const FEATURE_LAYOUT = 1;
-/** Features that all options share (faasrm.md §2); an option's CPU and memory come after them. */
+/** Features that all options share [FaaSRM]; an option's CPU and memory follow them. */
 export const STATE_FEATURES = 9;
-/** Amounts of one resource that are looked at; of both together 64, as published. */
+/** Amounts per resource; 64 pairs, as published [FaaSRM]. */
 export const LEVELS = 8;
 
 const feature = finite.min(-1).max(1).meta({ typeLabel: 'feature, -1..1' });
 const amounts = z.array(feature).min(1).max(LEVELS);
 
-/** One drawn choice with what came of its own activation: all that a learner needs. */
+/** One sampled choice with the outcome of its activation. */
 const experienceSchema = z.object({
   function: functionField,
-  weights: count.describe('Version of the weights that chose.'),
+  weights: count.describe('Version of the weights.'),
   state: z.array(feature).length(STATE_FEATURES),
-  cpu: amounts.describe('Feature of each amount there was.'),
+  cpu: amounts.describe('Feature of each possible amount.'),
   memory: amounts,
   option: count.max(LEVELS * LEVELS - 1).describe('cpu x (amounts of memory) + memory.'),
   logProbability: finite.max(0).min(-100),
   share: share.describe("The chosen CPU as a share of the host's."),
-  slowdown: nonNegative
-    .max(1e6)
-    .describe('Duration against what it would have been at user limits.'),
+  slowdown: nonNegative.max(1e6).describe('Duration relative to the expected one at user limits.'),
 });
 export type FaasrmExperience = z.infer<typeof experienceSchema>;
 
-/** Some lessons of one host (`lessons.<host>`, hook → agents). */
+/** Experiences of one host (`experiences.<host>`, hook → agents). */
 export const experiencesSchema = z.object({
   v: version,
   ...sender,

@@ -4,8 +4,8 @@ import { FUNCTION_NAME_MAX, isFunctionName } from '../function-token.js';
 import { isHostName } from '../subjects.js';
 
 /**
- * What messages are made of. Every number is finite; `-0`, which no encoder of ours writes, is
- * refused too (field-notes A3-13). `says` is what docs/reference/nats.md calls the kind of a field.
+ * The fields of messages. Every number is finite; `-0` is refused, because JSON keeps it and
+ * comparisons do not. `typeLabel` is the kind of a field in docs/reference/nats.md.
  */
 export const finite = z.number().refine((value) => !Object.is(value, -0), 'is -0');
 export const nonNegative = finite.min(0);
@@ -19,7 +19,7 @@ export const count = z
 export const cpu = nonNegative
   .max(65_536_000)
   .meta({ typeLabel: 'millicores' }) as unknown as z.ZodType<Millicores>;
-/** Bytes; may be a mean or a sum, so not always an integer; at most 2^53. */
+/** Bytes, at most 2^53; a mean need not be an integer. */
 export const memory = nonNegative
   .max(Number.MAX_SAFE_INTEGER)
   .meta({ typeLabel: 'bytes' }) as unknown as z.ZodType<Bytes>;
@@ -41,14 +41,14 @@ export const hostField = z
   .max(64)
   .refine(isHostName, 'is not the name of a host')
   .meta({ typeLabel: 'name of a host' });
-/** Drawn anew at each start of a process: sequences are comparable within one boot only. */
+/** Random at each start of a process: sequences are comparable within one boot only. */
 export const bootField = z
   .string()
   .regex(/^[A-Za-z0-9_-]{4,64}$/)
   .meta({ typeLabel: 'name of one start of a process' });
 /** Rises by one with each message of its sender; starts anywhere. */
 export const sequenceField = count.meta({ typeLabel: 'rises by one' });
-/** A short word of ours: names of managers, policies, phases. */
+/** Names of managers, policies and phases. */
 export const word = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
@@ -61,7 +61,7 @@ export type Mode = z.infer<typeof modeField>;
 /** One amount of each resource. */
 export const amounts = z.object({ cpu, memory });
 
-/** Sums of amounts over many functions or hosts: what bounds one host does not bound them. */
+/** Sums over many functions or hosts, without the limits of one host. */
 export const totalAmounts = z.object({
   cpu: nonNegative
     .max(Number.MAX_SAFE_INTEGER)

@@ -2,26 +2,21 @@ import { z } from 'zod';
 import { decoder } from './codec.js';
 import { amounts, count, modeField, sender, version } from './fields.js';
 
-/**
- * What one invoker host has and what is wanted of it (`host.<host>`, hook → aggregator). Millicores
- * and bytes.
- */
+/** Capacity of one invoker host and the demand on it (`host.<host>`, hook → aggregator). */
 export const hostReportSchema = z.object({
   v: version,
   ...sender,
   capacity: amounts,
-  allocatable: amounts.describe('Capacity less reserve: what activations may hold in all.'),
+  allocatable: amounts.describe('Capacity less reserve: the most that activations may get.'),
   pool: amounts.describe('Free to lend now.'),
   demand: amounts.describe(
-    "Wanted by the functions that are active on this host, before the pool's bound, against what is available to them.",
+    'Requested by the functions that are active on this host, not limited by the pool.',
   ),
   available: amounts,
   granted: amounts,
   used: amounts
     .optional()
-    .describe(
-      'Cores that were busy in action containers since the last report (mean), and memory in use now.',
-    ),
+    .describe('Mean busy cores of action containers since the last report, and memory in use now.'),
   functions: count,
   containers: count,
   running: count,

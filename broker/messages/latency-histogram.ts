@@ -3,7 +3,7 @@ import { BucketRow } from '../../config/index.js';
 import { count, nonNegative } from './fields.js';
 
 /**
- * Latencies in fixed logarithmic buckets, so that histograms of different hosts and steps add up.
+ * Latencies in fixed logarithmic buckets, so that histograms of hosts and steps can be added.
  * Bucket i holds (LOWEST x 2^((i-1)/8), LOWEST x 2^(i/8)] ms: 9 % wide, so a quantile is off by at
  * most 4.5 %. Bucket 0 holds all up to 0.1 ms; the last all above 0.1 x 2^(183/8) ms = 12.8 min,
  * past OpenWhisk's longest time limit (10 min).
@@ -28,12 +28,12 @@ export const bucketBound = (index: number): number => LOWEST * 2 ** (index / PER
 
 export function bucketOf(millis: number): number {
   if (!(millis > LOWEST)) return 0;
-  // The tiny step back keeps a bound itself in its own bucket in spite of the logarithm's rounding.
+  // The epsilon keeps a bucket's bound in its bucket despite the rounding of the logarithm.
   const index = Math.ceil(Math.log2(millis / LOWEST) * PER_OCTAVE - 1e-9);
   return index >= LATENCY_BUCKETS ? LATENCY_BUCKETS - 1 : index;
 }
 
-/** What is left of a histogram without a part of it. The largest is the whole's: an upper bound. */
+/** A histogram without a part of it. The largest latency stays that of the whole. */
 export function withoutPart(
   all: LatencyHistogramMessage,
   part: LatencyHistogramMessage | undefined,
@@ -45,7 +45,7 @@ export function withoutPart(
   return { ...all, counts, sum: Math.max(0, all.sum - part.sum) };
 }
 
-/** Collects latencies; memory and time go with the buckets in use. */
+/** Collects latencies; memory and time grow with the buckets in use. */
 export class LatencyHistogram {
   readonly #counts = new BucketRow();
   #total = 0;

@@ -18,16 +18,13 @@ export const HOSTS_MAX = 4096;
 const perResource = z.object({ cpu: nonNegative, memory: nonNegative });
 
 /**
- * The mean field (`meanfield`, aggregator → all): grows with hosts, never with functions. `host` is
- * the aggregator's. A price is the clipped excess of occupancy (wanted / available) over 1, per
- * host and resource (design §4).
+ * The mean field (`meanfield`, aggregator → agents): grows with hosts, never with functions. `host`
+ * is the aggregator's. A price is the clipped excess of occupancy (demand / available) over 1.
  */
 export const meanFieldSchema = z.object({
   v: version,
   ...sender,
-  epoch: count.describe(
-    'Rises with each change of the publishing aggregator; a lower one is obsolete.',
-  ),
+  epoch: count.describe('Rises when another aggregator publishes; a lower one is obsolete.'),
   totals: sumsSchema,
   capacity: totalAmounts.describe('Sum over the invoker hosts that report.'),
   hosts: z

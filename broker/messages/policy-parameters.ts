@@ -4,9 +4,8 @@ import { decoder } from './codec.js';
 import { finite, functionField, text, version, word } from './fields.js';
 
 /**
- * A value of the bucket `gleaner_policy`: parameters of an activation policy, for one function or
- * for all. FaaSRM's scoring network has 1,858 weights; the bound leaves room for thirty times as
- * many.
+ * A value of the bucket `gleaner_policy`: parameters of an activation policy. The scoring network
+ * of `faasrm` has 1,858 weights.
  */
 export const policyParametersSchema = z.object({
   v: version,
@@ -16,7 +15,7 @@ export const policyParametersSchema = z.object({
     .record(z.string().max(64), z.union([finite, z.string().max(256), z.boolean()]))
     .default({}),
   weights: z.array(finite).max(65_536).default([]),
-  source: text.default('').describe("Where they came from: a checkpoint's name, an author."),
+  source: text.default('').describe('Name of a checkpoint, or an author.'),
 });
 export type PolicyParameters = z.infer<typeof policyParametersSchema>;
 export const decodePolicyParameters = decoder(policyParametersSchema, 1024 * 1024);

@@ -11,8 +11,8 @@ import {
 } from './fields.js';
 
 /**
- * A value of the bucket `gleaner_functions`, key = token: a function that some hook has seen, and
- * who manages it. Its agent host takes it away when the function has not been called for long.
+ * A value of the bucket `gleaner_functions`: a function that some hook has observed, and its agent
+ * host, which deletes the entry when the function has had no activation for long.
  */
 export const registrationSchema = z.object({
   v: version,
@@ -25,21 +25,15 @@ export const registrationSchema = z.object({
   seenAt: wallClock
     .optional()
     .describe(
-      'When it was seen last, or up to a quarter of `agents.registry.forgetAfterS` before; absent: as registered.',
+      'Time of the last observation, up to a quarter of `agents.registry.forgetAfterS` too early.',
     ),
 });
 export type Registration = z.infer<typeof registrationSchema>;
 export const decodeRegistration = decoder(registrationSchema, 8 * 1024);
-/**
- * The same, but nothing beside what an agent host writes: what else is in an entry somebody else
- * has put there.
- */
+/** Refuses an entry with members that no agent host writes: another program has changed it. */
 export const decodeOwnRegistration = decoder(registrationSchema.strict(), 8 * 1024);
 
-/**
- * A value of the bucket `gleaner_leases`, key = token (or a service's name): its revision is the
- * owner's epoch.
- */
+/** A value of the bucket `gleaner_leases`: its revision is the owner's epoch. */
 export const leaseSchema = z.object({
   v: version,
   host: hostField,
@@ -47,9 +41,7 @@ export const leaseSchema = z.object({
   renewal: z
     .int()
     .min(0)
-    .describe(
-      "Rises with each renewal: a lease that does not change for a while, by the watcher's own clock, is free.",
-    ),
+    .describe('Rises with each renewal. A lease that has not changed for `duration` is free.'),
   duration: z.number().min(1).describe('Length of the lease, ms.'),
 });
 export const decodeLease = decoder(leaseSchema, 4 * 1024);

@@ -14,9 +14,9 @@ import {
 } from './fields.js';
 
 /**
- * What an agent wishes for its function (`target.<fn>`, agent → hooks). Absent members are no wish:
- * user limits, or as they are. The hook clips it to the safeguard's range; a stale one, or one of a
- * lower epoch than seen, is ignored.
+ * An agent's target for its function (`target.<fn>`, agents → hook). Absent members set no target:
+ * user limits apply. The hook clips it to the safeguard's range, and ignores a stale one or one
+ * of a lower epoch than seen before.
  */
 export const targetSchema = z.object({
   v: version,
@@ -36,16 +36,17 @@ export const targetSchema = z.object({
   nominalMemory: memory
     .refine((value) => value > 0, 'is not positive')
     .optional()
-    .describe("The action's own limit, for whoever may change actions; no hook acts on it."),
-  epoch: count.describe("Revision of the owner's lease: the highest one seen is obeyed."),
+    .describe("The action's `limits.memory`, for `gleaner actions follow`; hooks ignore it."),
+  epoch: count.describe("Revision of the owner's lease: hooks accept the highest one only."),
   echo: z
     .object({ host: hostField, boot: bootField, observedAt: time })
-    .describe('The observation that this answers: the hook judges staleness by its own clock.'),
+    .describe('The answered observation; the hook computes its age by its own clock.'),
   peak: z
     .object({ userMemory: memory, memory })
     .optional()
     .describe(
-      "Most memory that any invoker host has seen a container of this user's limit use lately: every hook counts it among its own peaks.",
+      'Highest recent use on any host by a container of this user limit; every hook counts it ' +
+        'as a peak of its own.',
     ),
   author: z.object({
     host: hostField,

@@ -13,21 +13,20 @@ import {
   word,
 } from './fields.js';
 
-/** Widths of a policy's input and output that anybody records. */
+/** Largest recorded input and output of a policy. */
 const STATE_WIDTH_MAX = 256;
 const ACTIONS_WIDTH_MAX = 64;
 
 /**
  * One step of one agent on one invoker host (`trajectory.<fn>`, agents → stream
- * `gleaner_trajectories`): what an offline learner, a detector and a meta-learner read
- * (simppo-aware.md §3.1). The action is the one that was executed, also where the safeguard clipped
- * what was wished.
+ * `gleaner_trajectories`), for offline training, retraining detection and the meta-learner [AWARE].
+ * The action is the executed one, even if the safeguard clipped the target.
  */
 export const trajectorySchema = z
   .object({
     v: version,
     function: functionField,
-    invoker: hostField.describe('Invoker host that the step is of.'),
+    invoker: hostField.describe('Invoker host of the step.'),
     author: z.object({
       host: hostField,
       boot: bootField,
@@ -35,11 +34,11 @@ export const trajectorySchema = z
       manager: word,
       policy: z
         .enum(['own', 'base'])
-        .describe('Weights of its own, or those that functions share.'),
-      updates: count.describe('Of these weights when the action was chosen.'),
-      sampled: z.boolean().describe('Drawn from the policy; false: its best action.'),
+        .describe('Weights of the function itself, or the shared ones.'),
+      updates: count.describe('Updates of these weights when the action was chosen.'),
+      sampled: z.boolean().describe('Sampled from the policy; false: its best action.'),
     }),
-    episode: count.describe('Of this function on this invoker host; a cut begins the next.'),
+    episode: count.describe('Episode of this function on this invoker host.'),
     step: count.describe('Within the episode, from 0.'),
     state: z.array(finite).min(1).max(STATE_WIDTH_MAX),
     mask: z
@@ -48,9 +47,9 @@ export const trajectorySchema = z
       .max(ACTIONS_WIDTH_MAX)
       .describe('1: the action was allowed.'),
     action: count.describe('Executed; an index into `mask`.'),
-    logProbability: finite.max(0).describe('Of that action under the policy and mask of then.'),
+    logProbability: finite.max(0).describe('Of that action, when it was chosen.'),
     reward: finite,
-    discount: share.describe('Of what came after, by the length of the step.'),
+    discount: share.describe('Of later rewards, by the length of the step.'),
     span: nonNegative.meta({ typeLabel: 'ms' }).describe('Length of the step.'),
   })
   .refine(({ mask, action }) => mask[action] === 1, {

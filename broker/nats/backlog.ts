@@ -9,24 +9,18 @@ export interface Outgoing {
   readonly options: PublishOptions | undefined;
 }
 
-/**
- * Confirm what was sent whenever this much is unconfirmed: keeps the backlog's figure honest at
- * little cost.
- */
+/** A confirmation is requested whenever this many bytes are unconfirmed. */
 const CONFIRM_BYTES = 64 * 1024;
 const MESSAGE_OVERHEAD = 64;
-/**
- * Share of the backlog that may be handed to the socket unconfirmed: what is there cannot be taken
- * back for something newer.
- */
+/** Share of the backlog that may be unconfirmed in the socket, where it cannot be dropped. */
 const WINDOW = 1 / 8;
-/** A server that has confirmed nothing for so long is not slow. */
+/** A server that has confirmed nothing for this long is dead, not slow. */
 const STALLED_MILLIS = 5000;
 
 /**
- * What is on its way to the server and what waits for it. A client's own buffer has no bound, and
- * nothing in it can be taken back: so little is handed over unconfirmed, and the rest waits here,
- * where the oldest goes when there is too much.
+ * Messages in flight to the server, and messages that wait. The client's own buffer has no bound
+ * and nothing in it can be dropped, so only little is handed to it unconfirmed; the rest waits here
+ * and the oldest is dropped when there is too much.
  */
 export class Backlog {
   readonly #connection: () => NatsConnection | null;
@@ -38,7 +32,7 @@ export class Backlog {
   #confirming = false;
   #confirmingSince = 0;
 
-  /** @param bytes on the way and waiting, at most */
+  /** @param bytes most bytes in flight and waiting */
   constructor(
     connection: () => NatsConnection | null,
     counters: BrokerCounters,
@@ -60,12 +54,12 @@ export class Backlog {
     this.#unconfirmed = 0;
   }
 
-  /** Old figures are worth nothing later. */
+  /** Drops everything that waits: old figures are useless later. */
   disconnected(): void {
     this.#counters.droppedDisconnected += this.#waiting.clear();
   }
 
-  /** False: it was dropped. */
+  /** False if it was dropped. */
   publish(connection: NatsConnection, message: Outgoing): boolean {
     const size = message.data.byteLength + MESSAGE_OVERHEAD;
     const waits = this.#waiting.length > 0 || !this.#fitsWindow(size);
@@ -77,7 +71,7 @@ export class Backlog {
     return true;
   }
 
-  /** One larger than the whole window goes alone. */
+  /** A message larger than the whole window is sent alone. */
   #fitsWindow(size: number): boolean {
     return this.#unconfirmed === 0 || this.#unconfirmed + size <= this.#window;
   }
@@ -90,7 +84,7 @@ export class Backlog {
     try {
       connection.publish(subject, data, options ? publishOptions(options) : undefined);
     } catch {
-      // Closed or draining since it was looked at.
+      // The connection has been closed in the meantime.
       this.#counters.droppedDisconnected++;
       return false;
     }

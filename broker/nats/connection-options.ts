@@ -13,28 +13,22 @@ export interface NatsOptions {
   readonly token?: string;
   /** A `.creds` file or an nkey seed file. */
   readonly credentialsFile?: string;
-  /** First token of the subjects on which answers come; default `_INBOX`. */
+  /** First token of the reply subjects; default `_INBOX`. */
   readonly inboxPrefix?: string;
   readonly tls?: {
     readonly caFile?: string;
     readonly certFile?: string;
     readonly keyFile?: string;
   };
-  /**
-   * What may be on its way to the server, and wait for it, before the oldest telemetry is dropped,
-   * bytes.
-   */
+  /** Most bytes in flight and waiting; beyond it the oldest messages are dropped. */
   readonly backlogBytes?: number;
-  /** Bound of operations on stores, ms. */
+  /** Timeout of operations on stores, ms. */
   readonly storeTimeout?: Millis;
   readonly timers?: Timers;
   readonly clock?: Clock;
 }
 
-/**
- * Throws `GLN_BROKER_CREDENTIALS` for files that cannot be right; whether the server likes them it
- * says later.
- */
+/** Throws `GLN_BROKER_CREDENTIALS` for invalid files; the server checks the credentials later. */
 export function natsConnectionOptions(options: NatsOptions): ConnectionOptions {
   for (const file of [options.tls?.caFile, options.tls?.certFile, options.tls?.keyFile]) {
     if (file === undefined) continue;

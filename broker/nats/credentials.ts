@@ -14,8 +14,8 @@ function checkSeed(path: string, seed: string): void {
 }
 
 /**
- * Whether others than the owner may read a secret. In the folder of systemd's credentials the
- * group's bits are an access list for the service's own user.
+ * Whether other users may read a secret. In systemd's credentials folder the group's bits are an
+ * access list for the service's own user.
  */
 export function isOpenToOthers(path: string): boolean {
   const { CREDENTIALS_DIRECTORY: folder } = process.env;
@@ -23,15 +23,14 @@ export function isOpenToOthers(path: string): boolean {
   return (statSync(path).mode & bits) !== 0;
 }
 
-/** Throws `GLN_BROKER_CREDENTIALS` where {@link isOpenToOthers}. */
+/** Throws `GLN_BROKER_CREDENTIALS` if {@link isOpenToOthers}. */
 export function checkSecrecy(path: string): void {
   if (isOpenToOthers(path)) throw new CredentialsError(path, 'others may read it: chmod 600');
 }
 
 /**
- * The authenticator of a `.creds` file or an nkey seed file. Both are tried here, because the
- * client hides what an authenticator throws and only times out (field-notes A4-12). Throws
- * `GLN_BROKER_CREDENTIALS`, naming the file.
+ * The authenticator of a `.creds` file or an nkey seed file. The file is checked here, because the
+ * client hides an authenticator's exception and only times out. Throws `GLN_BROKER_CREDENTIALS`.
  */
 export function authenticatorFrom(path: string): Authenticator {
   let content: string;

@@ -57,7 +57,7 @@ const toMessage = (message: Msg): BrokerMessage => ({
   header: (name) => (message.headers?.has(name) ? message.headers.get(name) : undefined),
 });
 
-/** A broker on NATS. Usable at once: it connects in the background, and for ever. */
+/** A broker on NATS. Usable at once: it connects in the background and never gives up. */
 export class NatsBroker implements Broker {
   readonly kind = 'nats';
   readonly counters = newCounters();
@@ -224,7 +224,7 @@ export class NatsBroker implements Broker {
     const connection = this.#link.connection;
     if (!connection) throw new BrokerDisconnectedError('flush');
     try {
-      // What still waits is handed on as the server confirms.
+      // Messages that wait are sent as the server confirms earlier ones.
       do await connection.flush();
       while (this.#backlog.length > 0);
     } catch (error) {
@@ -262,8 +262,7 @@ export class NatsBroker implements Broker {
     try {
       listener(status);
     } catch {
-      // The loop that follows the connection is not awaited: an error that left it would end the
-      // process.
+      // This loop is not awaited, so that an exception would end the process.
       this.counters.handlerErrors++;
     }
   }

@@ -25,16 +25,13 @@ const AUTH: readonly string[] = [
 ];
 
 /**
- * What an error of JetStream means here. Only the error code tells: a full store (10023, 10077) has
- * the same HTTP-like status, 503, as an account without JetStream (10039).
+ * Categories of JetStream's errors. Only the error code is reliable: a full store (10023, 10077)
+ * has the same status, 503, as an account without JetStream (10039).
  */
 type ErrorCategory =
   /** There is no JetStream for this account. */
   | 'absent'
-  /**
-   * A limit of the server, the account or the stream is reached: writes fail until somebody makes
-   * room.
-   */
+  /** A limit of server, account or stream is reached: writes fail until space is freed. */
   | 'full'
   /** No leader, a server that starts, too many requests: the same request succeeds later. */
   | 'unavailable'
@@ -48,10 +45,7 @@ type ErrorCategory =
   /** One message is larger than the stream allows. */
   | 'too_large';
 
-/**
- * Error codes of nats-server, as its server/errors.json lists them. Every other code is an error
- * without a special meaning.
- */
+/** Codes with a meaning here, from server/errors.json [nats-server]. */
 const CATEGORY_BY_CODE: Readonly<Record<number, ErrorCategory>> = {
   10002: 'full', // resource limits exceeded for account
   10008: 'unavailable', // JetStream system temporarily unavailable
@@ -72,7 +66,7 @@ const CATEGORY_BY_CODE: Readonly<Record<number, ErrorCategory>> = {
   10065: 'conflict', // subjects overlap with an existing stream
   10071: 'changed', // wrong last sequence: {seq}
   10076: 'absent', // JetStream not enabled
-  10077: 'full', // maximum messages, bytes, or messages per subject exceeded; no space left on device
+  10077: 'full', // maximum messages or bytes exceeded; no space left on device
   10118: 'unavailable', // stream is offline
   10120: 'absent', // no JetStream default or applicable tiered limit present
   10122: 'full', // stream max bytes exceeds account limit max stream bytes
@@ -101,16 +95,24 @@ const categoryOf = (error: unknown): ErrorCategory | undefined =>
 /** True if trying again at once cannot help: an operator must fix it. */
 export const isAuthError = (error: unknown): boolean => AUTH.includes(codeOf(error));
 
-/**
- * Node's codes for a certificate that is not trusted, and the client's for a server without TLS.
- */
-const TLS =
-  /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_|ERR_SSL_|TLS$|INVALID_CA|HOSTNAME_MISMATCH)/;
+/** Node's codes for an untrusted certificate, and the client's for a server without TLS. */
+const TLS_PREFIXES = [
+  'UNABLE_TO_',
+  'SELF_SIGNED_',
+  'DEPTH_ZERO_',
+  'CERT_',
+  'ERR_TLS_',
+  'ERR_SSL_',
+  'INVALID_CA',
+  'HOSTNAME_MISMATCH',
+];
 
-const isTlsError = (error: unknown): boolean =>
-  TLS.test(String((error as { code?: unknown } | null)?.code ?? ''));
+function isTlsError(error: unknown): boolean {
+  const code = String((error as { code?: unknown } | null)?.code ?? '');
+  return code === 'TLS' || TLS_PREFIXES.some((prefix) => code.startsWith(prefix));
+}
 
-/** What the client and Node call the failures of a connection attempt, in words. */
+/** Texts for the client's and Node's codes of a failed connection attempt. */
 const REASONS: Readonly<Record<string, string>> = {
   [ErrorCode.ConnectionRefused]: 'connection refused',
   [ErrorCode.ConnectionTimeout]: 'no answer in time',
@@ -125,7 +127,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'no answer in time',
 };
 
-/** The deepest cause that has a name: the client wraps Node's errors. */
+/** The deepest cause with a code: the client wraps Node's errors. */
 function reasonOf(error: unknown): string {
   const { code, chainedError, message } = (error ?? {}) as {
     code?: string;
@@ -159,8 +161,7 @@ export function storeError(operation: string, error: unknown, timeoutMillis: num
   if (api !== undefined) return jetStreamError(operation, api, error);
   if (isAuthError(error)) return new BrokerAuthError(messageOf(error), error);
   const code = codeOf(error);
-  // Without an error of JetStream's own it is the server's "no responders": nothing serves the
-  // JetStream API.
+  // Without a JetStream error it is "no responders": nothing serves the JetStream API.
   if (code === ErrorCode.NoResponders) return new NoJetStreamError(operation, error);
   if (code === ErrorCode.Timeout) return new RequestTimeoutError(operation, timeoutMillis);
   if (code === ErrorCode.MaxPayloadExceeded) return new PayloadLimitError(operation, error);
@@ -179,7 +180,8 @@ function jetStreamError(
   { err_code, description }: ApiError,
   error: unknown,
 ): GleanerError {
-  const detail = `${description ?? 'unknown error'} (JetStream error ${err_code ?? 'without a code'})`;
+  const code = err_code ?? 'without a code';
+  const detail = `${description ?? 'unknown error'} (JetStream error ${code})`;
   switch (categoryOf(error)) {
     case 'absent':
       return new NoJetStreamError(`${operation}: ${detail}`, error);
@@ -196,7 +198,7 @@ function jetStreamError(
   }
 }
 
-/** What the client itself says of a store whose stream is gone. */
+/** The client's own message for a store whose stream is gone. */
 const CLIENT_MISSING = /^(stream not found|object store not found|no stream matches subject)$/;
 
 /** True if the stream behind a store is gone: opening the store creates it again. */
@@ -206,9 +208,7 @@ export function isMissingStore(error: unknown): boolean {
   return codeOf(error) === ErrorCode.NoResponders || CLIENT_MISSING.test(messageOf(error));
 }
 
-/**
- * True if the message is not there (any more). Reads without the API answer with the status alone.
- */
+/** True if there is no such message. Direct reads answer with the status only. */
 export const isMissingMessage = (error: unknown): boolean =>
   errorCodeOf(error) === undefined
     ? codeOf(error) === ErrorCode.JetStream404NoMessages

@@ -15,20 +15,17 @@ import { isChanged, isMissingMessage, isMissingStore, storeError } from './nats-
 import { replicated } from './nats-replicas.js';
 import type { StoreParts } from './nats-stores.js';
 
-/**
- * How often a watched bucket's last revision is compared: a lost notice is found by then at the
- * latest.
- */
+/** Interval at which a watched bucket's last revision is compared, to find lost notices. */
 const HEARTBEAT = 5000 as Millis;
 const RETRY_MIN = 250;
 const RETRY_MAX = 10_000;
 const PARALLEL_READS = 64;
 const PARALLEL_SWEEPS = 8;
-/** Changed keys that wait to be read; of more, all keys are read at once instead. */
+/** Most changed keys that wait to be read; beyond it all keys are read together. */
 const CHANGED_MAX = 1024;
-/** Stands for all keys of a bucket where they are read together. */
+/** In place of a key: all keys of a bucket, read together. */
 const ALL_KEYS = '';
-/** After a notice whose change cannot be read yet, ms. */
+/** Delay of the next read if a noticed change cannot be read yet, ms. */
 const REREAD_DELAYS_MILLIS = [30, 120, 500];
 
 interface Opened {
@@ -43,10 +40,10 @@ const toEntry = (entry: KvEntry): KeyValueEntry => ({
 });
 
 /**
- * A bucket on JetStream. Watching uses no JetStream consumer, which come late after reconnects and
- * pile up (field-notes A4-04, A4-05): one plain subscription to the bucket's subjects says *that* a
- * key changed; the key is then read, with its revision. After each connect, and when the heartbeat
- * finds a revision that was not noticed, all keys are read and compared.
+ * A bucket on JetStream. Watching uses no JetStream consumer, because consumers recover late after
+ * a reconnect and accumulate on the server. A plain subscription to the bucket's subjects notices
+ * *that* a key has changed, and the key is then read with its revision. After each connect, and
+ * when the heartbeat finds an unnoticed revision, all keys are read and compared.
  */
 export class NatsKeyValue implements KeyValue {
   readonly #bucket: string;
@@ -62,7 +59,7 @@ export class NatsKeyValue implements KeyValue {
   #retry = RETRY_MIN;
   #reading = false;
   #hasPendingRead = false;
-  /** Keys that changed and are not read yet; a key that changes often is read once. */
+  /** Changed keys that are not read yet; a key that changes often is read once. */
   readonly #changes = new Set<string>();
   #changesRead = 0;
   #lastRevision = -1;
@@ -137,7 +134,7 @@ export class NatsKeyValue implements KeyValue {
     return this.#run('sweep', 'write', ALL_KEYS, async (opened) => {
       const keys = (await this.#keysOf(opened)).keys.filter(isIncluded);
       let removed = 0;
-      // A few at a time: it is housekeeping, and others wait for the same answers.
+      // A few at a time, because urgent requests share the connection.
       for (let i = 0; i < keys.length; i += PARALLEL_SWEEPS) {
         const done = await Promise.all(
           keys.slice(i, i + PARALLEL_SWEEPS).map((key) => this.#sweepOne(opened, key, decide)),
@@ -209,8 +206,7 @@ export class NatsKeyValue implements KeyValue {
     } catch (error) {
       if (!isMissingStore(error)) throw error;
     }
-    // The bucket was deleted since it was opened (a server with an empty store): opening creates it
-    // again.
+    // The bucket was deleted after it was opened (a server with an empty store): create it again.
     this.#opened = null;
     try {
       return await act(await this.#open());
@@ -226,8 +222,7 @@ export class NatsKeyValue implements KeyValue {
     this.#opened ??= (async () => {
       const options = { timeout: this.#timeout };
       const manager = await connection.jetstreamManager(options);
-      // Without direct gets the stream's leader answers: a replica may be behind, and a lease be
-      // read that was taken over long ago.
+      // No direct gets, so that the leader answers: a replica may return an outdated lease.
       const views = connection.jetstream(options).views;
       const kv = await replicated(connection, (replicas) =>
         views.kv(this.#bucket, {
@@ -247,7 +242,7 @@ export class NatsKeyValue implements KeyValue {
     return opening;
   }
 
-  /** Asks to be told of changed keys; the notice has no revision, so the key is read. */
+  /** Subscribes to changes; a notice has no revision, so the key is read afterwards. */
   #subscribeToChanges(): void {
     const connection = this.#connection();
     if (!connection || this.#stopChanges || this.#closed) return;
@@ -260,7 +255,7 @@ export class NatsKeyValue implements KeyValue {
     this.#stopChanges = () => subscription.unsubscribe();
   }
 
-  /** However fast notices come, few reads are under way and few keys wait. */
+  /** Bounds the reads in flight and the keys that wait, for any rate of notices. */
   #onKeyChanged(key: string): void {
     if (!isKey(key)) return;
     if (this.#changes.size >= CHANGED_MAX) {
@@ -285,8 +280,8 @@ export class NatsKeyValue implements KeyValue {
   }
 
   /**
-   * A cluster tells of a change before its stream has agreed on it: then the read is tried again,
-   * and the heartbeat finds the rest.
+   * A cluster sends a notice before the stream has committed the change: the read is retried, and
+   * the heartbeat finds the rest.
    */
   async #changed(key: string, attempt = 0): Promise<void> {
     try {
@@ -315,10 +310,7 @@ export class NatsKeyValue implements KeyValue {
     }
   }
 
-  /**
-   * Reads all and tells differences; one reading at a time, tried again with back-off while
-   * connected.
-   */
+  /** Reads all keys and delivers differences; one read at a time, retried with back-off. */
   async #resync(): Promise<void> {
     if (this.#closed || !this.#connection()) return;
     if (this.#reading) {
@@ -341,7 +333,7 @@ export class NatsKeyValue implements KeyValue {
       this.#retry = RETRY_MIN;
       if (!this.#closed) this.#watchers.read(entries, lastRevision, recreated);
     } catch {
-      // Its health tells of it.
+      // Store health reports it.
       if (!this.#closed && this.#connection()) {
         this.#cancelRetry = this.#timers.after(this.#retry as Millis, () => void this.#resync());
         this.#retry = Math.min(RETRY_MAX, this.#retry * 2);
@@ -371,7 +363,7 @@ export class NatsKeyValue implements KeyValue {
       return deleted !== null;
     }
     try {
-      // The one message of that revision: where the key was written meanwhile it is there no more.
+      // Deletes by sequence: if the key was written in the meantime, that message is gone.
       return await manager.streams.deleteMessage(`KV_${this.#bucket}`, entry.revision, false);
     } catch (error) {
       if (isMissingMessage(error)) return false;
@@ -384,8 +376,7 @@ export class NatsKeyValue implements KeyValue {
       subjects_filter: `$KV.${this.#bucket}.>`,
     });
     const prefix = `$KV.${this.#bucket}.`.length;
-    // A message whose subject is no key was not written as an entry, and no client can read it as
-    // one.
+    // A message whose subject is not a valid key is not an entry.
     const keys = Object.keys(info.state.subjects ?? {}).map((subject) => subject.slice(prefix));
     return { info, keys: keys.filter(isKey) };
   }

@@ -3,10 +3,7 @@ import type { Cancel, GleanerError, Millis, Timers } from '../../config/index.js
 import { connectError, connectionError, isAuthError } from './nats-errors.js';
 
 export interface LinkListener {
-  /**
-   * A new connection object (`fresh`), on which nothing is subscribed yet, or the same one,
-   * reconnected.
-   */
+  /** Connected. `fresh`: by a new connection, on which nothing is subscribed yet. */
   up(connection: NatsConnection, fresh: boolean): void;
   down(): void;
   error(error: GleanerError): void;
@@ -16,10 +13,9 @@ const RETRY_MIN = 250;
 const RETRY_MAX = 5000;
 
 /**
- * One connection for ever. The client's own reconnecting is endless here (its default gives up
- * after 19 s, field-notes A4-03); what makes the client close all the same (refused credentials
- * twice, a first connect that fails) is tried again by this class, with back-off, and told once per
- * change.
+ * A connection that never gives up. The client reconnects without a limit (its default gives up
+ * after 19 s). If it closes anyway (credentials refused twice, a failed first connect), this class
+ * connects again with back-off, and reports each change once.
  */
 export class NatsLink {
   readonly #options: ConnectionOptions;
@@ -41,7 +37,7 @@ export class NatsLink {
     this.#listener = listener;
   }
 
-  /** The connection while it is up, else null. */
+  /** The connection while it is up, otherwise null. */
   get connection(): NatsConnection | null {
     return this.#connected ? this.#connection : null;
   }
@@ -121,7 +117,7 @@ export class NatsLink {
     });
   }
 
-  /** Once per kind until the next connect: an outage of an hour is one line, not thousands. */
+  /** Reports each kind once until the next connect: a long outage is one log line. */
   #tell(told: GleanerError): void {
     const key = told.code === 'GLN_BROKER_AUTH' ? told.message : told.code;
     if (key === this.#lastLoggedError) return;

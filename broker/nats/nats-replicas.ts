@@ -1,7 +1,7 @@
 import type { NatsConnection } from 'nats';
 import { errorCodeOf } from './nats-errors.js';
 
-/** Copies of each store in a cluster: any one server may be lost. */
+/** Replicas of each store in a cluster: any one server may fail. */
 const REPLICAS = 3;
 
 /**
@@ -11,9 +11,8 @@ const REPLICAS = 3;
 const TOO_FEW_SERVERS: readonly unknown[] = [10005, 10023, 10074];
 
 /**
- * Opens a store, and makes it with as many copies as the servers can keep: three in a cluster, else
- * one. A store that is there already keeps the copies it has (`nats stream edit --replicas` changes
- * them).
+ * Opens a store, and creates it with three replicas in a cluster, otherwise with one. An existing
+ * store keeps its replicas (`nats stream edit --replicas` changes them).
  */
 export async function replicated<T>(
   connection: NatsConnection,

@@ -21,32 +21,26 @@ import { replicated } from './nats-replicas.js';
 
 const PARALLEL_READS = 64;
 
-/** What a store needs of the broker that it belongs to. */
+/** The part of the broker that its stores use. */
 export interface StoreParts {
   readonly connection: () => NatsConnection | null;
-  /** Bound of one operation, ms. */
+  /** Timeout of one operation, ms. */
   readonly timeout: Millis;
   readonly health: StoreHealth;
   readonly clock: Clock;
 }
 
-/**
- * A store that could not be opened is not asked for again within this time: each record of a busy
- * writer would ask.
- */
+/** A store that cannot be opened is retried after this time, not for each record. */
 const OPEN_AGAIN_MILLIS = 1000;
 
 interface Operation {
   readonly name: string;
   readonly kind: StoreOperation;
-  /** What is read or written, where a store has several things. */
+  /** The key or object, for stores that have several. */
   readonly key?: string;
 }
 
-/**
- * A store that is opened at its first use, again on each new connection, and again if its stream is
- * gone.
- */
+/** A store that is opened at its first use, on each new connection, and if its stream is gone. */
 class LazyStore<Store> {
   readonly #name: string;
   readonly #parts: StoreParts;
@@ -89,7 +83,7 @@ class LazyStore<Store> {
     } catch (error) {
       if (!isMissingStore(error)) throw error;
     }
-    // Deleted since it was opened (a server with an empty store).
+    // Deleted after it was opened (a server with an empty store).
     this.#held = null;
     return act(await this.#opened());
   }
@@ -173,7 +167,7 @@ async function createStream(
       }),
     );
   } catch (error) {
-    // JetStream reserves what a stream may grow to.
+    // JetStream reserves the maximum size of a stream.
     throw storeError(
       `create stream ${name}, which reserves ${Math.ceil(maxBytes / 2 ** 20)} MiB`,
       error,
@@ -182,7 +176,7 @@ async function createStream(
   }
 }
 
-/** Plain reads by sequence: no consumer is left behind for the server to keep. */
+/** Reads by sequence, so that no consumer remains on the server. */
 async function readStream(
   manager: JetStreamManager,
   name: string,
@@ -215,7 +209,7 @@ async function readOne(
     const stored = await manager.streams.getMessage(name, { seq: sequence });
     return { sequence: stored.seq, subject: stored.subject, data: stored.data };
   } catch (error) {
-    // A record that was pruned meanwhile leaves a hole.
+    // A record may have been pruned.
     if (isMissingMessage(error)) return null;
     throw error;
   }
@@ -229,7 +223,7 @@ const encodedName = (name: string): string => {
 export function natsObjects(store: string, parts: StoreParts): ObjectStore {
   const { timeout } = parts;
   const stream = `OBJ_${store}`;
-  /** Subjects of what objects are called, base64url with padding, as ADR-20 has it. */
+  /** Object names in subjects are base64url with padding, as the client [nats.js] writes them. */
   const meta = `$O.${store}.M.`;
   const lazy = new LazyStore(store, parts, async (nats) => ({
     objects: await replicated(nats, (replicas) =>
@@ -256,7 +250,7 @@ export function natsObjects(store: string, parts: StoreParts): ObjectStore {
         async ({ objects, manager }) => {
           if (!(await objects.info(name))) return;
           await objects.delete(name);
-          // The client leaves a marker for each name that ever was.
+          // The client leaves a marker for each deleted name.
           await manager.streams.purge(stream, { filter: `${meta}${encodedName(name)}` });
         },
       ),
@@ -271,8 +265,8 @@ export function natsObjects(store: string, parts: StoreParts): ObjectStore {
 }
 
 /**
- * False if there is no such object. Throws if its chunks are not all there: the client would wait
- * for them without an end, and keep a consumer for it.
+ * False if there is no such object. Throws if chunks are missing: the client would wait for them
+ * forever and keep a consumer.
  */
 async function isWhole(
   store: string,
@@ -280,7 +274,7 @@ async function isWhole(
   objects: NatsObjectStore,
   manager: JetStreamManager,
 ): Promise<boolean> {
-  // Twice, as the object may be replaced between the two questions.
+  // Twice, because the object may be replaced between the two requests.
   for (let attempt = 0; attempt < 2; attempt++) {
     const info = await objects.info(name);
     if (info === null || info.deleted) return false;
@@ -294,7 +288,7 @@ async function isWhole(
   throw new StoreError(`get object ${name}`, 'some of its chunks are missing');
 }
 
-/** Bounds what the client does without a bound of its own. */
+/** A timeout for operations of the client that have none. */
 async function within<T>(timeout: Millis, operation: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -304,7 +298,7 @@ async function within<T>(timeout: Millis, operation: string, work: Promise<T>): 
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
-    // How it ends after that is of no use.
+    // The late result is ignored.
     work.catch(() => undefined);
   }
 }

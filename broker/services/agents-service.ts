@@ -16,7 +16,7 @@ import type { EndpointContract } from './contract.js';
 import { sizeAdviceSchema, userMemorySchema } from './size-advice.js';
 import { tunedConcurrencySchema } from './tuned-concurrency.js';
 
-/** What a manager wished for; what is absent is no wish. */
+/** A manager's decision; absent members set no target. */
 const decisionSchema = z
   .object({
     cpu: cpu.optional(),
@@ -40,18 +40,18 @@ const summary = {
 export const agentSummarySchema = z.object(summary);
 export type AgentSummary = Readonly<z.output<typeof agentSummarySchema>>;
 
-/** One decision with what it was made from. */
+/** One decision with its inputs. */
 export const agentDecisionSchema = z.object({
   at: wallClock,
   step: count,
   phase: word,
-  host: hostField.describe('Whose observation it answered.'),
+  host: hostField.describe('Host of the observation that it answered.'),
   activations: count,
-  features: z.array(finite).describe('What the manager saw of the function, each 0..1.'),
-  others: z.boolean().describe('A mean field of late was there.'),
+  features: z.array(finite).describe('Local features, each 0..1.'),
+  others: z.boolean().describe('There was a recent mean field.'),
   price: z.object({ cpu: finite, memory: finite }).nullable(),
-  decision: decisionSchema.nullable().describe('Null: none could be made.'),
-  sent: z.boolean().describe('False: paused, or no sound decision.'),
+  decision: decisionSchema.nullable().describe('Null: the manager failed.'),
+  sent: z.boolean().describe('False: paused, or no valid decision.'),
 });
 export type AgentDecision = Readonly<z.output<typeof agentDecisionSchema>>;
 
@@ -64,18 +64,19 @@ const hostState = {
   lag: finite
     .default(0)
     .describe(
-      'How much later than usual the newest observation came, ms: above a second this host is slow, and decides the newest alone.',
+      'How much later than usual the newest observation arrived, ms. Above a second this host is ' +
+        'behind and decides the newest only.',
     ),
   observations: z.unknown().describe('Taken and refused, by kind.'),
   meanField: z.unknown().describe('Taken and refused, by kind.'),
   handOver: z
     .record(z.string(), count)
-    .describe('Agents that came back from rest or could not; shards put by.'),
+    .describe('Suspended agents that were resumed, or could not be; saved shards.'),
   registry: z
     .record(z.string(), count)
     .default({})
     .describe(
-      'Functions registered here, entries that agent hosts did not write and that are kept; what was forgotten since the start.',
+      'Functions registered here, entries of other programs, and deletions since the start.',
     ),
 };
 
@@ -87,12 +88,10 @@ const maybeFunction = z.object({
 const description = z.object({
   ...summary,
   features: z.array(finite),
-  state: z.unknown().describe("The manager's own."),
+  state: z.unknown().describe("The manager's state."),
   about: text
     .optional()
-    .describe(
-      'Where the function stands in its phase, for people; absent where its manager has nothing to say.',
-    ),
+    .describe('Progress of the function in its phase; absent if the manager does not describe it.'),
   changed: z
     .object({ at: wallClock, reason: text })
     .optional()
@@ -124,16 +123,16 @@ export const agentsService = {
     answer: description,
   },
   explain: {
-    description: "an agent's last 16 decisions, with what each was made from",
+    description: "an agent's last 16 decisions, with their inputs",
     request: onFunction,
     answer: z.object({
       function: functionField,
-      decisions: z.array(agentDecisionSchema).describe('Youngest first.'),
+      decisions: z.array(agentDecisionSchema).describe('Newest first.'),
     }),
   },
   advice: {
     description:
-      "what functions' calls say about their actions' memory, a page of them, whatever their manager",
+      'a page of functions with evidence for the memory of their actions, for any manager',
     request: z.object({
       offset: count.default(0),
       limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE),
@@ -146,9 +145,10 @@ export const agentsService = {
   },
   concurrency: {
     description:
-      'which concurrency limits the tuner tries (`agents.concurrency`), and which it does not try again; a page of them, or one function; empty where it is off',
+      'the concurrency limits that the tuner tries (`agents.concurrency`) or excludes, of one ' +
+      'function or a page of them; empty if it is off',
     request: z.object({
-      function: functionField.optional().describe('This one alone; absent: all.'),
+      function: functionField.optional().describe('Absent: all functions.'),
       offset: count.default(0),
       limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE),
     }),
@@ -157,20 +157,21 @@ export const agentsService = {
   pause: {
     changes: true,
     description:
-      'no targets are sent, for one function or for all; the hooks fall back to user limits and their own policies',
+      'stops targets, for one function or for all; hooks return to user limits and their policies',
     request: maybeFunction,
     answer: z.object(hostState),
   },
   resume: {
     changes: true,
-    description: 'targets are sent again',
+    description: 'sends targets again',
     request: maybeFunction,
     answer: z.object(hostState),
   },
   retrain: {
     changes: true,
     description:
-      'the function begins to learn anew, where it has settled: its agent acts on, guarded; error 501 for a manager that does not learn',
+      'starts learning again; the agent keeps deciding, guarded by the fallback. ' +
+      'Error 501 if the manager does not learn',
     request: onFunction,
     answer: description,
   },

@@ -25,18 +25,19 @@ const perResource = z.object({ cpu: finite, memory: finite });
 /** The service `gleaner-aggregator`; of several instances one publishes. */
 export const aggregatorService = {
   list: {
-    description: 'state, and which hosts are in the totals',
+    description: 'state, and the hosts in the totals',
     request: z.object({}),
     answer: z.object(stateFields),
   },
   inspect: {
-    description: 'the same with the mean field published last',
+    description: 'the same, with the last published mean field',
     request: z.object({}),
     answer: z.object({ ...stateFields, meanField: meanFieldSchema.nullable() }),
   },
   explain: {
     description:
-      'how the mean field came about: the batch of each agent host, and the price of each invoker host with its report',
+      'the parts of the mean field: the batch of each agent host, the report and price of each ' +
+      'invoker host',
     request: z.object({}),
     answer: z.object({
       agents: z.array(

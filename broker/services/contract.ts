@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { ServiceError } from '../errors.js';
 import type { ServiceEndpoint } from './services.js';
 
-/** What one endpoint of a service takes and gives; docs/reference/nats.md is made of these. */
+/** Request and answer of one endpoint; docs/reference/nats.md is generated from these. */
 export interface EndpointContract<
   Q extends z.ZodType = z.ZodType,
   A extends z.ZodType = z.ZodType,
@@ -10,24 +10,21 @@ export interface EndpointContract<
   readonly description: string;
   /** Set if it changes something: viewers may not call it. */
   readonly changes?: true;
-  /** Of the request's JSON; an empty request is `{}`. */
+  /** An empty request is `{}`. */
   readonly request: Q;
   readonly answer: A;
 }
 
 export type ServiceContract = Readonly<Record<string, EndpointContract>>;
 
-/** One handler per endpoint, held to the contract's types. */
+/** One handler per endpoint, with the contract's types. */
 export type Handlers<C extends ServiceContract> = {
   readonly [E in keyof C]: (
     request: z.output<C[E]['request']>,
   ) => z.input<C[E]['answer']> | Promise<z.input<C[E]['answer']>>;
 };
 
-/**
- * Endpoints that check what comes in: what does not fit is answered as error 400 with the place and
- * the reason.
- */
+/** Endpoints that validate requests: an invalid one is answered by error 400 with the reason. */
 export function contractedEndpoints<C extends ServiceContract>(
   contract: C,
   handlers: Handlers<C>,
@@ -52,4 +49,4 @@ export function contractedEndpoints<C extends ServiceContract>(
   return endpoints;
 }
 
-const HINT = 'docs/reference/nats.md says what each endpoint takes';
+const HINT = "docs/reference/nats.md lists each endpoint's request";

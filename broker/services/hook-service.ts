@@ -10,19 +10,16 @@ import {
 } from '../messages/index.js';
 import type { EndpointContract } from './contract.js';
 
-const author = z.string().max(128).default('service').describe('Who asks, for the audit log.');
+const author = z.string().max(128).default('service').describe('Requester, for the audit log.');
 const onFunction = z.object({ function: functionField, author });
-// What is shown is not calculated with: plain numbers, where messages have branded ones.
+// Views are not used in calculations, so they have plain numbers without a unit's brand.
 const cpu = finite.min(0).meta({ typeLabel: 'millicores' });
 const memory = finite.min(0).meta({ typeLabel: 'bytes' });
 const time = finite.min(0).meta({ typeLabel: 'ms' });
 const seconds = finite.meta({ typeLabel: 'seconds' });
 const shares = finite.min(0).meta({ typeLabel: 'weight, as cgroup v1 `cpu.shares`' });
 
-/**
- * Sums from which the comparison with the control arm is computed; those of several functions or
- * hosts may be added.
- */
+/** Sums for the comparison with the control arm; they can be added over functions and hosts. */
 const comparison = z
   .object({
     weight: nonNegative.describe('Σ w, w = n1 n2 / (n1 + n2) per function and host.'),
@@ -41,22 +38,17 @@ const tapViewSchema = z.object({
   interface: z.string().describe("A bridge's interface on the host; `*`: all."),
   state: z
     .enum(['starting', 'listening', 'lost'])
-    .describe(
-      "But for `listening` the user's limits are in force in every container on it, and nothing is decided.",
-    ),
-  cause: z.string().describe('Of a loss.'),
+    .describe('Unless it is `listening`, user limits apply to every container on it.'),
+  cause: z.string().describe('Cause of state `lost`.'),
   since: time
     .nullable()
     .describe(
-      'Since when user limits are in force, ms since 1970 by the clock of the host; null: they need not be.',
+      "Time from which user limits apply, ms since 1970 by the host's clock; null if `listening`.",
     ),
 });
 export type TapView = Readonly<z.output<typeof tapViewSchema>>;
 
-/**
- * What the tap does on one interface, in words: the same in health checks, `gleaner status` and the
- * dashboard.
- */
+/** State of the tap on one interface, for health checks, `gleaner status` and the dashboard. */
 export function tapText({ interface: name, state, cause, since }: TapView): string {
   const on = name === '*' ? '' : ` on ${name}`;
   if (state === 'listening') return `tap listens${on}`;
@@ -112,7 +104,8 @@ export const functionViewSchema = z.object({
   userMemory: memory,
   userShares: shares,
   cpu: cpu.describe(
-    "In force in its containers now (mean); of a function that does not run, what its newest activation was granted, and the user's where nothing is enforced. 0 = no limit.",
+    'Mean limit in force in its containers; the newest grant if none runs; the user limit if ' +
+      'nothing is enforced. 0 = no limit.',
   ),
   memory,
   shares,
@@ -121,20 +114,16 @@ export const functionViewSchema = z.object({
     "Memory kept free below the user's limits while activations ran (policy `faasrm`), MiB x s.",
   ),
   acceleratedCpuSeconds: seconds.describe("CPU used above the user's limit."),
-  savedSeconds: seconds.describe('An estimate of what callers noticed.'),
-  borrowedMemory: memory.describe('Lent to it above its user limits now.'),
+  savedSeconds: seconds.describe('Estimated reduction of response times.'),
+  borrowedMemory: memory.describe('Memory above its user limits now.'),
   p99: time
     .nullable()
-    .describe(
-      "Of warm activations since the hook's start, without the control arm's; `/init` is not in it.",
-    ),
-  slo: time.nullable().describe('Objective of a warm activation; null while it is learned.'),
+    .describe("Of warm activations since the hook's start, without control arm and `/init`."),
+  slo: time.nullable().describe('SLO of a warm activation; null while it is unknown.'),
   objective: z
     .enum(['learning', 'kept', 'missed'])
     .optional()
-    .describe(
-      'Whether the p99 is within it; `learning` until there are calls and control runs enough to say so.',
-    ),
+    .describe('Whether the p99 is within the SLO; `learning` until there are enough samples.'),
   learning: z
     .object({
       activations: count,
@@ -144,22 +133,21 @@ export const functionViewSchema = z.object({
     })
     .optional()
     .describe(
-      'Warm activations and control samples there are, and how many p99 and objective need.',
+      'Warm activations and control samples so far, and the numbers that p99 and SLO need.',
     ),
   coldStarts: count.optional().describe("First activations of containers since the hook's start."),
   initTime: time.nullable().optional().describe('Mean `/init` of the cold starts.'),
   slowdown: finite
     .nullable()
     .describe(
-      "Geometric mean of the run times over the control arm's; null below 20 control samples. Its interval follows from `comparison`.",
+      "Geometric mean of the run times over the control arm's; null below 20 control samples. " +
+        'Its interval follows from `comparison`.',
     ),
   comparison: comparison.optional().describe('This function on this host against its control arm.'),
   slowerThanControl: z
     .boolean()
-    .describe(
-      'Alarm: slower than its own control arm by more than 5 %, beyond chance (design §3).',
-    ),
-  safeguard: z.string().describe('Why the newest range is what it is, or `tripped`.'),
+    .describe('Alarm: significantly slower than its own control arm, by more than 5 %.'),
+  safeguard: z.string().describe('Reason of the newest range, or `tripped`.'),
   target: z
     .object({
       author: z.string(),
@@ -177,7 +165,8 @@ export const functionViewSchema = z.object({
     .object({ used: z.boolean(), error: nonNegative, ownError: nonNegative })
     .optional()
     .describe(
-      "What the size of a call's body says of its CPU time: mean errors (absolute, of logarithms) of that estimate and of the function's own mean or median; absent while unknown.",
+      'Estimate of the CPU time from the body size: its mean absolute error of logarithms, and ' +
+        "that of the function's mean or median; absent while unknown.",
     ),
 });
 export type FunctionView = Readonly<z.output<typeof functionViewSchema>>;
@@ -191,8 +180,8 @@ export const containerViewSchema = z.object({
   phase: z.string(),
   running: count,
   activations: count,
-  user: z.unknown().describe('What the user asked for, as the engine tells it.'),
-  limits: z.unknown().describe('In force now, as read back.'),
+  user: z.unknown().describe('User limits, as the container engine reports them.'),
+  limits: z.unknown().describe('Limits in force, as read back.'),
   loan: memory,
 });
 
@@ -205,13 +194,13 @@ const explainedGrant = z
     upper: amount,
     granted: amount,
     borrowed: amount,
-    rangeReason: z.string().describe('Why the range is what it is.'),
-    choice: z.string().describe('Who chose inside the range.'),
-    peak: amount.describe('Highest use seen; -1 when no window of it counted.'),
+    rangeReason: z.string().describe('Reason of the range.'),
+    choice: z.string().describe('Reason of the grant within the range.'),
+    peak: amount.describe('Highest use; -1 without a valid window.'),
   })
   .meta({ typeLabel: 'grant' });
 
-/** One past activation: what it got and why, and what that brought. */
+/** One past activation: its grant with the reason, and the outcome. */
 export const explanationSchema = z.object({
   activation: z.string(),
   version: z.string(),
@@ -220,9 +209,9 @@ export const explanationSchema = z.object({
   durationMillis: time,
   initMillis: time,
   cold: z.boolean(),
-  control: z.boolean().describe('Of the control arm: at user limits whatever anybody says.'),
+  control: z.boolean().describe('Part of the control arm, at user limits.'),
   enforced: z.boolean(),
-  ended: z.string().describe('What ended it; only `answer` teaches.'),
+  ended: z.string().describe('Cause of its end; only `answer` is used for learning.'),
   status: finite,
   clean: z.boolean(),
   cpuMode: z.enum(['quota', 'weight']),
@@ -245,8 +234,8 @@ const failedInits = z
   .object({
     count,
     at: finite.meta({ typeLabel: 'wall clock of the newest, us since 1970' }),
-    status: finite.describe('Of the newest answer; 0: none came.'),
-    container: z.string().describe("The newest container's name."),
+    status: finite.describe('Status of the newest answer; 0 without one.'),
+    container: z.string().describe('Name of the newest container.'),
   })
   .meta({ typeLabel: 'failed inits' });
 export type FailedInitsView = Readonly<z.output<typeof failedInits>>;
@@ -254,16 +243,13 @@ export type FailedInitsView = Readonly<z.output<typeof failedInits>>;
 export const PAGE_FUNCTIONS = 800;
 export const PAGE_CONTAINERS = 500;
 
-/**
- * Everything of one hook at once, or a page of it: an answer must fit into one message (field-notes
- * A4-10).
- */
+/** Everything about one hook, in pages: an answer must fit into one message of 1 MiB. */
 const inspection = z.object({
   host: hostViewSchema,
   total: count.describe('Functions known here; `functions` may be a page of them.'),
   functions: z.array(functionViewSchema),
   containers: z.array(containerViewSchema),
-  unmanaged: z.array(z.unknown()).describe('Containers that are left alone, and why.'),
+  unmanaged: z.array(z.unknown()).describe('Containers that are not managed, with the reason.'),
   counters: z.unknown().describe('Of the tap, the limit writer and the activations; lags in us.'),
   events: z.record(z.string(), count).describe("By kind, since the hook's start."),
   targets: z.unknown().describe('Accepted, elsewhere, refused by kind.'),
@@ -282,7 +268,7 @@ export const hookService = {
   },
   inspect: {
     description:
-      'host, functions, containers, counters; the most called functions first, or a page by name',
+      'host, functions, containers, counters; the most active functions, or a page by name',
     request: z.object({
       function: functionField.optional().describe('Only this one and its containers.'),
       offset: count.optional().describe('Page: functions by name, from this one on.'),
@@ -293,44 +279,44 @@ export const hookService = {
   },
   explain: {
     description:
-      "a function's last 16 activations: peaks, demand, allowed range and why, granted, what it brought",
+      "a function's last 16 activations: peaks, demand, range with its reason, grant, outcome",
     request: z.object({ function: functionField }),
     answer: z.object({
       function: functionField,
-      activations: z.array(explanationSchema).describe('Youngest first.'),
+      activations: z.array(explanationSchema).describe('Newest first.'),
       failedInits: failedInits
         .nullable()
         .optional()
         .describe(
-          'Failed `/init`s of this name whose activation could not be read; null or absent: none.',
+          'Failed `/init`s of this name without a readable activation; null or absent: none.',
         ),
     }),
   },
   pause: {
     changes: true,
-    description: 'user limits stand for this function on this host, until `resume` or a restart',
+    description: 'applies user limits to this function on this host until `resume` or a restart',
     request: onFunction,
     answer: z.object({ function: functionField, paused: z.boolean() }),
   },
   resume: {
     changes: true,
-    description: 'the function is managed again, as its mode says',
+    description: 'manages the function again, by its mode',
     request: onFunction,
     answer: z.object({ function: functionField, paused: z.boolean() }),
   },
   mode: {
     changes: true,
-    description: 'sets the mode on this host, or tells it',
+    description: 'sets the mode on this host, or returns it',
     request: z.object({
-      function: functionField.optional().describe('Absent: for all.'),
-      mode: modeField.nullable().optional().describe('Absent: only tell; null: as configured.'),
+      function: functionField.optional().describe('Absent: all functions.'),
+      mode: modeField.nullable().optional().describe('Absent: no change; null: as configured.'),
       author,
     }),
     answer: z.object({ host: hostField, mode: modeField, killed: z.boolean() }),
   },
   restore: {
     changes: true,
-    description: 'gives every container its user limits back',
+    description: 'restores the user limits of every container',
     request: z.object({
       hold: z
         .boolean()

@@ -14,19 +14,18 @@ import { isSubject } from '../subject-rules.js';
 import { isHostName, SUBJECT_PREFIX } from '../subjects.js';
 
 /**
- * Services as NATS' micro convention has them (ADR-32 of nats-architecture-and-design), so that
- * `nats micro ls` finds ours. Made on the broker port, hence the same on both brokers; processing
- * times include what a handler awaits.
+ * A service by the micro convention [NATS ADR-32], so that `nats micro ls` finds it. It uses the
+ * broker port only. Processing times include the time that a handler awaits.
  */
 export interface ServiceDefinition {
-  /** `gleaner-hook`, …: letters, digits, `-`, `_` (field-notes A4-14). */
+  /** Letters, digits, `-`, `_`. */
   readonly name: string;
-  /** Three numbers with dots. */
+  /** `MAJOR.MINOR.PATCH`. */
   readonly version: string;
   readonly description: string;
-  /** Instances of one service are told apart by it. */
+  /** Distinguishes the instances of one service. */
   readonly host: string;
-  /** More about this instance, beside its host: what does not change while it runs. */
+  /** Constant properties of this instance besides its host. */
   readonly metadata?: Readonly<Record<string, string>>;
   readonly endpoints: Readonly<Record<string, ServiceEndpoint>>;
 }
@@ -37,10 +36,7 @@ export interface ServiceEndpoint {
   readonly handle: ServiceHandler;
 }
 
-/**
- * Gets the request's JSON (undefined where empty), gives the answer's. What it throws is answered
- * as an error.
- */
+/** From the request's JSON (undefined if empty) to the answer's. Exceptions are error answers. */
 type ServiceHandler = (request: unknown) => unknown | Promise<unknown>;
 
 export interface RunningService {
@@ -93,14 +89,10 @@ const json = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value
 const parse = (data: Uint8Array): unknown =>
   data.byteLength === 0 ? undefined : JSON.parse(decoder.decode(data));
 
-/**
- * Stands for a host in an endpoint's subject, and can be no host's name: every instance answers.
- */
+/** In place of a host in an endpoint's subject: every instance answers. No host has this name. */
 export const ALL_HOSTS = '@all';
 
-/**
- * Subject of an endpoint: any instance answers, or the one on `host`, or each ({@link ALL_HOSTS}).
- */
+/** Without `host` any instance answers, with {@link ALL_HOSTS} each. */
 export function endpointSubject(service: string, endpoint: string, host?: string): string {
   const base = `${SUBJECT_PREFIX}.svc.${service}.${endpoint}`;
   return host === undefined ? base : `${base}.${host}`;
@@ -116,8 +108,8 @@ export function serve(
   if (!/^[\w-]{1,64}$/.test(name) || !/^\d+\.\d+\.\d+$/.test(version) || !isHostName(host)) {
     throw new ServiceError(
       500,
-      `service ${name} ${version} on ${host} is not well named`,
-      'see broker/services/services.ts',
+      `service ${name} ${version} on ${host}: invalid name, version or host`,
+      'use letters, digits, - and _ for the name, and MAJOR.MINOR.PATCH for the version',
     );
   }
   const id = randomBytes(11).toString('base64url').replace(/[-_]/g, 'x');
@@ -178,9 +170,9 @@ export function serve(
     const requestQueue = new EventLoopQueue(WAITING_MAX);
     const receive = (message: BrokerMessage): void => {
       const { reply } = message;
-      // No place for an answer, no request: so JetStream, and other services, cannot be made to
-      // send their answers here as requests by somebody who may ask them and may not ask us
-      // (docs/security.md).
+      // A message without a reply subject is not a request. Otherwise a user could name this
+      // subject as reply of a permitted request, and the answer would arrive here as a request
+      // that the user may not send (docs/security.md).
       if (reply === undefined) return;
       if (!isSubject(reply)) fail(endpointStats, 'the reply subject is not a subject');
       else if (
@@ -189,8 +181,7 @@ export function serve(
         )
       ) {
         fail(endpointStats, 'too many requests wait');
-        // A flood is not answered request by request: whoever asks without waiting for answers does
-        // not need each.
+        // Refusals are bounded too: a requester that does not wait for answers needs few of them.
         refusals.run(() => refuse(broker, reply));
       }
     };
@@ -222,7 +213,7 @@ function errorAnswer(error: unknown): { data: Uint8Array; headers: Record<string
         ? json({ code: error.code, message: error.message, hint: error.hint })
         : EMPTY,
     headers: {
-      // A header ends at a line's end, and takes no other characters than printable ones.
+      // Headers allow printable characters of one line only.
       'Nats-Service-Error': messageOf(error)
         .slice(0, 256)
         .replace(/[^\x20-\x7e]/g, ' '),
@@ -235,13 +226,13 @@ function refuse(broker: Broker, reply: string): void {
   const busy = new ServiceError(
     429,
     'too many requests wait',
-    'ask again, and wait for each answer before the next question',
+    'retry, and wait for each answer before the next request',
   );
   const { data, headers } = errorAnswer(busy);
   broker.publish(reply, data, { headers, urgent: true });
 }
 
-/** Never rejects: it is not awaited, so an error that left it would end the process. */
+/** Never rejects: it is not awaited, so that a rejection would end the process. */
 async function answerOne(
   broker: Broker,
   message: BrokerMessage,
@@ -256,8 +247,8 @@ async function answerOne(
     if (!broker.publish(reply, data, { urgent: true }) && broker.connected)
       throw new ServiceError(
         500,
-        `the answer has ${data.byteLength} bytes, which is more than a message may have`,
-        'ask for less',
+        `the answer of ${data.byteLength} bytes is larger than a message may be`,
+        'request a smaller page',
       );
   } catch (error) {
     endpointStats.num_errors++;
@@ -285,7 +276,7 @@ function requestOf({ data }: BrokerMessage): unknown {
   }
 }
 
-/** Throws {@link ServiceError} where the answer is an error. */
+/** Throws {@link ServiceError} if the answer is an error. */
 function answerOf(message: BrokerMessage): unknown {
   const status = message.header('Nats-Service-Error-Code');
   if (status === undefined) return parse(message.data);
@@ -293,7 +284,7 @@ function answerOf(message: BrokerMessage): unknown {
   try {
     hint = (parse(message.data) as { hint?: string } | undefined)?.hint;
   } catch {
-    // An error of another implementation of the convention need not be JSON.
+    // Other implementations of the convention may send errors that are not JSON.
   }
   throw new ServiceError(
     Number(status),
@@ -303,8 +294,8 @@ function answerOf(message: BrokerMessage): unknown {
 }
 
 /**
- * Calls one instance (any, or that on `host`). Rejects `GLN_SERVICE` with the service's own error,
- * or as `request` does.
+ * Calls one instance (any, or the one on `host`). Rejects with `GLN_SERVICE` for the service's own
+ * error, or as `request` does.
  */
 export async function callService(
   broker: Broker,
@@ -319,21 +310,18 @@ export interface ServiceInstance {
   readonly name: string;
   readonly id: string;
   readonly version: string;
-  /** `engine`: what an agent host's networks run on. */
+  /** `engine`: of an agent host's neural networks. */
   readonly metadata: { readonly host?: string; readonly engine?: string };
-  /** Where its statistics were asked for, and it is of this version. */
+  /** Present in answers to `STATS`. */
   readonly stores?: readonly StoreState[];
 }
 
-/**
- * Asked again where nobody has answered, so many times longer: a busy machine's services are slow,
- * not away.
- */
+/** The second attempt waits this many times longer: on a busy machine services are slow. */
 const RETRY_WAIT_FACTOR = 6;
 
 /**
- * Which instances of a service (or of all) answer within `wait`; where none does, within six times
- * as long. That nobody listens is known at once, so a service that is away costs no wait.
+ * The instances of a service (or of all) that answer within `wait`, or within six times as long if
+ * none does. Without any subscriber it returns at once.
  */
 export async function findServices(
   broker: Broker,
@@ -353,7 +341,7 @@ export async function findServices(
         if (typeof instance?.name === 'string' && typeof instance.id === 'string')
           found.push(instance);
       } catch {
-        // Not one of the convention's answers: no instance.
+        // Not an answer by the convention.
       }
     }
     return found;
@@ -363,10 +351,7 @@ export async function findServices(
   }
 }
 
-/**
- * Calls every instance of a service, and collects what each answers, by host; errors are values
- * here.
- */
+/** Calls every instance of a service. Answers by host; an error is a value. */
 export async function callEveryInstance(
   broker: Broker,
   call: { service: string; endpoint: string; request?: unknown; wait?: Millis; timeout?: Millis },

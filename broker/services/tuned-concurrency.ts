@@ -3,20 +3,22 @@ import { count, functionField, text, word } from '../messages/index.js';
 
 const seen = { activations: count, failures: count, oomKills: count };
 
-/** What the concurrency tuner wishes for one action. */
+/** The concurrency tuner's target for one action. */
 export const tunedConcurrencySchema = z.object({
   function: functionField,
-  revision: text.describe('Of which code and memory.'),
-  limit: count.describe('In force, as the platform says.'),
-  targetLimit: count.describe('The limit itself where nothing shall change.'),
+  revision: text.describe('Revision of the action.'),
+  limit: count.describe('Limit in force, as the platform reports it.'),
+  targetLimit: count.describe('Equals `limit` if nothing should change.'),
   reason: word.describe(
-    'Why: `holding`, `frozen` while the agent learns, `searched` after a step, `unsafe` where the limit in force does harm, and so on.',
+    'Such as `holding`, `frozen` while the agent learns, `searched` after a step, ' +
+      '`unsafe` if the limit in force causes failures or OOM kills.',
   ),
   unsafeLimit: z
     .object({ limit: count, ...seen, user: z.object({ limit: count, ...seen }) })
     .optional()
     .describe(
-      'The lowest limit that did harm, by failed calls or OOM kills more than at the limit of its user; neither it nor one above it is tried again. Absent: none.',
+      "Lowest limit with more failures or OOM kills than the user's own. " +
+        'It and higher limits are not tried again. Absent: none.',
     ),
   searchSteps: count.describe('Steps since this agent host has the function.'),
 });

@@ -1,7 +1,7 @@
-/** How codes of decisions are said to people, the same on the command line and on the dashboard. */
+/** Texts for the codes of decisions, on the command line and on the dashboard. */
 
 const REASONS: Readonly<Record<string, string>> = {
-  // Why a range is what it is.
+  // Reasons of a range.
   first_call: 'first activation: user limit',
   no_peak: 'runs too short to measure: user limit',
   failure: 'the last run failed: user limit',
@@ -14,7 +14,7 @@ const REASONS: Readonly<Record<string, string>> = {
   guarantee: 'never below the user limit',
   weight: 'no quota: its weight decides',
   unlimited: 'has no limit',
-  // Why the granted amount is what it is.
+  // Reasons of a granted amount.
   user: 'user limit',
   chosen: 'as the policy chose',
   clipped: 'the policy’s choice, cut to the range',
@@ -42,19 +42,16 @@ const REASONS: Readonly<Record<string, string>> = {
   stopped: 'Gleaner stopped',
 };
 
-/** A reason's words; one that a newer part sends is shown with spaces for its underscores. */
+/** A reason's text; an unknown code is shown with spaces instead of underscores. */
 export const reasonText = (code: string): string => REASONS[code] ?? code.replaceAll('_', ' ');
 
-/**
- * `uses less than its limit; as the policy chose`: range and choice of one resource, once where
- * both say the same.
- */
+/** Reasons of range and choice of one resource; one text if both are equal. */
 export function grantReason(range: string, choice: string): string {
   const why = reasonText(range);
   return choice === 'user' || reasonText(choice) === why ? why : `${why}; ${reasonText(choice)}`;
 }
 
-/** Features of agents, by the names of their code. */
+/** Texts for the features of agents. */
 const FEATURES: Readonly<Record<string, string>> = {
   cpu_util: 'CPU used of granted',
   slo_preservation: 'objective kept',
@@ -66,13 +63,10 @@ const FEATURES: Readonly<Record<string, string>> = {
 
 export const featureText = (name: string): string => FEATURES[name] ?? name.replaceAll('_', ' ');
 
-/**
- * An agent asks for the bottom of the safeguard's range, which only the hook knows, with this many
- * millicores or fewer.
- */
+/** A target of at most this many millicores means the lower bound of the safeguard's range. */
 const LOWEST_CPU = 1;
 
-/** What an agent asked for, in cores with their unit. */
+/** A target in cores, with the unit. */
 export const requestedCpu = (millicores: number): string =>
   millicores <= LOWEST_CPU
     ? 'lowest allowed CPU'

@@ -223,7 +223,7 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
         await harness().rawRequest(quick, reply);
       await harness().rawRequest(`$SRV.PING.${name}`, 'a..b');
       await t.throwsAsync(callService(b, { service: name, endpoint: 'large' }), {
-        message: /more than a message may/,
+        message: /larger than a message may be/,
       });
 
       const waiting = callService(b, { service: name, endpoint: 'slow', timeout: millis(10_000) });
