@@ -1,7 +1,7 @@
 import test from 'ava';
 import { DroppingQueue } from '../../broker/index.js';
 
-test('of more than fit the oldest go, and the rest stay in their order', (t) => {
+test('the oldest are dropped when the queue is full, and the order stays', (t) => {
   const queue = new DroppingQueue<string>(10);
   t.is(queue.push('a', 4), 0);
   t.is(queue.push('b', 4), 0);
@@ -15,7 +15,7 @@ test('of more than fit the oldest go, and the rest stay in their order', (t) => 
   t.is(queue.nextSize, undefined);
 });
 
-test('what is larger than all is dropped itself, with all that waited; emptied it begins anew', (t) => {
+test('an item larger than the queue is dropped with all that waited', (t) => {
   const queue = new DroppingQueue<number>(10);
   queue.push(1, 2);
   t.is(queue.push(2, 11), 2);
@@ -27,7 +27,7 @@ test('what is larger than all is dropped itself, with all that waited; emptied i
   t.is(queue.shift(), 5);
 });
 
-test('a million that come and go keep their order and no memory', (t) => {
+test('a million items keep their order and no memory', (t) => {
   const queue = new DroppingQueue<number>(100);
   let dropped = 0;
   let next = 0;

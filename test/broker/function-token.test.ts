@@ -7,7 +7,7 @@ const WORD = 'abzAZ019_';
 const MIDDLE = `${WORD}@ .&-`;
 const LAST = `${WORD}@.&-`;
 const charOf = (alphabet: string): fc.Arbitrary<string> => fc.constantFrom(...alphabet);
-/** OpenWhisk's rule (field-notes A4-01), written a second time. */
+/** The rule of [OpenWhisk EntityName.scala], written a second time. */
 const segment = fc.oneof(
   charOf(WORD),
   fc
@@ -18,13 +18,13 @@ const name = fc
   .array(segment, { minLength: 2, maxLength: 3 })
   .map((parts) => `/${parts.join('/')}`);
 
-test('a name with spaces, @, . and & becomes the one token that field-notes A4-01 gives', (t) => {
+test('a name with spaces, @, . and & becomes one token', (t) => {
   const token = functionToken('/guest/my pkg/hello.v2@1 & co');
   t.is(String(token), 'L2d1ZXN0L215IHBrZy9oZWxsby52MkAxICYgY28');
   t.is(functionName(token), '/guest/my pkg/hello.v2@1 & co');
 });
 
-test('every name that OpenWhisk allows becomes one token of subject characters and comes back', (t) => {
+test('every name that OpenWhisk allows becomes one reversible token', (t) => {
   fc.assert(
     fc.property(name, (value) => {
       const token = functionToken(value);
@@ -43,7 +43,7 @@ test('a name at full length is allowed, one character more is not', (t) => {
   t.throws(() => functionToken(`/${longest}a/b/c`), { instanceOf: FunctionNameError });
 });
 
-test('what OpenWhisk would not allow is refused and never becomes a subject', (t) => {
+test('a name that OpenWhisk does not allow is refused', (t) => {
   for (const bad of [
     '',
     '/',
@@ -62,7 +62,7 @@ test('what OpenWhisk would not allow is refused and never becomes a subject', (t
   }
 });
 
-test('a token that was not made from a name is no name', (t) => {
+test('a token that was not made from a name has no name', (t) => {
   for (const bad of ['', '_', 'L', '*', '>', 'L2d1ZXN0', 'a.b', 'L2d1ZXN0L2F=', 'bm90IGEgbmFtZQ'])
     t.is(functionName(bad), null, bad);
   // '/a/bc' encodes to L2EvYmM; its last character has two unused bits: N would decode to the same

@@ -4,7 +4,7 @@ import { Inbox } from '../../broker/index.js';
 import type { Decode } from '../../broker/messages/index.js';
 import { millis } from '../../config/index.js';
 
-test('a sender forgotten for lack of room is the one that was silent for longest', (t) => {
+test('the least recently seen sender is forgotten when there are too many', (t) => {
   const guard = new SequenceGuard(2);
   guard.check({ sender: 'a', boot: 'x', sequence: 5 });
   guard.check({ sender: 'b', boot: 'x', sequence: 5 });
@@ -14,7 +14,7 @@ test('a sender forgotten for lack of room is the one that was silent for longest
   t.is(guard.check({ sender: 'b', boot: 'x', sequence: 1 }), null);
 });
 
-test('an inbox counts by kind and tells each kind once a minute', (t) => {
+test('an inbox counts by kind and reports each kind once a minute', (t) => {
   const told: string[] = [];
   const decode: Decode<{ n: number }> = (data) =>
     data.byteLength === 0

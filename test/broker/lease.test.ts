@@ -41,7 +41,7 @@ function setup() {
   return { bus, epochs, lease, pass, refuse };
 }
 
-test('a lease whose renewals a full store refuses ends by two thirds of its duration, and is ours again once they are taken', async (t) => {
+test('a lease that a full store does not renew ends, and is held again later', async (t) => {
   const { epochs, lease, pass, refuse } = setup();
   const held = lease('one');
   await held.turn();
@@ -73,14 +73,14 @@ test('a contender takes no lease from a store that refuses writes', async (t) =>
   await held.release();
 });
 
-test('whoever acted alone without JetStream stops when JetStream is back and another host has the lease', async (t) => {
+test('a host that acted alone stops when JetStream is back with another owner', async (t) => {
   const { lease, pass, refuse } = setup();
   const owner = lease('owner');
   await owner.turn();
   refuse(noJetStream);
   const other = lease('other');
   await other.turn();
-  t.true(other.alone, 'nobody to ask');
+  t.true(other.alone, 'without JetStream');
   refuse(null);
   await pass(DURATION);
   t.true(owner.epoch !== null && !owner.alone);
@@ -88,7 +88,7 @@ test('whoever acted alone without JetStream stops when JetStream is back and ano
   await Promise.all([owner.release(), other.release()]);
 });
 
-test('whoever acted alone without JetStream takes the lease when JetStream is back and nobody has it', async (t) => {
+test('a host that acted alone takes the free lease when JetStream is back', async (t) => {
   const { lease, pass, refuse } = setup();
   refuse(noJetStream);
   const one = lease('one');

@@ -21,7 +21,7 @@ async function hookWhoseStoreIsFull() {
   return { rig, host };
 }
 
-test('a mode, a pause and the kill switch that cannot be stored are in force on every host', async (t) => {
+test('a mode, pause or kill switch that cannot be stored is applied on every host', async (t) => {
   const { rig, host } = await hookWhoseStoreIsFull();
   t.teardown(() => rig.hook.stop());
   const change = (fn: string | null, what: Parameters<typeof switchMode>[2]) =>
@@ -45,7 +45,7 @@ test('a mode, a pause and the kill switch that cannot be stored are in force on 
   t.like(functions[0], { paused: true, mode: 'recommend' });
 });
 
-test('a kill switch that leaves limits behind is a failure of its host, and not a success', async (t) => {
+test('a kill switch that leaves limits behind is a failure of its host', async (t) => {
   const bus = new MemoryBus();
   const answers = { restored: 3, failed: 2 };
   const service = serve(bus.connect(), {
@@ -71,7 +71,7 @@ test('a kill switch that leaves limits behind is a failure of its host, and not 
   });
 });
 
-test('a change that no hook hears and no store takes is an error', async (t) => {
+test('a change that reaches no hook and no store is an error', async (t) => {
   const bus = new MemoryBus();
   bus.refusal = () => new NoJetStreamError('get in bucket gleaner_mode');
   await t.throwsAsync(switchMode(bus.connect(), null, { mode: 'observe' }, who), {
@@ -84,7 +84,7 @@ test('a change that no hook hears and no store takes is an error', async (t) => 
   });
 });
 
-test('a change is stored later, once the store takes it; what another try cannot help is not tried again', async (t) => {
+test('a change is stored later if the error is temporary', async (t) => {
   const bus = new MemoryBus();
   const broker = bus.connect();
   let tries = 0;
@@ -114,7 +114,7 @@ test('a change is stored later, once the store takes it; what another try cannot
   t.is(asked, 0);
 });
 
-test('the dashboard says that a change is in force and not stored', async (t) => {
+test('the dashboard shows that a change is applied but not stored', async (t) => {
   const { rig, host } = await hookWhoseStoreIsFull();
   t.teardown(() => rig.hook.stop());
   const answer = await act(rig.other, { action: 'mode', mode: 'observe' });

@@ -47,7 +47,7 @@ const KNOWN: readonly (readonly [number, number, string, string])[] = [
   [500, 19_999, 'an error of a newer server', 'STORE'],
 ];
 
-test('an error of JetStream is told by its error code, whatever its status', (t) => {
+test('a JetStream error is classified by its error code, not by its status', (t) => {
   for (const [status, code, description, kind] of KNOWN) {
     const error = storeError('put in bucket b', apiError(status, code, description), 5000);
     t.is(error.code as string, `GLN_BROKER_${kind}`, `${code} ${description}`);
@@ -59,7 +59,7 @@ test('an error of JetStream is told by its error code, whatever its status', (t)
   }
 });
 
-test('only a missing stream is created again, only another writer makes a conditional write fail', (t) => {
+test('only a missing stream is created again; only another writer is a conflict', (t) => {
   t.true(isMissingStore(apiError(404, 10059, 'stream not found')));
   t.true(
     isMissingStore(NatsError.errorForCode(ErrorCode.NoResponders)),
@@ -77,7 +77,7 @@ test('only a missing stream is created again, only another writer makes a condit
   t.false(isMissingMessage(apiError(404, 10059, 'stream not found')));
 });
 
-test('without an answer of JetStream the cause is the connection, or that nothing serves it', (t) => {
+test('without an answer the cause is the connection, or missing JetStream', (t) => {
   const code = (name: ErrorCode) => storeError('x', NatsError.errorForCode(name), 100).code;
   t.is(code(ErrorCode.NoResponders), 'GLN_BROKER_NO_JETSTREAM');
   t.is(code(ErrorCode.Timeout), 'GLN_BROKER_TIMEOUT');

@@ -22,7 +22,7 @@ test('a missing binary is named, with what to install', async (t) => {
   t.regex(error.hint, /install nats-server/);
 });
 
-test('credentials that cannot be right are refused at once, naming the file', (t) => {
+test('invalid credentials are refused at once, with the file name', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'gleaner-creds-'));
   const file = join(directory, 'agent.seed');
   const make = () =>
@@ -41,50 +41,44 @@ test('credentials that cannot be right are refused at once, naming the file', (t
 });
 
 if (natsServerHere()) {
-  test.serial(
-    'a broker made before its server is usable at once, and works when the server comes',
-    async (t) => {
-      const server = new RealServer();
-      t.teardown(() => server.remove());
-      await server.up();
-      await server.down();
-      const errors: string[] = [];
-      const broker = new NatsBroker({ servers: [server.url], name: 'early' });
-      broker.onStatus((status) => {
-        if (status.kind === 'error') errors.push(status.error.code);
-      });
-      const seen: string[] = [];
-      broker.subscribe('early.>', (message) => seen.push(textOf(message.data)));
-      const entries: string[] = [];
-      broker.keyValue('early').watch((entry) => entries.push(textOf(entry.value)));
-      t.false(broker.publish('early.x', bytes('lost')));
-      await until(() => errors.length > 0, 'the failure is told');
-      await server.up();
-      await until(() => broker.connected, 'connected');
-      await broker.keyValue('early').put('k', bytes('v'));
-      broker.publish('early.x', bytes('now'));
-      await until(() => seen.length === 1 && entries.length === 1, 'both arrive');
-      t.deepEqual([seen, entries, errors], [['now'], ['v'], ['GLN_BROKER_UNREACHABLE']]);
-      await broker.close();
-    },
-  );
+  test.serial('a broker is usable before its server starts, and connects later', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    await server.up();
+    await server.down();
+    const errors: string[] = [];
+    const broker = new NatsBroker({ servers: [server.url], name: 'early' });
+    broker.onStatus((status) => {
+      if (status.kind === 'error') errors.push(status.error.code);
+    });
+    const seen: string[] = [];
+    broker.subscribe('early.>', (message) => seen.push(textOf(message.data)));
+    const entries: string[] = [];
+    broker.keyValue('early').watch((entry) => entries.push(textOf(entry.value)));
+    t.false(broker.publish('early.x', bytes('lost')));
+    await until(() => errors.length > 0, 'the failure is told');
+    await server.up();
+    await until(() => broker.connected, 'connected');
+    await broker.keyValue('early').put('k', bytes('v'));
+    broker.publish('early.x', bytes('now'));
+    await until(() => seen.length === 1 && entries.length === 1, 'both arrive');
+    t.deepEqual([seen, entries, errors], [['now'], ['v'], ['GLN_BROKER_UNREACHABLE']]);
+    await broker.close();
+  });
 
-  test.serial(
-    'an outage longer than the ten attempts after which the client would give up ends in a reconnect',
-    async (t) => {
-      const server = new RealServer();
-      t.teardown(() => server.remove());
-      await server.up();
-      const broker = await server.connect('patient');
-      await server.down();
-      // Attempts come every 250 to 500 ms here: ten of them take at most 5 s.
-      await new Promise((resolve) => setTimeout(resolve, 7000));
-      t.false(broker.connected);
-      await server.up();
-      await until(() => broker.connected, 'reconnected', 3000);
-      t.is(broker.counters.connects, 2);
-    },
-  );
+  test.serial('after an outage longer than ten attempts of the client it reconnects', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    await server.up();
+    const broker = await server.connect('patient');
+    await server.down();
+    // Attempts come every 250 to 500 ms here: ten of them take at most 5 s.
+    await new Promise((resolve) => setTimeout(resolve, 7000));
+    t.false(broker.connected);
+    await server.up();
+    await until(() => broker.connected, 'reconnected', 3000);
+    t.is(broker.counters.connects, 2);
+  });
 
   test.serial(
     'twenty lost connections leave no consumer behind, and the watch still works',
@@ -112,7 +106,7 @@ if (natsServerHere()) {
   );
 
   test.serial(
-    'a server that comes back with an empty store gets its buckets again, and old values are deleted',
+    'a server with an empty store gets its buckets again, and old values are deleted',
     async (t) => {
       const server = new RealServer();
       t.teardown(() => server.remove());
@@ -136,7 +130,7 @@ if (natsServerHere()) {
   );
 
   test.serial(
-    'a server that takes nothing more costs bounded memory: the oldest that wait are dropped and counted, the newest come through',
+    'a blocked server costs bounded memory: the oldest messages are dropped',
     async (t) => {
       const server = new RealServer();
       t.teardown(() => server.remove());
@@ -171,7 +165,7 @@ if (natsServerHere()) {
   );
 
   test.serial(
-    'a server that is dead is told apart from one that is slow, and what somebody waits for goes first',
+    'a dead server is distinguished from a slow one, and urgent messages go first',
     async (t) => {
       const server = new RealServer();
       t.teardown(() => server.remove());
@@ -215,62 +209,60 @@ if (natsServerHere()) {
     },
   );
 
-  test.serial(
-    'a refused client is told apart from a missing server, and a forbidden subject is named',
-    async (t) => {
-      const server = new RealServer();
-      t.teardown(() => server.remove());
-      const config = join(server.directory, 'auth.conf');
-      const pair = nkeys.createUser();
-      writeFileSync(
-        config,
-        `authorization { users = [
-        { user: reader, password: secret, permissions: { publish: ["_INBOX.>", "$JS.API.>"], subscribe: [">"] } }
+  test.serial('a refused client is distinguished from a missing server', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    const config = join(server.directory, 'auth.conf');
+    const pair = nkeys.createUser();
+    writeFileSync(
+      config,
+      `authorization { users = [
+        { user: reader, password: secret,
+          permissions: { publish: ["_INBOX.>", "$JS.API.>"], subscribe: [">"] } }
         { nkey: ${pair.getPublicKey()} }
       ] }`,
-      );
-      await server.up(['-c', config]);
-      const codesOf = (broker: NatsBroker): string[] => {
-        const codes: string[] = [];
-        broker.onStatus((status: BrokerStatus) => {
-          if (status.kind === 'error') codes.push(`${status.error.code} ${status.error.message}`);
-        });
-        return codes;
-      };
-      const wrongPasswordClient = new NatsBroker({
-        servers: [server.url],
-        name: 's',
-        user: 'reader',
-        password: 'wrong',
+    );
+    await server.up(['-c', config]);
+    const codesOf = (broker: NatsBroker): string[] => {
+      const codes: string[] = [];
+      broker.onStatus((status: BrokerStatus) => {
+        if (status.kind === 'error') codes.push(`${status.error.code} ${status.error.message}`);
       });
-      const refused = codesOf(wrongPasswordClient);
-      await until(() => refused.length > 0, 'refusal');
-      t.regex(refused[0]!, /^GLN_BROKER_AUTH /);
-      await wrongPasswordClient.close();
+      return codes;
+    };
+    const wrongPasswordClient = new NatsBroker({
+      servers: [server.url],
+      name: 's',
+      user: 'reader',
+      password: 'wrong',
+    });
+    const refused = codesOf(wrongPasswordClient);
+    await until(() => refused.length > 0, 'refusal');
+    t.regex(refused[0]!, /^GLN_BROKER_AUTH /);
+    await wrongPasswordClient.close();
 
-      const reader = new NatsBroker({
-        servers: [server.url],
-        name: 'r',
-        user: 'reader',
-        password: 'secret',
-      });
-      const forbidden = codesOf(reader);
-      await until(() => reader.connected, 'connected');
-      reader.publish(subjects.meanField, bytes('{}'));
-      await until(() => forbidden.length > 0, 'violation');
-      t.regex(forbidden[0]!, /^GLN_BROKER_AUTH .*gleaner\.v1\.meanfield/);
-      await reader.close();
+    const reader = new NatsBroker({
+      servers: [server.url],
+      name: 'r',
+      user: 'reader',
+      password: 'secret',
+    });
+    const forbidden = codesOf(reader);
+    await until(() => reader.connected, 'connected');
+    reader.publish(subjects.meanField, bytes('{}'));
+    await until(() => forbidden.length > 0, 'violation');
+    t.regex(forbidden[0]!, /^GLN_BROKER_AUTH .*gleaner\.v1\.meanfield/);
+    await reader.close();
 
-      const seedFile = join(server.directory, 'user.seed');
-      writeFileSync(seedFile, new TextDecoder().decode(pair.getSeed()), { mode: 0o600 });
-      const right = new NatsBroker({ servers: [server.url], name: 'n', credentialsFile: seedFile });
-      await until(() => right.connected, 'nkey accepted');
-      await right.close();
-    },
-  );
+    const seedFile = join(server.directory, 'user.seed');
+    writeFileSync(seedFile, new TextDecoder().decode(pair.getSeed()), { mode: 0o600 });
+    const right = new NatsBroker({ servers: [server.url], name: 'n', credentialsFile: seedFile });
+    await until(() => right.connected, 'nkey accepted');
+    await right.close();
+  });
 
   test.serial(
-    'without JetStream stores say so, and an aggregator publishes all the same',
+    'without JetStream stores report it, and an aggregator still publishes',
     async (t) => {
       const server = new RealServer();
       t.teardown(() => server.remove());

@@ -3,7 +3,7 @@ import { ServiceError } from '../../broker/index.js';
 import { callService, serve } from '../../broker/services/index.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
-test('a request for what does not exist is an error of the convention and no failure of the service', async (t) => {
+test('a request for something unknown is an error, but not a failure of the service', async (t) => {
   const bus = new MemoryBus();
   const service = serve(bus.connect(), {
     name: 'gleaner-test',

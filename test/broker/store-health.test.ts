@@ -9,7 +9,7 @@ import { millis } from '../../config/index.js';
 const full = (): StoreFullError =>
   new StoreFullError('put in bucket b', 'insufficient storage resources available');
 
-test('900 refused writes are one line of the log, one episode and a count, and a line when it is over', (t) => {
+test('900 refused writes are one episode with a log line at its start and end', (t) => {
   const time = new ManualTime();
   const health = new StoreHealth(time);
   const lines: [string, object, string][] = [];
@@ -45,13 +45,13 @@ test('900 refused writes are one line of the log, one episode and a count, and a
   t.like(health.states(), [{ failed: 900, succeeded: 1, failure: null }]);
 });
 
-test('a lost connection is no failure of a store', (t) => {
+test('a lost connection is not a failure of a store', (t) => {
   const health = new StoreHealth(new ManualTime());
   health.failed('gleaner_mode', 'read', new BrokerDisconnectedError('get'));
   t.deepEqual(health.states(), []);
 });
 
-test('a listener that throws changes nothing for the writer', (t) => {
+test('a listener that throws does not affect the writer', (t) => {
   const health = new StoreHealth(new ManualTime());
   health.onEpisode(() => {
     throw new Error('no');
@@ -59,7 +59,7 @@ test('a listener that throws changes nothing for the writer', (t) => {
   t.notThrows(() => health.failed('b', 'write', full()));
 });
 
-test('a key that nobody writes again does not keep an episode open for ever', (t) => {
+test('a key that is not retried does not keep an episode open', (t) => {
   const time = new ManualTime();
   const health = new StoreHealth(time);
   health.failed('b', 'write', full(), 'gone');

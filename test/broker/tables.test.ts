@@ -38,7 +38,7 @@ test('each topic has a builder whose subjects its own wildcard matches, and no o
   t.deepEqual(Object.keys(built).sort(), Object.keys(topics).sort());
 });
 
-test('a host publishes under its own name only, where the host is in the subject', (t) => {
+test('a host publishes under its own name only if the subject names the host', (t) => {
   t.true(mayPublish('hook', subjects.hostReport('host-a'), 'host-a'));
   t.false(mayPublish('hook', subjects.hostReport('host-b'), 'host-a'));
   t.true(mayPublish('agents', subjects.agentsPartial('host-a'), 'host-a'));

@@ -5,8 +5,8 @@ import type { ExecutionContext } from 'ava';
 import { temporaryFolder } from './temporary-folder.js';
 
 /**
- * A real file system of so many KiB; null where none can be mounted: the test has failed in CI, and
- * passed with a loud line elsewhere.
+ * A real file system of this size in KiB; null if none can be mounted: the test has failed in CI,
+ * and passed with a warning elsewhere.
  */
 export function smallDisk(t: ExecutionContext, kibibytes: number): string | null {
   const folder = temporaryFolder('disk');

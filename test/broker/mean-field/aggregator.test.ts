@@ -72,7 +72,7 @@ test('capacity, occupancy and price come per invoker host from its own report', 
   t.is(field.epoch, 4);
 });
 
-test('a host that has been silent for more than 1.5 steps leaves the totals, and comes back with its next message', (t) => {
+test('a host without a message for 1.5 steps leaves the totals until its next one', (t) => {
   const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
   aggregator.takePartial(partial('a', 1), millis(0));
   aggregator.takePartial(partial('b', 1), millis(900));
@@ -117,7 +117,7 @@ async function pass(time: ManualTime, by: number): Promise<void> {
   }
 }
 
-test('of two aggregators one publishes; when it goes the other does, under a higher epoch', async (t) => {
+test('one of two aggregators publishes; its successor has a higher epoch', async (t) => {
   const time = new ManualTime();
   const bus = new MemoryBus(time);
   const fields: MeanField[] = [];
@@ -183,7 +183,7 @@ test('of two aggregators one publishes; when it goes the other does, under a hig
   await second.stop();
 });
 
-test('an aggregator that cannot renew its lease falls silent before another one may begin', async (t) => {
+test('an aggregator that cannot renew its lease stops before another one starts', async (t) => {
   const time = new ManualTime();
   const bus = new MemoryBus(time);
   const only = runAggregator({
@@ -207,7 +207,7 @@ test('an aggregator that cannot renew its lease falls silent before another one 
 });
 
 for (const at of [0, 250, 500, 750, 990]) {
-  test(`an aggregator that dies ${at} ms after its last step is replaced within 1.5 steps, with the same sums`, async (t) => {
+  test(`an aggregator that dies ${at} ms after a step is replaced within 1.5 steps`, async (t) => {
     const time = new ManualTime();
     const bus = new MemoryBus(time);
     let sequence = 0;
@@ -251,7 +251,7 @@ for (const at of [0, 250, 500, 750, 990]) {
       `published after ${(next?.at ?? Number.NaN) - died} ms`,
     );
     const last = fields.filter(({ field }) => field.host === 'agg-0').at(-1)!;
-    // The newest batch of the agent host, which went to both: nothing has to be gathered anew.
+    // The newest batch of the agent host went to both, so nothing has to be collected again.
     t.is(next?.field.totals.members, 1);
     t.is(next?.field.batches[0]?.sequence, next?.newest);
     t.true(next!.field.epoch > last.field.epoch);

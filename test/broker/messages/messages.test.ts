@@ -39,7 +39,7 @@ test('NaN, 1e309, -0 and "0.5" as CPU are refused by kind', (t) => {
   t.is(kindOf(decodeTarget, bytesOf(json.replace('"cpu":500', '"cpu":-5'))), 'malformed');
 });
 
-test('another version, a huge message and text that is no JSON each have their own kind', (t) => {
+test('another version, a huge message and invalid JSON each have their own kind', (t) => {
   t.is(kindOf(decodeTarget, encodeMessage({ ...target, v: 2 })), 'wrong_version');
   t.is(kindOf(decodeTarget, bytesOf(`${json}${' '.repeat(9000)}`)), 'too_large');
   t.is(kindOf(decodeTarget, bytesOf('{"v":1')), 'malformed');
@@ -48,7 +48,7 @@ test('another version, a huge message and text that is no JSON each have their o
   t.is(kindOf(decodeMeanField, bytesOf('['.repeat(200_000))), 'malformed');
 });
 
-test('a target may leave out what it has no wish for', (t) => {
+test('a target may omit members', (t) => {
   const { cpu, ...rest } = target;
   t.is(cpu, 500 as Millicores);
   t.is(kindOf(decodeTarget, encodeMessage(rest)), 'ok');

@@ -35,7 +35,7 @@ test('a step comes back as it was written', (t) => {
   t.deepEqual(decodeTrajectory(encodeMessage(step)), { ok: true, message: step });
 });
 
-test('a step that nobody can learn from is refused', (t) => {
+test('an inconsistent step is refused', (t) => {
   t.is(kindOf({ action: 2 }), 'malformed', 'its mask forbids it');
   t.is(kindOf({ action: 3 }), 'malformed', 'there is no such action');
   t.is(kindOf({ logProbability: 0.1 }), 'malformed', 'more probable than certain');
