@@ -23,7 +23,7 @@ for (const section of comparison.sections.filter(({ kind }) => kind === 'load'))
 for (const [title, sections] of groups) {
   sections.sort((a, b) => a.setting.load - b.setting.load);
   console.log(
-    `\n### ${title}\n\nMean slowdown of waiting and running, 95 % CI over seeds; p99 in brackets.\n`,
+    `\n### ${title}\n\nMean slowdown (wait and run), 95 % interval over seeds; p99 in brackets.\n`,
   );
   head([
     'contender',

@@ -25,7 +25,7 @@ function arm(times: readonly number[]): ArmSummary {
 const near = (value: number, expected: number, within: number): boolean =>
   Math.abs(value - expected) <= within;
 
-test('one function: the ratio of geometric means with the interval of Welch and Satterthwaite', (t) => {
+test('one function: the ratio of geometric means with its Welch-Satterthwaite interval', (t) => {
   // d = ln .9; variance = .04/49 + .09/24 = .00456633, error .0675746; freedom = .00456633² /
   // (.000816327²/49 + .00375²/24) = 34.78, t = 2.0306 (tables: 2.0322 at 34, 2.0301 at 35);
   // interval exp(-.1053605 ± .137217) = .7846 .. 1.0324.
@@ -41,7 +41,7 @@ test('one function: the ratio of geometric means with the interval of Welch and 
   t.deepEqual([comparison.activations, comparison.controlSamples], [50, 25]);
 });
 
-test('functions are compared with themselves, however different they are, and weighed by n1 n2 / (n1 + n2)', (t) => {
+test('each function is compared with itself and weighted by n1 n2 / (n1 + n2)', (t) => {
   // A long function twice as fast (w = 30 x 10 / 40 = 7.5), a short one unchanged (w = 90 x 10 /
   // 100 = 9): ln ratio = 7.5 ln .5 / 16.5 = -.315067, ratio .72974. Means over all would say 500 x
   // 30 + 90 over 120 against 505: nonsense.
@@ -59,7 +59,7 @@ test('functions are compared with themselves, however different they are, and we
   t.true(comparison.known && near(comparison.ratio, 0.72974, 1e-4));
 });
 
-test('below 20 control samples there is no figure, but how many are there and when the rest is expected', (t) => {
+test('below 20 control samples there is a count and an expected time, but no figure', (t) => {
   const times = (n: number): number[] => Array.from({ length: n }, (_, i) => 90 + (i % 5) * 5);
   const sums = comparisonSums([
     { managed: arm(times(40)), control: arm(times(7)) },
@@ -124,7 +124,7 @@ test('the quantile of Student is that of the tables', (t) => {
     t.true(near(studentQuantile(freedom), expected, 0.01 * expected), `${freedom}`);
 });
 
-test('the interval holds the truth in 95 of 100 cases, with few control samples each and unequal noise', (t) => {
+test('the interval covers the true ratio in 95 % of cases with few, noisy samples', (t) => {
   // Ten functions of 10 ms to 5 s, 17 managed and 3 control activations each, run times log-normal
   // with deviations of .2 to .6 that differ between the arms; the truth is 10 % faster. 2000
   // trials: the deviation of the share is .5 %.

@@ -30,7 +30,7 @@ const steps = fc.array(
   { maxLength: 60 },
 );
 
-test('a row of buckets holds what one place for each would, whatever is added, scaled and cleared', (t) => {
+test('a row of buckets equals one number per bucket after adding, scaling and clearing', (t) => {
   fc.assert(
     fc.property(steps, (list) => {
       const row = new BucketRow();

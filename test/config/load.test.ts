@@ -114,19 +114,21 @@ test('no removed key is in the schema, and docs/upgrade.md lists each with its v
   t.true(keys.size <= 90, `${keys.size} keys`);
 });
 
-test('one port for two parts is refused, also where one of them has it by default or listens on every address', (t) => {
+test('one port for two parts is refused, also as a default or on every address', (t) => {
   t.deepEqual(
     problemsOf(() =>
       from('dashboard:\n  listen: 127.0.0.1:9990\nmetrics:\n  hook: 127.0.0.1:9990\n'),
     ),
     [
-      'g.yaml:4: metrics.hook: has the port of dashboard.listen, 127.0.0.1:9990 (got "127.0.0.1:9990")',
+      'g.yaml:4: metrics.hook: has the port of dashboard.listen, 127.0.0.1:9990 ' +
+        '(got "127.0.0.1:9990")',
     ],
   );
   t.deepEqual(
     problemsOf(() => from('dashboard: { listen: "0.0.0.0:9782" }\n')),
     [
-      'g.yaml:1: dashboard.listen: has the port of metrics.agents, 127.0.0.1:9782 (got "0.0.0.0:9782")',
+      'g.yaml:1: dashboard.listen: has the port of metrics.agents, 127.0.0.1:9782 ' +
+        '(got "0.0.0.0:9782")',
     ],
   );
   // Different addresses, and any free port, do not conflict.
@@ -134,21 +136,23 @@ test('one port for two parts is refused, also where one of them has it by defaul
   t.pass();
 });
 
-test('floors, caps and steps that contradict each other are refused at the key that is written', (t) => {
+test('contradicting floors, caps and steps are refused at the key that is set', (t) => {
   t.deepEqual(
     problemsOf(() =>
       from(
-        'decision: { memoryCapMiB: 32 }\nagents: { concurrency: { least: 1, most: 10, step: 5 } }\n',
+        'decision: { memoryCapMiB: 32 }\n' +
+          'agents: { concurrency: { least: 1, most: 10, step: 5 } }\n',
       ),
     ),
     [
       'g.yaml:1: decision.memoryCapMiB: is below decision.memoryFloorMiB, which is 64 (got 32)',
-      'g.yaml:2: agents.concurrency.step: 10 - 1 (agents.concurrency.most - agents.concurrency.least) is no multiple of step, which is 5 (got 5)',
+      'g.yaml:2: agents.concurrency.step: 10 - 1 (agents.concurrency.most - ' +
+        'agents.concurrency.least) is no multiple of step, which is 5 (got 5)',
     ],
   );
 });
 
-test('problems are told in the order of the lines they stand on, then those of the environment and of flags', (t) => {
+test('problems are in the order of lines, then those of variables and flags', (t) => {
   const text = [
     'mode: x',
     'decision:',
@@ -190,7 +194,7 @@ test('YAML errors and repeated keys are named by line', (t) => {
   t.true(problemsOf(() => from('hook: [1\n'))[0]?.startsWith('g.yaml:'));
 });
 
-test('an alias of nothing, or of what it is part of, is named by line; so is a key that is no text', (t) => {
+test('an unknown or recursive alias is named by line; so is a key that is not text', (t) => {
   // Found by the fuzzer: the second had no end, and broke the message about itself.
   t.deepEqual(
     problemsOf(() => from('mode: *x\n')),
@@ -251,7 +255,7 @@ test('variables hold lists, numbers, switches, null and text', (t) => {
   t.is(config.functions.overrides[0]?.mode, 'observe');
 });
 
-test('an unknown variable of a known section is an error with a suggestion, any other is not ours', (t) => {
+test('an unknown variable of a known section is an error with a suggestion', (t) => {
   const problems = problemsOf(() =>
     loadConfig({ env: { GLEANER_HOOK_AUDITROTATEMB: '1', GLEANER_TEST_REAL: '1', GLEANERS: 'x' } }),
   );
@@ -272,7 +276,7 @@ test('a password in a server URL is not printed', async (t) => {
   t.true(text.startsWith('# nats.servers: g.yaml:2\n'));
 });
 
-test('paths in a file are relative to the file, those of variables and flags to the working directory', (t) => {
+test('paths in a file are relative to it, others to the working directory', (t) => {
   const text = [
     'hook: { stateDir: state, tcpdump: ./tcpdump, engineSocket: /run/docker.sock }',
     'nats: { caFile: ca.pem, nkeySeedFile: ../seed, embedded: { binary: nats-server } }',
@@ -292,28 +296,27 @@ test('paths in a file are relative to the file, those of variables and flags to 
   t.is(nats.certFile, null);
   const other = load('/etc/gleaner/g.yaml', {
     env: { GLEANER_NATS_CAFILE: 'here.pem' },
-    flags: { 'hook.stateDir': 'mine' },
+    flags: { 'hook.stateDir': 'state-b' },
   });
-  t.is(other.hook.stateDir, 'mine');
+  t.is(other.hook.stateDir, 'state-b');
   t.is(other.nats.caFile, 'here.pem');
   // The same file by another path is the same folder.
   t.is(load('config/g.yaml').hook.stateDir, resolve('config/state'));
 });
 
-test('a manager of one’s own is a path from the file or a package; a misspelt name of ours is neither', (t) => {
+test('an external manager is a path or a package; a misspelled name is refused', (t) => {
   const text =
-    'agents: { manager: ./mine.mjs }\nfunctions: { overrides: [{ match: /a/*, manager: ../other.js }, { match: /b/*, manager: "package:@x/y" }] }\n';
+    'agents: { manager: ./own.mjs }\nfunctions: { overrides: [' +
+    '{ match: /a/*, manager: ../other.js }, { match: /b/*, manager: "package:@x/y" }] }\n';
   const { config } = loadConfig({ path: '/etc/gleaner/g.yaml', readFile: () => text });
-  t.is(config.agents.manager, '/etc/gleaner/mine.mjs');
+  t.is(config.agents.manager, '/etc/gleaner/own.mjs');
   t.deepEqual(
     config.functions.overrides.map(({ manager }) => manager),
     ['/etc/other.js', 'package:@x/y'],
   );
   const [problem = ''] = problemsOf(() => from('agents:\n  manager: gredy\n'));
-  t.regex(
-    problem,
-    /^g\.yaml:2: agents\.manager: must be one of fixed, greedy, .*package:NAME; did you mean greedy\? \(got "gredy"\)$/,
-  );
-  for (const wrong of ['./mine.ts', 'package:', 'package:../x', 'mine.mjs'])
+  t.regex(problem, /^g\.yaml:2: agents\.manager: must be one of fixed, greedy, /);
+  t.regex(problem, /package:NAME; did you mean greedy\? \(got "gredy"\)$/);
+  for (const wrong of ['./own.ts', 'package:', 'package:../x', 'own.mjs'])
     t.is(problemsOf(() => from(`agents: { manager: "${wrong}" }\n`)).length, 1, wrong);
 });

@@ -2,7 +2,7 @@ import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import { significant } from '../../config/index.js';
 
-test('figures lose the digits of floating-point arithmetic, and times in microseconds none of theirs', (t) => {
+test('figures lose floating-point noise, and times in microseconds keep all digits', (t) => {
   t.is(significant(766.6666666671317), 766.666667);
   t.is(significant(0.1 + 0.2), 0.3);
   t.is(significant(268_435_456), 268_435_456);

@@ -51,7 +51,7 @@ const INVOKER = `
 `;
 
 test.serial(
-  'through the task hook of OpenWhisk’s invoker role Gleaner gets onto a host, a second run changes nothing, and remove takes it off',
+  'the role installs Gleaner on an invoker host, a second run changes nothing, remove removes it',
   async (t) => {
     if (missing(t, programs)) return;
     t.timeout(400_000);

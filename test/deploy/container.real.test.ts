@@ -51,7 +51,7 @@ async function baseImage(): Promise<string> {
 }
 
 test.serial(
-  'the image runs the hook with the flags of run.sh: it finds, boosts and gives back containers of the host',
+  'the image runs the hook with the flags of run.sh: it boosts and restores host containers',
   async (t) => {
     if (missing(t, dockerAndTap)) return;
     t.timeout(180_000);
@@ -104,8 +104,7 @@ test.serial(
       return join('/sys/fs/cgroup', group, 'cpu.weight');
     };
     const weight = existsSync(v1) ? v1 : path();
-    // 128 shares are a weight of 5 or 21 (field-notes A2-14); a container that starts gets sixteen
-    // times as many.
+    // runc and crun convert 128 shares to a weight of 5 or 21; the boost multiplies it by sixteen.
     const user = weight === v1 ? [128] : [5, 21];
     const read = (): number => Number(readFileSync(weight, 'utf8'));
     await until(() => read() > 2 * Math.max(...user), 10_000, `boosted: ${log}`);

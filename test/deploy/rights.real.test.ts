@@ -31,7 +31,7 @@ const status = (pid: number, key: string): string =>
     ?.trim() ?? '';
 
 test.serial(
-  'with the capabilities of its unit and no other the hook listens, writes limits and gives them back; tcpdump has NET_RAW alone',
+  'with its unit’s capabilities alone the hook listens and writes limits; tcpdump has NET_RAW',
   async (t) => {
     if (missing(t, [...dockerAndTap, ['setpriv', '--version']])) return;
     t.timeout(120_000);
@@ -79,7 +79,7 @@ test.serial(
     t.true(existsSync(`/proc/${sniffer.pid}`));
     child.kill('SIGTERM');
     t.is(await ended, 0, log);
-    // Runc and crun turn 128 shares into a weight of 5 or 21 (field-notes A2-14).
+    // runc and crun convert 128 shares to a weight of 5 or 21.
     t.true((weight.endsWith('cpu.shares') ? [128] : [5, 21]).includes(read(weight)));
   },
 );

@@ -82,8 +82,7 @@ test.serial(
       config,
       stringify({ platform: 'simulated', hook: { stateDir: folder }, metrics: { hook: null } }),
     );
-    // Pings go out three times within the watchdog's patience, from a loop that beats once a
-    // second.
+    // Three pings per timeout of the watchdog, from a loop that runs once per second.
     const env = { ...process.env, NOTIFY_SOCKET: socket, WATCHDOG_USEC: '3000000' };
     const hook = spawn(process.execPath, ['dist/cli/main.js', '--config', config, 'hook'], {
       env,

@@ -19,7 +19,7 @@ function problems(key: string, text: string | null, mode = 0o600): string[] {
 /** The shape of an NKey user seed: SU, then 56 characters of base32. */
 const SEED = `SU${'A'.repeat(56)}`;
 
-test('a bad seed is named by its file before anything connects (field-notes A4-12)', (t) => {
+test('a bad seed is named by its file before anything connects', (t) => {
   t.deepEqual(problems('nkeySeedFile', 'SUBAD'), ['nats.nkeySeedFile: holds no NKey seed']);
   t.deepEqual(problems('nkeySeedFile', SEED), []);
 });

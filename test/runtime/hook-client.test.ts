@@ -6,7 +6,7 @@ import { inspectHooks } from '../../runtime/hook-client.js';
 import { HOST, SyntheticGleaner } from '../dashboard/synthetic.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
-test('a hook of another version is named with what does not fit, and the others are shown', async (t) => {
+test('a hook of another version is named with its problem, and the others are shown', async (t) => {
   const bus = new MemoryBus(systemTimers);
   const gleaner = new SyntheticGleaner(bus.connect(), 2);
   gleaner.start();

@@ -18,7 +18,7 @@ const FAULTS = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 for (const part of ['hook', 'agents', 'aggregator', 'dashboard'] as const)
-  test(`${part}: a rejection that nothing handled is logged and counted and it goes on; after an exception it ends in order`, async (t) => {
+  test(`${part} continues after an unhandled rejection and ends after an exception`, async (t) => {
     const folder = temporaryFolder(`faults-${part}`);
     const config = join(folder, 'gleaner.yaml');
     const port = await freePort();

@@ -18,7 +18,7 @@ function ran(text: string): { status: number | null; faults: { kind: string; tex
   };
 }
 
-test('a fault that nothing caught is written down, whether the process lives on or not, and the process does as it would', (t) => {
+test('an uncaught fault is recorded and does not change what the process does', (t) => {
   t.deepEqual(ran('Promise.reject(1).catch(() => undefined)'), { status: 0, faults: [] });
   const ended = ran('Promise.reject(new Error("a"))');
   t.is(ended.status, 1);

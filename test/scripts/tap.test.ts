@@ -26,7 +26,7 @@ const UP = 'dist/test/cli/up.real.test.js';
 const MESSAGES = 'dist/test/faults/messages.real.test.js';
 const exists = (file: string): boolean => file === UP || file === MESSAGES;
 
-test('lines belong to the file that their title begins with, and a failure without a file to the exit that follows it', (t) => {
+test('a line belongs to the file in its title, a failure without a file to the next exit', (t) => {
   // As AVA 6 prints them.
   const results = resultsByFile(
     [
@@ -55,13 +55,13 @@ test('lines belong to the file that their title begins with, and a failure witho
   );
 });
 
-test('a failure that no file can be told of stays one', (t) => {
-  const results = resultsByFile('not ok 1 - Error: nobody knows\n', exists);
+test('a failure without a file is still a failure', (t) => {
+  const results = resultsByFile('not ok 1 - Error: unknown\n', exists);
   t.deepEqual([...results], [[null, { passed: 0, failed: 1 }]]);
   t.deepEqual(merged(results, new Map()), { passed: 0, failed: 1, flaky: [] });
 });
 
-test('a second run takes the place of a failed first one; what fails twice, or says nothing, has failed', (t) => {
+test('a second run replaces a failed first one; two failures, or no output, are a failure', (t) => {
   const first = new Map([
     [UP, { passed: 2, failed: 1 }],
     [MESSAGES, { passed: 1, failed: 2 }],
@@ -78,7 +78,7 @@ test('a second run takes the place of a failed first one; what fails twice, or s
   });
 });
 
-test('of files that ran one after the other each took what lies between its last line and the one before it', (t) => {
+test('the time of a file lies between its last line and the last line before it', (t) => {
   const lines = [
     { at: 100, line: 'TAP version 13' },
     { at: 1500, line: 'ok 1 - faults › messages.real › bad ones' },

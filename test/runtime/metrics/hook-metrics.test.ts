@@ -60,7 +60,7 @@ test('what the hook saw and did is on the page', async (t) => {
   await rig.hook.stop();
 });
 
-test('a lost tap is in metrics, health and status in the same words, and gone from all when it listens again', async (t) => {
+test('a lost tap is in metrics, health and status until it listens again', async (t) => {
   const rig = await new HookRig().start();
   const other = { interfaceName: 'br-7', networkName: 'other', gateway: '172.18.0.1' };
   rig.platform.listener.bridgesChanged([...rig.platform.bridges, other]);
@@ -82,7 +82,9 @@ test('a lost tap is in metrics, health and status in the same words, and gone fr
   const since = new Date(Math.round(rig.platform.time.wall() / 1000)).toISOString();
   rig.platform.packets.lost('unavailable', 'br-7', 'tcpdump ended (code 1): no permission');
   rig.platform.packets.counted(7, 2);
-  const text = `tap lost on br-7: tcpdump ended (code 1): no permission; user limits in force since ${since}`;
+  const text =
+    'tap lost on br-7: tcpdump ended (code 1): no permission; ' +
+    `user limits in force since ${since}`;
   t.deepEqual(await states(), [1, 0, 1]);
   t.deepEqual(seen(), {
     check: { name: 'tap', state: 'degraded', detail: text },
@@ -99,7 +101,7 @@ test('a lost tap is in metrics, health and status in the same words, and gone fr
   await rig.hook.stop();
 });
 
-test('policy target without an agent: each start is a fallback with a reason (field-notes §B)', async (t) => {
+test('policy target without an agent: each start is a fallback with a reason', async (t) => {
   const rig = await new HookRig((config) => {
     Object.assign(config.decision.policy, { quota: 'target' });
   }).start();
@@ -110,7 +112,7 @@ test('policy target without an agent: each start is a fallback with a reason (fi
   await rig.hook.stop();
 });
 
-test('a paused function is a metric of its own, and others go on (field-notes A3-16)', async (t) => {
+test('a paused function is a metric of its own, and others continue', async (t) => {
   const rig = await new HookRig().start();
   rig.container().call(50, 100);
   rig.container().call(50, 100, { action: '/guest/other' });
@@ -127,7 +129,7 @@ test('a paused function is a metric of its own, and others go on (field-notes A3
   await rig.hook.stop();
 });
 
-test('forty functions and room for three: four values of the label, and nothing is lost in the sum', async (t) => {
+test('forty functions with three labels: four label values, and the sum is complete', async (t) => {
   const rig = await new HookRig().start();
   for (let i = 0; i < 40; i++) rig.container().call(20, 100, { action: `/guest/f${i}` });
   const series = await scrape(rig, 3);
@@ -138,7 +140,7 @@ test('forty functions and room for three: four values of the label, and nothing 
     40,
   );
   t.is(series.get('gleaner_activations_total{function="other"}'), 37);
-  // 40 containers of 256 MB, whoever is named.
+  // 40 containers of 256 MB, with or without their own label.
   const memory = [...series].filter(([key]) => key.startsWith('gleaner_memory_limit_bytes{'));
   t.is(
     memory.reduce((sum, [, value]) => sum + value, 0),

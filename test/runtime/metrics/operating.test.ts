@@ -32,7 +32,7 @@ async function started(clock: ManualTime): Promise<{
   return { operating, page, address: () => address };
 }
 
-test('livez judges the loop: a process that answers while its loop stands still is not alive', async (t) => {
+test('livez fails for a process that answers while its loop does not run', async (t) => {
   const clock = new ManualTime();
   const { operating, page } = await started(clock);
   t.teardown(() => operating.stop());
@@ -46,7 +46,7 @@ test('livez judges the loop: a process that answers while its loop stands still 
   t.is((await page('/livez')).status, 200);
 });
 
-test('readyz: not before the start, degraded without NATS and still ready, failed without the engine', async (t) => {
+test('readyz: not before the start, degraded without NATS, failed without engine', async (t) => {
   const clock = new ManualTime();
   const { operating, page } = await started(clock);
   t.teardown(() => operating.stop());
@@ -84,7 +84,7 @@ test('three pages by GET, and nothing else', async (t) => {
   t.is((await page('/readyz', 'DELETE')).status, 405);
 });
 
-test('a port that is taken is said and stops nothing; an address of the network is warned of', async (t) => {
+test('a port in use is logged and stops nothing; a network address is a warning', async (t) => {
   const { operating } = await started(new ManualTime());
   t.teardown(() => operating.stop());
   const lines: string[] = [];
@@ -112,7 +112,7 @@ test('a port that is taken is said and stops nothing; an address of the network 
   t.is(lines.length, 2);
 });
 
-test('a scanner’s request target on a metrics port is answered and counted, and the part lives on', async (t) => {
+test('a scanner’s request on a metrics port is answered and counted', async (t) => {
   const { operating, page, address } = await started(new ManualTime());
   t.teardown(() => operating.stop());
   const port = Number(new URL(address()).port);
@@ -127,7 +127,7 @@ test('a scanner’s request target on a metrics port is answered and counted, an
   t.is(series.get('gleaner_http_requests_total{result="400"}'), 2);
 });
 
-test('figures and checks are made once for all scrapes and probes of a quarter of a second, and anew after it', async (t) => {
+test('figures and checks are cached for a quarter of a second', async (t) => {
   const clock = new ManualTime();
   const { operating, page } = await started(clock);
   t.teardown(() => operating.stop());
