@@ -5,12 +5,9 @@ import { median } from './statistics.js';
 export interface Series {
   readonly name: string;
   readonly unit: string;
-  /** What may come and go without being growth, in the figure's unit. */
+  /** Variation that is not growth, in the figure's unit. */
   readonly slack: number;
-  /**
-   * What it may be at most and is filled up to, as a stream that drops its oldest: below that it
-   * does not grow, it fills.
-   */
+  /** Capacity of a buffer that drops its oldest entries; filling it up is not growth. */
   readonly bound?: number | undefined;
   readonly values: number[];
 }
@@ -24,13 +21,13 @@ export interface Growth {
   readonly grows: boolean;
 }
 
-/** Share of the level that may come and go, too. */
+/** Further variation, as a share of the level. */
 const SHARE = 0.05;
 
 /**
- * A figure grows where each quarter after the warm-up lies above the one before, and the last above
- * the second by more than the slack and 5 %: a level that is reached once and held is none. Fewer
- * than 8 values: the last against the first, by the slack alone.
+ * A figure grows if each quarter after the warm-up is above the previous one, and the last is above
+ * the second by more than the slack and 5 %. With fewer than 8 values the last is compared with the
+ * first, by the slack only.
  */
 export function growthOf({
   name,

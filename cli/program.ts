@@ -29,7 +29,7 @@ const groups: readonly { readonly group: string; readonly modules: readonly Comm
     ],
   },
   {
-    group: 'Look at what it does:',
+    group: 'Inspect:',
     modules: [
       { names: ['status'], load: async () => (await import('./commands/status.js')).addStatus },
       {
@@ -47,7 +47,7 @@ const groups: readonly { readonly group: string; readonly modules: readonly Comm
     ],
   },
   {
-    group: 'Change what it does:',
+    group: 'Control:',
     modules: [
       { names: ['mode'], load: async () => (await import('./commands/mode.js')).addMode },
       {

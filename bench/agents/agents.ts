@@ -37,11 +37,9 @@ export interface AgentsBenchOptions {
   /** Of these, the first that is played, from 1, and how many. */
   readonly first: number;
   readonly play: number;
-  /**
-   * Recorded minutes of each round that are played; a whole round's share of the hour where absent.
-   */
+  /** Recorded minutes per round; absent: an equal share of the hour. */
   readonly minutes: number | undefined;
-  /** Where rounds are kept; those there are pooled with what is played. */
+  /** File of rounds; all rounds in it are pooled. */
   readonly records: string | undefined;
   readonly log: (line: string) => void;
 }
@@ -101,9 +99,8 @@ export function partOf(plan: Plan, from: number, minutes: number): Arrival[] {
 }
 
 /**
- * SIMPPO agents that were trained in the simulator, on the ten functions of the trace in real
- * containers: fixed, managed and fixed again on the same calls, in every order, while they learn
- * on.
+ * SIMPPO agents, trained in the simulator, manage the ten functions of the trace in real containers
+ * and keep learning: fixed, managed and fixed again on the same calls, in every order.
  */
 export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow[]> {
   const { rounds: count, first, play, records, log } = options;
@@ -113,7 +110,7 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
     let kept = readRounds(records);
     const tally = new PairedTally();
     const part = (round: number): Arrival[] => partOf(plan, (round % count) * stride, minutes);
-    // The round before the first: containers, histories and agents before anything is measured.
+    // Warm-up: containers, histories and agents.
     const warm = await playWorkload(invoker, part(first - 1 + count - 1));
     log(`${warm.length} calls before; ${await learners.retrain()} agents learn`);
     const playRound = async (number: number, again: boolean): Promise<RoundRecord> => {
@@ -127,7 +124,7 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
         arrivals: part,
         again: true,
         tally,
-        // Whose function was not called before learns from here on.
+        // Agents of functions without earlier calls begin to learn here.
         beside: async () => void (await learners.retrain()),
         after: async (on, calls, share) => {
           shares.push(share);
@@ -165,7 +162,6 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
       ...slowdownRows(plan.workload.functions, kept),
       ...gainRows(kept),
       ...oomRows(kept),
-      // Drawn from the policy and learned from, in the longest part.
       atLeast(
         'agents.steps',
         Math.max(...kept.map(({ sampled }) => sampled)),

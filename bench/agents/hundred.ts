@@ -38,7 +38,7 @@ export async function hundredAgents(options: {
   readonly learners: Learners;
   readonly pid: number;
   readonly seconds: number;
-  /** They are there and learn already: observations go on after those of the time before. */
+  /** The agents exist and learn; observations continue after those of the run before. */
   readonly again: boolean;
 }): Promise<HundredAgentsResult> {
   const { broker, learners, pid, seconds, again } = options;
@@ -93,7 +93,7 @@ export async function hundredAgents(options: {
     return figures.cpuMillis;
   };
   try {
-    // One observation of each makes its agent; told to learn, the next decision is drawn.
+    // One observation creates an agent; after `retrain` its next decision is sampled.
     if (!again) for (let n = 0; n < AGENTS; n++) observe(sent++);
     await until(performance.now() + 500);
     const online = await learners.retrain();

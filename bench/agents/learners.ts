@@ -8,13 +8,10 @@ import {
   hookService,
 } from '../../broker/services/index.js';
 
-/**
- * What the agents of a Gleaner that runs are asked and told over NATS, and the steps that they
- * learn from as they record them.
- */
+/** Requests to the agents of a running Gleaner over NATS, and the steps that they record. */
 export class Learners {
   readonly #broker: Broker;
-  /** Steps drawn from the policy, by function. */
+  /** Steps sampled from the policy, by function. */
   readonly #sampled = new Map<string, number>();
   #updates = 0;
 
@@ -29,7 +26,7 @@ export class Learners {
     });
   }
 
-  /** Steps of functions whose name begins so: each is a row of some batch. */
+  /** Sampled steps of functions with this prefix. */
   sampled(prefix: string): number {
     return [...this.#sampled].reduce(
       (sum, [fn, count]) => sum + (fn.startsWith(prefix) ? count : 0),
@@ -37,12 +34,12 @@ export class Learners {
     );
   }
 
-  /** Updates of the weights that the newest steps were chosen by: most of any. */
+  /** Largest number of updates of weights that chose a step. */
   get updates(): number {
     return this.#updates;
   }
 
-  /** All agents that only serve learn from now on. @returns how many learn */
+  /** Lets every serving agent learn. @returns how many learn */
   async retrain(): Promise<number> {
     const answers = await callEveryInstance(this.#broker, {
       service: services.agents,
@@ -67,7 +64,7 @@ export class Learners {
     return online;
   }
 
-  /** What the hook says of a function's last 16 activations, by id. */
+  /** The hook's explanations of a function's last 16 activations, by id. */
   async explained(fn: string): Promise<Map<string, ExplanationView>> {
     const call = { service: services.hook, endpoint: 'explain', request: { function: fn } };
     const found = new Map<string, ExplanationView>();

@@ -19,12 +19,9 @@ const TRAINING = {
 /** Seconds from the start of learning to the measurement. */
 const SETTLED = 60;
 
-/**
- * Agents that learn from real containers' calls until their weights have been updated, and what 110
- * of them cost.
- */
+/** Agents learn from calls of real containers until their first update; CPU of 110 agents. */
 export async function benchLearning(options: {
-  /** Of each measurement of 110 agents' CPU. */
+  /** Of each measurement of CPU. */
   readonly seconds: number;
   readonly log: (line: string) => void;
 }): Promise<BenchRow[]> {
@@ -61,7 +58,7 @@ function agentHost(gleaner: GleanerProcess): number {
   return pid;
 }
 
-/** Short calls of the trace's functions until weights have been updated from them. */
+/** Short calls of the trace's functions until the first update of weights. */
 async function experienceRows(
   { plan, gleaner, learners, invoker }: Stage,
   log: (line: string) => void,

@@ -19,7 +19,7 @@ const roundSchema = z.object({
   round: z.number().int().min(0),
   /** Of each function in order of arrival, the same in all three. */
   arms: z.object({ off: calls, on: calls, again: calls }),
-  /** By id, what the hook says that a managed call was given, CPU-ms, and how. */
+  /** By id: the grant of a managed call, CPU-ms, and its reason. */
   brought: z.record(
     z.string(),
     z.object({ harvested: amount, accelerated: amount, how: z.string() }),
@@ -28,12 +28,9 @@ const roundSchema = z.object({
    * OOM kills below a user's limit that the hook saw until its end, in all calls since its start.
    */
   oomsBelow: amount,
-  /** Steps drawn from the policy until its end, since the agents' start. */
+  /** Sampled steps since the agents' start. */
   sampled: amount,
-  /**
-   * Most of the host that was used in one of the runs beside the functions, and whether the round
-   * was played again as its runs differed in that.
-   */
+  /** Highest other use of the host in a run, and whether the round was repeated because of it. */
   others: z.number(),
   again: z.boolean(),
 });

@@ -23,9 +23,8 @@ function slowdowns(rounds: readonly RoundRecord[], name: string, arm: Arm, again
 }
 
 /**
- * Slowdowns, function by function: each managed call over either of the same call's two runs
- * without writes, and these two over each other in both directions, so that neither of two equal
- * runs is the yardstick of the other.
+ * Slowdowns by function: each managed call relative to both runs of the same call without writes,
+ * and these two relative to each other in both directions, as the noise.
  */
 export function slowdownRows(
   functions: readonly Called[],
@@ -44,7 +43,7 @@ export function slowdownRows(
       ];
       return { name: short, userCpuMillicores, on, fixed };
     })
-    // In few minutes not every function is called.
+    // In a short run some functions are not called.
     .filter(({ on }) => on.length > 0);
   const worst = (which: 'on' | 'fixed') =>
     figures
@@ -74,10 +73,7 @@ export function slowdownRows(
 const all = (rounds: readonly RoundRecord[], arm: Arm): CallRecord[] =>
   rounds.flatMap(({ arms }) => arms[arm]);
 
-/**
- * Each managed call with its mean duration without writes, and what the hook says of it. By round:
- * ids come again in another part.
- */
+/** Each managed call with its mean duration without writes and its explanation, by round. */
 function managedCalls(rounds: readonly RoundRecord[]) {
   return rounds.flatMap((round) =>
     [...new Set(round.arms.on.map((call) => call.name))].flatMap((name) => {

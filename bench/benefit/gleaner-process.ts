@@ -99,7 +99,7 @@ export class GleanerProcess {
     return stdout.trim() === '' ? null : JSON.parse(stdout);
   }
 
-  /** What the hook says of itself. */
+  /** The hook's host view. */
   async status(): Promise<HookStatus> {
     const { hosts } = (await this.command('status')) as { hosts: HookStatus[] };
     const [host] = hosts;
@@ -115,7 +115,7 @@ export class GleanerProcess {
     return this.#child?.pid ?? -1;
   }
 
-  /** Rejects where a part had a fault that nothing caught. */
+  /** Rejects if a part had an uncaught fault. */
   async stop(): Promise<void> {
     const child = this.#child;
     if (child && child.exitCode === null && child.signalCode === null) {

@@ -33,9 +33,8 @@ function byFunction(records: readonly ActivationRecord[]): Records {
 }
 
 /**
- * Makes `each` containers of every function, so that runs meet warm ones: all are asked for at once
- * and hold on to theirs. `work`: other work than the calls to come have. Gleaner learns from these
- * calls too.
+ * Makes `each` warm containers of every function by concurrent calls with `work`. Gleaner learns
+ * from these calls too.
  */
 export async function warmUp(
   invoker: Invoker,
@@ -86,10 +85,7 @@ const PAIRS: readonly (readonly (keyof Round)[])[] = [
   ['off', 'on'],
   ['on', 'off'],
 ];
-/**
- * In six rounds each arm comes twice first, second and last: a machine that slowly changes favors
- * none.
- */
+/** In six rounds each arm is twice first, second and last, against drift of the machine. */
 const TRIPLES: typeof PAIRS = [
   ['off', 'on', 'again'],
   ['on', 'again', 'off'],
@@ -99,10 +95,7 @@ const TRIPLES: typeof PAIRS = [
   ['again', 'on', 'off'],
 ];
 
-/**
- * off and on, and off again where asked for, with the same arrivals; their order changes from round
- * to round.
- */
+/** Runs off and on, and off again if requested, with the same arrivals in a varying order. */
 export async function pairedRounds(options: {
   readonly invoker: Invoker;
   readonly gleaner: GleanerProcess;

@@ -12,17 +12,14 @@ export interface ArmRun {
   readonly others: number;
 }
 
-/** Fewer calls in an arm are no figure. */
+/** Fewest calls of an arm for a figure. */
 const MIN_CALLS = 30;
-/** What functions used against what was offered: proxies and cold starts are not in the offer. */
+/** CPU used by functions / offered load, which excludes proxies and cold starts. */
 const LOAD_SHARE = 0.35;
-/** The invoker and Gleaner itself take .04 to .06 of the host; more decides the outcome. */
+/** Invoker and Gleaner use .04 to .06 of the host; more would bias the result. */
 const MAX_OTHER_SHARE = 0.2;
 
-/**
- * What paired runs rest on: the same calls in both arms, none failed, limits written in one arm and
- * in the other none, a host that did nothing else.
- */
+/** Preconditions of paired runs: same calls, no failures, writes in one arm only, an idle host. */
 export class PairedTally {
   readonly runs: ArmRun[] = [];
 
@@ -33,8 +30,7 @@ export class PairedTally {
   /** `load`: share of the host that was offered; absent: not stated. */
   rows(prefix: string, load?: number): BenchRow[] {
     const { runs } = this;
-    // All rounds are kept ones of an earlier run: nothing was played, and of nothing every
-    // precondition would hold.
+    // All rounds come from a file: without a run every precondition would hold.
     if (runs.length === 0) return [];
     const on = runs.filter((run) => run.on);
     const off = runs.filter((run) => !run.on);

@@ -17,16 +17,16 @@ import { atLeast, type BenchRow, row, within } from '../report.js';
 import { mean, median, quantile } from '../statistics.js';
 import { GleanerProcess, type HookStatus } from './gleaner-process.js';
 
-/** What the audit log says of one write. */
+/** One line of the audit log. */
 interface AuditLine {
   readonly result: string;
 }
 
 /**
- * The shipped ten-function trace on real containers, without Gleaner and then with the greedy
- * manager over NATS: the same calls, the same demand. All must end alike, the tap must see each
- * start and end, and each limit is read back from the cgroup.
- * @param minutes how many of the trace's 60 minutes are played; 0 = all
+ * The shipped ten-function trace on real containers, without Gleaner and with the manager greedy on
+ * the same calls. Checks that all end alike, that the tap sees each start and end, and that each
+ * limit reads back from the cgroup.
+ * @param minutes of the trace's 60 minutes; 0: all
  */
 export async function benchTrace(options: {
   minutes: number;

@@ -30,7 +30,7 @@ const KINDS: readonly [string, number, number][] = [
   ['w3000', 3000, 512],
 ];
 
-/** Containers of each function, all warm before anything is measured. */
+/** Warm containers of each function. */
 const CONTAINERS = 10;
 /**
  * Holds ninety warm containers by their nominal memory (27 GB), which they never use; the shares of
@@ -68,9 +68,9 @@ export interface WeightOptions {
 }
 
 /**
- * Stock containers (memory-proportional shares, no quota), `short-first` against OpenWhisk's own
- * weights, on the same arrivals. Beside it one function after another is started cold, and the time
- * from its container's start to the answer of `/init` taken.
+ * Stock containers (memory-proportional shares, no quota): `short-first` compared with OpenWhisk's
+ * weights on the same arrivals. Also measures cold starts, from container start to the end of
+ * `/init`.
  */
 export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
   const { log } = options;
@@ -124,10 +124,7 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
   }
 }
 
-/**
- * Cold starts at even distances; containers are removed at the end, so that each arm meets the same
- * memory.
- */
+/** Cold starts at regular intervals. Removes the containers, so that arms have equal memory. */
 async function coldStarts(image: string, seconds: number, seed: number): Promise<number[]> {
   const invoker = new InvokerEmulator({
     image,

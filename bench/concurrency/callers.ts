@@ -6,16 +6,13 @@ import type {
 import type { Payload } from './profiles.js';
 
 export interface Call {
-  /** From the caller's view: its wait for a place in the container is part of it. */
+  /** Seen by the caller, including the wait for the container. */
   readonly ms: number;
   readonly runMs: number;
   readonly ok: boolean;
 }
 
-/**
- * Callers that call again when they are answered, more of them than the limit: so that the limit is
- * always filled.
- */
+/** Callers in a closed loop, more of them than the limit, so that it is always reached. */
 export class Callers {
   readonly #emulator: InvokerEmulator;
   readonly #payload: Payload;
@@ -68,7 +65,7 @@ export class Callers {
     return this.#sent;
   }
 
-  /** Most activations that the function itself saw beside each other in one container. */
+  /** Most concurrent activations in one container, as seen by the function. */
   get maxConcurrent(): number {
     return this.#maxConcurrent;
   }

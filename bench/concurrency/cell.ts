@@ -12,14 +12,14 @@ export interface CellOptions {
   readonly payload: Payload;
   readonly limit: number;
   readonly callers: number;
-  /** Time with callers that does not count, and time that does, ms. */
+  /** Warm-up and measured time, ms. */
   readonly warmUpMs: number;
   readonly windowMs: number;
   /** Core of the container; null: any. */
   readonly core: number | null;
 }
 
-/** What one limit brought, in a container that had no other. */
+/** Figures of one limit in a container of its own. */
 export interface Cell {
   /** Successful calls a second. */
   readonly throughput: number;
@@ -75,7 +75,7 @@ export async function measureLimit(options: CellOptions): Promise<Cell> {
     const calls = callers.take();
     const seconds = (performance.now() - from) / 1000;
     await callers.stop();
-    // What tcpdump has and the tap has not read yet.
+    // Packets that the tap has not read yet.
     await until(performance.now() + 50);
     const good = calls.filter(({ ok }) => ok).map(({ ms }) => ms);
     const all = [...before, ...calls, ...callers.take()];

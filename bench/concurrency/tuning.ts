@@ -24,10 +24,7 @@ import { type Call, Callers } from './callers.js';
 import { emulatorFor, PREFIX, until } from './cell.js';
 import { actionAt, MEMORY_MB, type Payload } from './profiles.js';
 
-/**
- * As the user deployed it: the tuner's own changes of the limit raise the action's version, never
- * this.
- */
+/** Revision of the user; changes by the tuner raise the action's version only. */
 const REVISION = '0.0.1';
 export interface TuningOptions {
   readonly image: string;
@@ -48,9 +45,9 @@ export interface TuningOptions {
 }
 
 export interface Tuning {
-  /** In force whenever the search was asked while exploring. */
+  /** Limits at each search step while exploring. */
   readonly limits: readonly number[];
-  /** After the table was followed without exploring. */
+  /** Limit after following the table without exploring. */
   readonly final: number;
   /** Rows of the Q-table that was kept. */
   readonly states: number;
@@ -149,7 +146,7 @@ export async function tuneForReal(options: TuningOptions): Promise<Tuning> {
       const before = limit;
       if (await observe(exploring)) limits.push(before);
     }
-    // The kept table, with no step at random any more.
+    // The stored table, without random steps.
     const following = tunersOf(
       { ...Q_DEFAULT, epsilon: { until: 0, factor: 1e-9, floor: 0 } },
       'following',

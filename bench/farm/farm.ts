@@ -5,7 +5,7 @@ import { type FarmCgroup, FarmCgroups, type FarmProcess } from './cgroups.js';
 import { FarmEngine } from './engine.js';
 import { FarmNetwork } from './network.js';
 
-/** Prefix of the containers' names; of no real invoker. */
+/** Prefix of the containers' names, unused by real invokers. */
 const FARM_PREFIX = 'wskfarm0';
 
 export interface FarmOptions {
@@ -25,20 +25,16 @@ interface Container {
   busy: boolean;
 }
 
-/** What a load was answered with. */
 export interface LoadResult {
   readonly sent: number;
   readonly failed: number;
   /** Starts for which no container was idle. */
   readonly skipped: number;
-  /**
-   * Not answered in time because this process itself was held up meanwhile (stopped, or without a
-   * core): says nothing of anybody else.
-   */
+  /** Answered late because this process was delayed; says nothing about the hook. */
   readonly delayed: number;
 }
 
-/** So much later than due, ms, and a process was held up. */
+/** Delay, ms, from which this process counts as delayed. */
 const DELAY_MILLIS = 2000;
 
 /**

@@ -16,10 +16,7 @@ import { type FidelityMode, fidelityArrivals } from './subjects.js';
 
 export type FidelityManager = 'fixed' | 'greedy';
 
-/**
- * Containers of each function, all warm before anything is measured; more calls at once wait at the
- * invoker.
- */
+/** Warm containers of each function; further concurrent calls wait at the invoker. */
 export const CONTAINERS = 4;
 /** OpenWhisk's `user-memory`: what CPU shares are a part of. */
 export const USER_MEMORY_MB = 8192;
@@ -31,10 +28,7 @@ export const WARM_UP_CPU_MS = 1;
 export const SETTLE_MS = 3000;
 const SOLO_CALLS = 40;
 
-/**
- * One condition on real containers: what was played, what became of it, and who kept the cores busy
- * meanwhile.
- */
+/** One condition on real containers: its calls, their durations, and the users of the cores. */
 export interface Contended {
   readonly mode: FidelityMode;
   readonly manager: FidelityManager;
@@ -43,10 +37,7 @@ export interface Contended {
   readonly busy: BusyCores;
 }
 
-/**
- * Cores busy on average: the functions' containers, Gleaner and the invoker, and whatever else runs
- * on this machine.
- */
+/** Busy cores on average: containers, Gleaner and invoker, and other processes. */
 export interface BusyCores {
   readonly functions: number;
   readonly beside: number;
@@ -130,7 +121,7 @@ export async function runContended(
   });
 }
 
-/** Who is busy from now on, until the function that it returns is called. */
+/** Measures busy cores until the returned function is called. */
 function watchCores(): () => BusyCores {
   const readCounters = (): number[] => [
     performance.now(),

@@ -23,9 +23,8 @@ const MADE_MS = 2000;
 const WARM_UP_MS = MADE_MS + SETTLE_MS;
 
 /**
- * Durations of `/run` that the simulator expects of one condition, ms by function: same functions,
- * same arrivals and payloads, same manager; what a payload needs is known from the solo profiles,
- * never from the contended run.
+ * Durations of `/run` predicted for one condition, ms by function: same functions, arrivals,
+ * payloads and manager. Demand comes from the solo profiles only.
  */
 export function predict(
   subjects: readonly Subject[],
@@ -35,8 +34,7 @@ export function predict(
 ): Map<string, number[]> {
   const log = new ActivationLog();
   const calls = new FidelityStream(subjects, profiles, condition, new SeededRandom(seed));
-  // Processes outside of Docker's group do not share its weight: what they need, containers do not
-  // get.
+  // Processes outside of Docker's group do not share its weight, so their CPU is subtracted.
   const { beside } = coresOf(subjects, profiles, meanDemandOf);
   simulateCluster({
     calls,

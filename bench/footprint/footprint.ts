@@ -14,12 +14,12 @@ import { median, quantile, sum } from '../statistics.js';
 const probeFile = (name: string): string =>
   fileURLToPath(new URL(`../farm/${name}.js`, import.meta.url));
 const NO_METRICS = { hook: null, agents: null, aggregator: null };
-/** Each container is warm, and its function has a history, before anything is measured. */
+/** Activations per container before the measurement, for a history of each function. */
 const WARM_MILLIS = 20_000;
 /** A busy machine needs its time to list two thousand containers. */
 const START_MILLIS = 120_000;
 const SAMPLE_MILLIS = 10_000;
-/** While it is watched for growth: each look, and what is alive after a full collection. */
+/** Intervals of samples and full collections while growth is measured. */
 const LONG_SAMPLE_MILLIS = 30_000;
 
 export interface FootprintOptions {
@@ -37,10 +37,7 @@ export interface FootprintOptions {
   readonly log: (line: string) => void;
 }
 
-/**
- * The hook of a whole Gleaner beside a farm: what it holds, what it uses, how long its event loop
- * is held up.
- */
+/** Memory, CPU and event-loop delay of the hook of a whole Gleaner with a farm of containers. */
 export async function benchFootprint(options: FootprintOptions): Promise<BenchRow[]> {
   const { functions, containers, perSecond, churn, log } = options;
   const random = new SeededRandom(options.seed);
@@ -252,10 +249,7 @@ function rowsOf(
   ];
 }
 
-/**
- * How late the event loop was, and how much of that was no core being free, which is the bench's
- * own machine's doing, and collections.
- */
+/** Delays of the event loop, with the parts caused by busy cores and by garbage collection. */
 function loopRows(seconds: readonly LoopSecond[]): BenchRow[] {
   const late = seconds.flatMap((each) => each.late);
   const waited = seconds.flatMap((each) => each.waited);

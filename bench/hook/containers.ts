@@ -66,10 +66,7 @@ export async function noopContainers(
   }
 }
 
-/**
- * Does nothing, unless it is told to compute and then to sleep: so that the hook can learn what it
- * uses from windows that are long enough.
- */
+/** A no-op that can also compute and sleep, so that the hook learns a peak from long windows. */
 const CODE = `function main({ computeMs = 0, sleepMs = 0 }) {
   if (computeMs + sleepMs === 0) return {};
   const end = process.cpuUsage().user + computeMs * 1000;

@@ -68,9 +68,8 @@ let sequence = 0;
 export const nextActivationId = (): string => (++sequence).toString(16).padStart(32, '0');
 
 /**
- * Calls one after the other, round robin over the containers, `gapMillis` after the last answer:
- * long enough for whatever follows a call (clean-up in the kernel, the end of the activation in the
- * hook) not to run into the next one, with Gleaner or without.
+ * Sequential calls, round robin over the containers, `gapMillis` after each answer, so that the
+ * clean-up after a call does not delay the next one.
  */
 export async function serialLoad(
   addresses: readonly string[],

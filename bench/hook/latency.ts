@@ -19,9 +19,9 @@ const WARM_UP_PAYLOAD = { computeMs: 40, sleepMs: 60 };
 const WARM_UP_CALLS = 4;
 
 /**
- * A limit changes on each activation: its user has two cores and its peak is half of one, so that
- * it is over-provisioned. Its quota is lowered at every start and goes back to the container's own
- * at every end. No control arm, which would leave some alone.
+ * Limits change on each activation: with a user limit of two cores and a peak of half a core the
+ * function is over-provisioned, so its quota is lowered at each start and restored at each end. No
+ * control arm, which would skip some activations.
  */
 const everyActivation = {
   mode: 'enforce',
@@ -50,10 +50,7 @@ async function warmedUpGleaner(addresses: readonly string[]): Promise<GleanerPro
 
 const WRITES_NOTHING = 'latency and CPU are those of a hook that changes no limit';
 
-/**
- * Real containers, one connection per call, warm no-ops: what Gleaner adds to them, how late its
- * limits are, what it costs.
- */
+/** Added latency, delay of limits and CPU cost, for warm no-ops in real containers. */
 export async function benchLatency(options: {
   readonly rounds: number;
   readonly callsPerRound: number;

@@ -25,11 +25,11 @@ import {
 import { learningFigures, newFunctionRows, onlineFigures } from './rounds-rows.js';
 
 const PREFIX = 'wskgln0';
-/** All containers of three rounds have room: what is compared is managers, not what evicts what. */
+/** Memory for the containers of three rounds, so that no evictions disturb the comparison. */
 const USER_MEMORY_MB = 4096;
 /** Between two calls of the new function, ms. */
 const EVERY_MS = 200;
-/** What runs already: quotas that are used in part, in bursts, and a sixth of two cores in all. */
+/** Running functions: bursts that use a part of their quotas, a sixth of two cores in total. */
 const RUNNING: readonly Subject[] = [
   {
     name: 'short',
@@ -67,8 +67,8 @@ const SOLO_MS: Readonly<Record<string, number>> = {
 };
 
 /**
- * A new function's calls: sizes that differ, in the same order in each arm. In odd rounds it has a
- * quota, in even ones none, as on a stock OpenWhisk.
+ * Calls of a new function: different sizes in the same order in each arm. It has a quota in odd
+ * rounds, and none, as on stock OpenWhisk, in even ones.
  */
 const NEW: Omit<Subject, 'name'> = {
   memoryMb: 256,
@@ -81,9 +81,8 @@ const SIZES = [40, 60, 80, 50];
 const modeOf = (round: number): RoundRecord['mode'] => (round % 2 === 1 ? 'quota' : 'weight');
 
 /**
- * A decision with each call, and a life cycle so short that a new function is online for most of
- * the time it is looked at: an agent of the shipped one watches for a thousand steps of up to 20
- * calls.
+ * A decision per call, and a short life cycle, so that a new function is online for most of the
+ * run. The shipped life cycle stays offline for a thousand steps of up to 20 calls.
  */
 const HOOK = { stepActivations: 1, stepS: 1 };
 const LIFE_CYCLE = { episodeSteps: 10, windowEpisodes: 4 };
@@ -101,8 +100,8 @@ export interface NewFunctionOptions {
 }
 
 /**
- * A new function in a system that runs, on real containers: under the fallback, under `aware` while
- * it learns, and under the fallback again.
+ * A new function in a running system on real containers: with the fallback, with `aware` while it
+ * learns, and with the fallback again.
  */
 export async function benchNewFunction(options: NewFunctionOptions): Promise<BenchRow[]> {
   const { rounds: count, first, seconds, seed, records, log } = options;
@@ -133,7 +132,7 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
       await invoker.start();
       await gleaner.start();
       await warmUp(invoker, RUNNING.map(actionOf));
-      // The running system has a history of its own before anything new comes.
+      // The running functions get a history before the new one starts.
       await playWorkload(
         invoker,
         poissonArrivals(RUNNING, 20, new SeededRandom(seed).fork('before')),
@@ -192,15 +191,12 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
   });
 }
 
-/**
- * The first call of each, one after the other: containers that are made all at once keep two cores
- * busy, calls wait and more are made.
- */
+/** Calls each function once, one after another: concurrent cold starts would overload two cores. */
 async function warmUp(invoker: InvokerEmulator, actions: readonly Action[]): Promise<void> {
   for (const action of actions) await invoker.invoke(action, { cpuMs: SIZES[0], sleepMs: 1 });
 }
 
-/** The name says which manager it has. */
+/** The name selects its manager. */
 const nameOf = (arm: Arm, round: number): string => `new-${arm}-${round}`;
 
 function rotated<T>(values: readonly T[], by: number): T[] {
@@ -217,7 +213,7 @@ interface ArmPlan {
   readonly log: (line: string) => void;
 }
 
-/** The same calls whatever the arm is called. */
+/** The same calls in each arm. */
 async function playArm(invoker: InvokerEmulator, plan: ArmPlan): Promise<ArmRecord> {
   const { name, round, seconds, random, watch, log } = plan;
   const action = actionOf({ ...NEW, ...(modeOf(round) === 'quota' ? { cpus: 1 } : {}), name });
@@ -254,10 +250,7 @@ interface NewCall {
   readonly at: number;
 }
 
-/**
- * A client that calls every `EVERY_MS` and waits for each answer: one warm container serves all,
- * also where the host is slow.
- */
+/** A client that calls every `EVERY_MS` and waits for each answer, so that one container serves. */
 async function callOneByOne(
   invoker: InvokerEmulator,
   action: Action,
@@ -295,7 +288,7 @@ function textOf(round: RoundRecord): string {
   }; ${phases.join(', ')}, moved ${round.moved}`;
 }
 
-/** What agents say of themselves at each step. */
+/** Reports of agents at each step. */
 class AgentWatch {
   readonly #reports = new Map<string, { readonly at: number; readonly report: AgentReport }[]>();
 

@@ -6,10 +6,10 @@ export const ARMS = ['fallback', 'aware', 'again'] as const;
 export type Arm = (typeof ARMS)[number];
 
 const callSchema = z.object({
-  /** Time at the container against the call's own CPU time and waiting. */
+  /** Time at the container / (requested CPU time + waiting). */
   slowdown: z.number().positive(),
   ok: z.boolean(),
-  /** Of the function's life cycle when the call came; another manager's in the fallback's arms. */
+  /** Life-cycle phase at arrival; that of the fallback in its arms. */
   phase: z.string(),
 });
 const calls = z.array(callSchema);

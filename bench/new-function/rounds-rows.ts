@@ -6,12 +6,12 @@ import { ARMS, type Arm, type CallRecord, type RoundRecord } from './records.js'
 /** Allowed p99 slowdown above the higher of the fallback's two. */
 const MARGIN = 0.05;
 
-/** Phases in which its agent decides, or the guard of it. */
+/** Phases in which its agent or the guard decides. */
 const ONLINE = ['online', 'guarded'];
 
 export interface RoundFigures {
   readonly p99: Readonly<Record<Arm, number>>;
-  /** p99 under `aware` less the higher of the fallback's two. */
+  /** p99 with `aware` less the higher of the fallback's two. */
   readonly above: number;
   readonly calls: number;
 }
@@ -22,10 +22,7 @@ const p99Of = (calls: readonly CallRecord[]): number =>
     0.99,
   );
 
-/**
- * Of the calls at the places that `chosen` picks by what `aware` was at when they came: the same
- * calls in all three arms. Null: none.
- */
+/** Compares the calls that `chosen` selects in the arm `aware`, in all arms. Null: no call. */
 function figuresOf(
   { arms }: RoundRecord,
   chosen: (call: CallRecord, place: number) => boolean,
@@ -42,13 +39,13 @@ function figuresOf(
   return { p99, above: p99.aware - Math.max(p99.fallback, p99.again), calls };
 }
 
-/** Place of the first call that its agent serves. */
+/** Index of the first call served by its agent. */
 function servedFrom({ arms }: RoundRecord): number {
   const place = arms.aware.fresh.findIndex(({ phase }) => phase === 'serving');
   return place < 0 ? Number.POSITIVE_INFINITY : place;
 }
 
-/** All the time it learns: from its first call until it serves. */
+/** While it learns: from its first call until it serves. */
 export function learningFigures(round: RoundRecord): RoundFigures {
   const served = servedFrom(round);
   const figures = figuresOf(round, (_, place) => place < served);
@@ -56,7 +53,7 @@ export function learningFigures(round: RoundRecord): RoundFigures {
   return figures;
 }
 
-/** While its agent decides only; null: it never did. */
+/** While its agent decides; null: never. */
 export const onlineFigures = (round: RoundRecord): RoundFigures | null => {
   const served = servedFrom(round);
   return figuresOf(round, ({ phase }, place) => ONLINE.includes(phase) && place < served);

@@ -28,9 +28,8 @@ const action = (n: number): Action => ({
 });
 
 /**
- * Many short calls on real containers, mode `enforce`, each holding between nothing and nearly all
- * that its user allows: under user limits none is killed. Each function has one call at a time in
- * flight, so that its container is warm.
+ * Many short calls on real containers, mode `enforce`, which use up to nearly all of their user
+ * limit; none would be killed with user limits. One call per function at a time keeps it warm.
  */
 export async function oomReal(options: {
   readonly calls: number;

@@ -26,7 +26,7 @@ const MEMORY_FACTORS = [1.05, 0.97, 0.7] as const;
 /** What a call leaves in the warm container, of what it took. */
 const RETAINED = 0.5;
 
-/** Outcomes by call, a byte each: what a million calls can be compared by. */
+/** One byte per call, so that a million calls can be compared. */
 class Outcomes {
   readonly of: Uint8Array;
   kills = 0;
@@ -61,9 +61,8 @@ function memoryHeavyWorkload(seed: number): Workload {
 }
 
 /**
- * The same calls under their users' limits, under the default memory policy and under the published
- * one (`faasrm`), limits enforced. A kill counts against Gleaner where the same call was not killed
- * under its user's limits.
+ * The same calls with user limits, with the default memory policy and with the published one
+ * (`faasrm`). A kill counts against Gleaner if the same call survived with its user limits.
  */
 export function oomSimulated(options: {
   readonly calls: number;

@@ -31,10 +31,7 @@ import {
 import { atLeast, type BenchRow, row } from '../report.js';
 import { quantile } from '../statistics.js';
 
-/**
- * A container whose limits are numbers in memory: what is measured is the way of a decision, not of
- * a write (`bench -- limits` has that).
- */
+/** A container with limits in memory, since `bench -- limits` measures writes. */
 class Container implements LimitHandle, UsageProbe {
   readonly info: ContainerInfo = {
     id: 'c'.repeat(64),
@@ -79,10 +76,7 @@ class Container implements LimitHandle, UsageProbe {
   }
 }
 
-/**
- * From a manager's decision in the agent host, across a real nats-server, to the first activation
- * that gets it as its limit.
- */
+/** From a decision in the agent host over a real nats-server to the first activation with it. */
 export async function benchDecisionLatency(
   connect: (name: string) => Promise<Broker>,
   seconds: number,

@@ -10,10 +10,7 @@ export interface ScaleOptions {
   readonly log: (line: string) => void;
 }
 
-/**
- * What a large cluster costs: sums, hand-over, and the way of a decision; the last two on a real
- * nats-server of its own.
- */
+/** Costs of a large cluster: sums, hand-over and latency, the last two on a real nats-server. */
 export async function benchScale({ seconds, log }: ScaleOptions): Promise<BenchRow[]> {
   log('sums of 100,000 agents');
   const rows = benchSums();

@@ -39,9 +39,9 @@ interface Measured {
 }
 
 /**
- * How fast the cluster model is: activations a second on the Azure sample's own mix at load .7,
- * 1000 functions, 30 hosts of eight cores, one thread; cost per activation by number of activations
- * and of functions, as a ratio to the headline figure's (1.1 = 10 % dearer); memory.
+ * Speed of the cluster model: activations per second on the Azure sample, load .7, 1000 functions,
+ * 30 hosts of eight cores, one thread. Also the relative cost per activation by number of
+ * activations and functions, and memory.
  */
 export function benchSimulator({
   calls,

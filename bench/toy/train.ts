@@ -24,18 +24,15 @@ export interface ToyRun extends ToyOptions {
   readonly engine: Engine;
   readonly seed: number;
   readonly steps: number;
-  /** Agents see the others through the virtual agent's features. */
+  /** Agents have the features of the virtual agent. */
   readonly meanField: boolean;
   readonly settings?: Partial<PpoSettings>;
 }
 
 export interface ToyResult {
-  /**
-   * Mean reward per step of the last tenth of training, by the policy that explores, penalties and
-   * price included.
-   */
+  /** Mean reward per step of the last tenth of training, with exploration, penalties and price. */
   readonly training: number;
-  /** Means per step of the last tenth: what runs are compared by. */
+  /** Means per step of the last tenth, used to compare runs. */
   readonly raw: number;
   readonly utilization: number;
   readonly sloPreservation: number;
@@ -125,7 +122,7 @@ class Tally {
   }
 }
 
-/** What decides without learning. */
+/** Rules without learning. */
 export type ToyRule = (cluster: ToyCluster, index: number) => void;
 
 export const doNothing: ToyRule = () => {};

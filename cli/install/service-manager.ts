@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { errorClass } from '../../config/index.js';
 
-/** systemd did not do what it was asked for. */
+/** A systemctl command failed. */
 class ServiceManagerError extends errorClass('GLN_SYSTEMD') {}
 
 export interface ServiceManager {
