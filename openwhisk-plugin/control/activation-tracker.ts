@@ -11,8 +11,8 @@ const DEADLINE_GRACE_MILLIS = 1_000;
 const NO_DEADLINE_MILLIS = 3_600_000;
 
 /**
- * A start that reaches the hook later than this gets no limits: it has run through half a CFS period
- * at the limits that it has.
+ * A start that reaches the controller later than this gets no limits: it has run for half a CFS
+ * period already.
  */
 const LATE_MICROS = 50_000;
 

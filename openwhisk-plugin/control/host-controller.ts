@@ -324,7 +324,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
    * The activations of these containers can no longer be seen. Returns how many had other limits
    * than the user's.
    */
-  tapLost(containers: readonly C[], why: string, now: Millis): number {
+  onTapLost(containers: readonly C[], why: string, now: Millis): number {
     // All of them first, so that what one frees is not lent to the next.
     for (const container of containers) container.tapped = false;
     let restored = 0;
@@ -335,6 +335,18 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
       this.restore(container, 'restore', why, now);
     }
     return restored;
+  }
+
+  /**
+   * Modes have changed: restores containers whose functions are no longer enforced. `mayBoost`:
+   * cold starts of containers without a known function may still be boosted.
+   */
+  onModeChanged(containers: Iterable<C>, mayBoost: boolean, why: string, now: Millis): void {
+    for (const container of containers) {
+      const isEnforced = container.revision?.fn.enforced ?? (container.boosted && mayBoost);
+      if (!isEnforced && this.#ports.limits.isChanged(container))
+        this.restore(container, 'mode', why, now);
+    }
   }
 
   /** A reduction of memory was refused: the old limit is in force. */

@@ -254,13 +254,12 @@ export class Hook {
   modesChanged(reason: string, action: string | null = null): void {
     const { parts, pipeline, modes, killSwitch, audit } = this.#controls;
     parts.functions.refresh(killSwitch.killed);
-    for (const container of parts.containers.values()) {
-      const enforced =
-        container.revision?.fn.enforced ??
-        (container.boosted && modes.global === 'enforce' && !killSwitch.killed);
-      if (!enforced && parts.applier.isChanged(container))
-        pipeline.restore(container, 'mode', reason);
-    }
+    pipeline.controller.onModeChanged(
+      parts.containers.values(),
+      modes.global === 'enforce' && !killSwitch.killed,
+      reason,
+      this.clock.monotonic(),
+    );
     const record = audit.next(this.clock.wall());
     record.who = reason;
     record.why = 'mode_changed';

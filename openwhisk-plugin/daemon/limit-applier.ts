@@ -28,6 +28,8 @@ interface Written {
   readonly before: number;
 }
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 const DRIFT: Change = { who: 'drift', why: 'changed_outside', activation: null };
 
 /**
@@ -42,6 +44,14 @@ export class LimitApplier implements LimitPort<Container> {
   readonly #log: RateLimitedLog;
   readonly #pending = new Set<Promise<void>>();
   readonly tally = new LimitTally();
+  readonly #written: Mutable<Written> = {
+    resource: 'memory',
+    old: 0,
+    value: 0,
+    readBack: 0,
+    result: 'unchanged',
+    before: 0,
+  };
   #memoryRefused: (container: Container, now: Millis) => void = () => undefined;
 
   constructor(clock: Clock, audit: AuditLog, counters: Counters, log: RateLimitedLog) {
@@ -59,30 +69,18 @@ export class LimitApplier implements LimitPort<Container> {
     const { handle } = container;
     // The drift check finds a repeated weight that something else changed.
     if (change.activation !== null && shares === handle.expected.shares) return 'unchanged';
-    const before = this.#clock.monotonic();
-    const old = handle.expected.shares;
-    const result = handle.setShares(shares);
-    const readBack = handle.expected.shares;
-    this.#done(
-      container,
-      { resource: 'cpu.shares', old, value: shares, readBack, result, before },
-      change,
-    );
-    return result;
+    const written = this.#begin('cpu.shares', handle.expected.shares, shares);
+    written.result = handle.setShares(shares);
+    written.readBack = handle.expected.shares;
+    return this.#done(container, written, change);
   }
 
   setQuota(container: Container, quota: number, change: Change): WriteResult {
     const { handle } = container;
-    const before = this.#clock.monotonic();
-    const old = handle.expected.quota;
-    const result = handle.setQuota(quota as Millicores);
-    const readBack = handle.expected.quota;
-    this.#done(
-      container,
-      { resource: 'cpu.quota', old, value: quota, readBack, result, before },
-      change,
-    );
-    return result;
+    const written = this.#begin('cpu.quota', handle.expected.quota, quota);
+    written.result = handle.setQuota(quota as Millicores);
+    written.readBack = handle.expected.quota;
+    return this.#done(container, written, change);
   }
 
   /** A raise is in force on return; a reduction follows, unless a newer limit comes first. */
@@ -198,22 +196,28 @@ export class LimitApplier implements LimitPort<Container> {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  #done(container: Container, written: Written, change: Change): void {
+  /** One object, reused: a write that changes nothing allocates nothing. */
+  #begin(resource: LimitResource, old: number, value: number): Mutable<Written> {
+    const written = this.#written;
+    written.resource = resource;
+    written.old = old;
+    written.value = value;
+    written.before = this.#clock.monotonic();
+    return written;
+  }
+
+  #done(container: Container, written: Written, change: Change): WriteResult {
     if (written.result === 'unchanged') this.#counters.limitsUnchanged++;
     else this.#record(container, written, change);
+    return written.result;
   }
 
   #raise(container: Container, limit: number, change: Change): void {
     const { handle } = container;
-    const before = this.#clock.monotonic();
-    const old = handle.expected.memory;
-    const result = handle.raiseMemory(limit as Bytes);
-    const readBack = handle.expected.memory;
-    this.#done(
-      container,
-      { resource: 'memory', old, value: limit, readBack, result, before },
-      change,
-    );
+    const written = this.#begin('memory', handle.expected.memory, limit);
+    written.result = handle.raiseMemory(limit as Bytes);
+    written.readBack = handle.expected.memory;
+    this.#done(container, written, change);
   }
 
   #lower(container: Container, who: string, why: string, again = false): void {

@@ -189,7 +189,7 @@ export class Pipeline implements TapListener {
       container.initConnection = -1;
       container.initPending = false;
     }
-    const restored = this.controller.tapLost(containers, why, this.#parts.clock.monotonic());
+    const restored = this.controller.onTapLost(containers, why, this.#parts.clock.monotonic());
     for (const container of containers) this.tracker.endContainer(container, 'tap_lost');
     return restored;
   }

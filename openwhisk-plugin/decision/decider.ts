@@ -22,6 +22,7 @@ import {
 import type { ExperienceListener } from './policies/faasrm/experience.js';
 import { type Policies, PoliciesInUse } from './policies-in-use.js';
 import { removeAt } from './remove-at.js';
+import { cpuSpikeLevel, memorySpikeLevel } from './safeguard.js';
 import type { DecisionSettings, HostCapacity } from './settings.js';
 import type { UsageSample } from './usage-sample.js';
 import { closeWindow, copySample, openWindow, watchMemory } from './usage-window.js';
@@ -246,22 +247,17 @@ export class Decider {
     const throttled = known && usage.throttledPeriods > last.throttledPeriods;
     const hits = known ? Math.max(0, usage.limitHits - last.limitHits) : 0;
     run.limitHits += hits;
-    const { cpu, memory } = run;
+    const { cpu } = run;
     // A throttled period has used its whole limit. Limits may have changed since the last reading:
     // assume the lowest.
     if (throttled && container.mode === 'quota' && run.enforced && cpu.peak < run.minCpuLimit)
       cpu.peak = run.minCpuLimit;
     run.minCpuLimit = cpu.granted;
-    const hasSafeguard = run.enforced && settings.midRun;
-    const tripCpu =
-      hasSafeguard &&
-      container.mode === 'quota' &&
-      cpu.reduced &&
-      (throttled || busy >= settings.thetaSpike * cpu.granted);
+    const cpuSpike = cpuSpikeLevel(run, settings);
+    const memorySpike = memorySpikeLevel(run, settings);
+    const tripCpu = cpuSpike < Number.POSITIVE_INFINITY && (throttled || busy >= cpuSpike);
     const tripMemory =
-      hasSafeguard &&
-      memory.reduced &&
-      (hits > 0 || usage.workingSet >= settings.thetaSpike * memory.granted);
+      memorySpike < Number.POSITIVE_INFINITY && (hits > 0 || usage.workingSet >= memorySpike);
     this.#keep(run, usage);
     if (!tripCpu && !tripMemory) return 'none';
     if (tripCpu) this.#grants.restoreCpu(container, now, true);

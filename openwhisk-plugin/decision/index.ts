@@ -22,6 +22,7 @@ export { OptionScorer } from './policies/faasrm/scorer.js';
 export { ACTOR_WEIGHTS, POLICY_WEIGHTS } from './policies/faasrm/weights.js';
 export { createPolicy } from './policies/registry.js';
 export type { Policies } from './policies-in-use.js';
+export { cpuSpikeLevel, memorySpikeLevel } from './safeguard.js';
 export {
   type CpuMode,
   type DecisionSettings,

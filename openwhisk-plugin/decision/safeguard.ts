@@ -1,3 +1,4 @@
+import type { Run } from './container-state.js';
 import type { FunctionState } from './function-state.js';
 import type { Grant, RangeReason } from './grant.js';
 import type { DecisionSettings } from './settings.js';
@@ -191,4 +192,21 @@ function publishedRange(
     grant.upper = cap;
     grant.reason = 'under_provisioned';
   }
+}
+
+/** CPU use at which the mid-run safeguard trips, millicores; Infinity if it does not watch it. */
+export function cpuSpikeLevel(
+  { cpu, container, enforced }: Run,
+  settings: DecisionSettings,
+): number {
+  return enforced && settings.midRun && container.mode === 'quota' && cpu.reduced
+    ? settings.thetaSpike * cpu.granted
+    : Number.POSITIVE_INFINITY;
+}
+
+/** Working set at which it trips, bytes; Infinity if it does not watch it. */
+export function memorySpikeLevel({ memory, enforced }: Run, settings: DecisionSettings): number {
+  return enforced && settings.midRun && memory.reduced
+    ? settings.thetaSpike * memory.granted
+    : Number.POSITIVE_INFINITY;
 }

@@ -19,7 +19,7 @@ import { ClusterOutcome } from './recorder.js';
 import { EngineUsage } from './usage.js';
 import { UserLimitTable } from './user-limits.js';
 
-/** Size of a median payload, bytes: streams give payloads as multiples of their function's median. */
+/** Bytes of a median payload: streams give payloads as multiples of their function's median. */
 const MEDIAN_PAYLOAD = 1024;
 /** The simulated functions have one version; another nominal memory makes another revision. */
 const VERSION = '0.0.1';

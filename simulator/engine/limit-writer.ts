@@ -1,6 +1,11 @@
 import type { Bytes } from '../../config/index.js';
 import type { LimitPort } from '../../openwhisk-plugin/control/index.js';
-import type { DecisionSettings, WriteResult } from '../../openwhisk-plugin/decision/index.js';
+import {
+  cpuSpikeLevel,
+  type DecisionSettings,
+  memorySpikeLevel,
+  type WriteResult,
+} from '../../openwhisk-plugin/decision/index.js';
 import { OnCore } from './activations.js';
 import { quotaOf } from './cfs.js';
 import type { Cluster } from './cluster.js';
@@ -72,19 +77,12 @@ export class EngineLimitWriter implements LimitPort<EngineContainer> {
   #watch(run: EngineRun, together: number): void {
     const { columns: c } = this.#cluster.activations;
     const { cores, invokers } = this.#cluster;
-    const { thetaSpike, midRun } = this.#settings;
-    const { cpu, memory, activation } = run;
-    const quota = run.container.mode === 'quota';
-    const trip =
-      midRun && quota && cpu.reduced
-        ? (thetaSpike * cpu.granted) / 1000 / together
-        : Number.POSITIVE_INFINITY;
+    const { activation } = run;
+    const trip = cpuSpikeLevel(run, this.#settings) / 1000 / together;
     const later = trip > c.tripRate[activation]!;
     c.tripRate[activation] = trip;
     // A limit that stays or rises gives the engine nothing new to look for.
     if (!later && c.onCore[activation] !== OnCore.not) cores.interrupted(activation, this.now);
-    if (midRun && memory.reduced)
-      invokers.limits.watchMemory(activation, thetaSpike * memory.granted);
-    else invokers.limits.forget(activation);
+    invokers.limits.watchMemory(activation, memorySpikeLevel(run, this.#settings));
   }
 }

@@ -148,7 +148,7 @@ test('after a tap loss all containers are at user limits, and none borrows', (t)
   for (const container of containers) fake.request(container);
   t.true(containers.some((each) => each.quota !== 1000 || each.limited));
   fake.taken();
-  t.is(fake.controller.tapLost(containers, 'tap_lost', fake.now), 2);
+  t.is(fake.controller.onTapLost(containers, 'tap_lost', fake.now), 2);
   t.deepEqual(fake.taken(), ['user limits 0 restore tap_lost', 'user limits 0 restore tap_lost']);
   for (const container of containers) t.is(container.quota, 1000);
 });
@@ -240,4 +240,24 @@ test('an ended container frees its share, and is written no more', (t) => {
   fake.controller.containerEnded(container, fake.now);
   t.deepEqual(fake.taken(), ['ended failure']);
   t.is(fake.controller.decider.cpuPool.granted, 0);
+});
+
+test('a mode change restores containers that are no longer enforced, and only those', (t) => {
+  const fake = new FakeHost(decider());
+  const boosted = fake.container(limits(256, 2));
+  fake.controller.beginBoost(boosted, fake.now);
+  const container = fake.container(limits(256, 2));
+  fake.whole(container, 0.3);
+  fake.request(container);
+  fake.taken();
+  const containers = [boosted, container];
+  fake.controller.onModeChanged(containers, true, 'kv', fake.now);
+  t.deepEqual(fake.taken(), []);
+  fake.record.enforced = false;
+  fake.controller.onModeChanged(containers, true, 'kv', fake.now);
+  t.deepEqual(fake.taken(), ['user limits 0 mode kv']);
+  t.deepEqual([container.quota, boosted.quota], [2000, 8000]);
+  fake.controller.onModeChanged(containers, false, 'kill_switch', fake.now);
+  t.deepEqual(fake.taken(), ['user limits 0 mode kill_switch']);
+  t.is(boosted.quota, 2000);
 });
