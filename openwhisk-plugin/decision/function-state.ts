@@ -80,12 +80,12 @@ export class FunctionState {
   /** Runs at user limits still to come after an OOM kill by a lowered limit. */
   oomHold = 0;
   runsSinceOom = 0;
-  /** OOM kills at a lowered limit, and at the user's own or above (A1-08). */
+  /** OOM kills at a lowered limit, and at the user's own or above. */
   oomHarvest = 0;
   oomUser = 0;
   /** Working set or kills at the user's own limit: qualifies for a loan. */
   hitUserLimit = false;
-  /** Memory the OOM kills have asked for; 0 = none. Kills at one limit never add up (A3-03). */
+  /** Memory the OOM kills have asked for; 0 = none. Kills at one limit never add up. */
   memoryAfterOom: Bytes = 0 as Bytes;
 
   /** Exponent of `short-first` now. */

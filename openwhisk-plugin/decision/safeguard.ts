@@ -74,7 +74,7 @@ export function memoryRange(
       settings.memoryCap,
       settings,
     );
-    // Nothing may outgrow a lowered limit before it can be raised (A2-28).
+    // Nothing may outgrow a lowered limit before it can be raised.
     const growth = fn.growth.read(now, settings.halfLife) * settings.reactionTime;
     if (grant.lower < grant.user && peak + growth > grant.lower) {
       if (peak + growth >= grant.user) {

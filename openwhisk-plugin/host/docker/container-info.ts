@@ -15,7 +15,7 @@ export type BridgesById = ReadonlyMap<string, Bridge>;
 /**
  * What the user asked for, in the kernel's terms. `CpuShares` is a weight and says nothing about a
  * size; without quota the whole host may be used; the quota is taken as it
- * stands, never computed from memory (A1-04).
+ * stands, never computed from memory.
  */
 export function userLimits(host: Inspect['HostConfig']): UserLimits {
   const isPeriod = host.CpuPeriod >= PERIODS.least && host.CpuPeriod <= PERIODS.most;

@@ -69,6 +69,9 @@ function find(program: string): string | null {
   return null;
 }
 
+/** The user without privileges that every Linux system has. */
+const OVERFLOW_UID = '65534';
+
 function unprivilegedUser(): { name: string; uid: string; gid: string } | null {
   let users: string;
   try {
@@ -76,13 +79,10 @@ function unprivilegedUser(): { name: string; uid: string; gid: string } | null {
   } catch {
     return null;
   }
-  for (const name of ['tcpdump', 'nobody']) {
-    const fields = users
-      .split('\n')
-      .map((line) => line.split(':'))
-      .find((parts) => parts[0] === name);
-    if (fields?.[2] !== undefined && fields[3] !== undefined)
-      return { name, uid: fields[2], gid: fields[3] };
-  }
-  return null;
+  const accounts = users.split('\n').map((line) => line.split(':'));
+  const [name, , uid, gid] =
+    accounts.find((fields) => fields[0] === 'tcpdump') ??
+    accounts.find((fields) => fields[2] === OVERFLOW_UID) ??
+    [];
+  return name === undefined || uid === undefined || gid === undefined ? null : { name, uid, gid };
 }

@@ -42,7 +42,7 @@ test('a memory loan follows a kill at the user limit, for the container’s life
   const run = player.start();
   t.deepEqual([Number(run.memoryLimit), run.memory.choice], [356 * MIB, 'loan']);
   for (let i = 0; i < 10; i++) one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
-  t.is(Number(player.fn.memoryAfterOom), 356 * MIB, 'kills at one limit never add up (A3-03)');
+  t.is(Number(player.fn.memoryAfterOom), 356 * MIB, 'kills at one limit never add up');
   one.oom(player.fn, (356 * MIB) as Bytes, 0 as Millis);
   t.is(Number(player.fn.memoryAfterOom), 456 * MIB);
   one.containerEnded(player.container, 0 as Millis);

@@ -37,7 +37,7 @@ for (const version of versions) {
     t.like(await apply(request(FN, 16)), [{ result: 'changed', to: { memory: 128 } }]);
   });
 
-  test(`${version}: A1-28: a range that the operator raised is used`, async (t) => {
+  test(`${version}: a range that the operator raised is used`, async (t) => {
     const { fakeOpenWhisk, apply } = await rig(t, version, {
       prepare: ({ system }) => Object.assign(system.memory, { min: 64, max: 4096 }),
     });

@@ -93,7 +93,7 @@ test('what a user sets after us stands', async (t) => {
   t.is(open().size, 0);
 });
 
-test('A1-16: an action that was deleted and made anew with our value by chance is not ours', async (t) => {
+test('an action that was deleted and made anew with our value by chance is not ours', async (t) => {
   const { fakeOpenWhisk, apply, undo } = await rig(t, '2.0.0');
   fakeOpenWhisk.add(PATH, { memory: 512 });
   await apply(request(FN, 256));
@@ -146,7 +146,7 @@ test('what takes a harmful limit away does not wait for its turn', async (t) => 
   t.deepEqual(waits, []);
 });
 
-test('A3-09: after a change an action grows at once and shrinks only after the hold', async (t) => {
+test('after a change an action grows at once and shrinks only after the hold', async (t) => {
   const { fakeOpenWhisk, apply, time } = await rig(t, '2.0.0', { holdMs: 600_000 });
   fakeOpenWhisk.add(PATH, { memory: 512 });
   await apply(request(FN, 256));

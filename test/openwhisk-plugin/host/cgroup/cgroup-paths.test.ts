@@ -10,7 +10,7 @@ import { FixtureTree, ID, PID, V2_MOUNT, v1Mount } from './fixture-tree.js';
 
 const CONTROLLERS = 'cpuset cpu io memory pids\n';
 
-test('A2-21: a v2 scope below system.slice is found for every controller', (t) => {
+test('a v2 scope below system.slice is found for every controller', (t) => {
   const path = `system.slice/docker-${ID}.scope`;
   const tree = new FixtureTree().proc(`0::/${path}`, [V2_MOUNT]);
   tree.write(`sys/fs/cgroup/${path}/cgroup.controllers`, CONTROLLERS);
@@ -26,17 +26,17 @@ test('A2-21: a v2 scope below system.slice is found for every controller', (t) =
   tree.remove();
 });
 
-test('A2-21: a rootless scope deep below user.slice is found', (t) => {
+test('a rootless scope deep below user.slice is found', (t) => {
   const path = `user.slice/user-1000.slice/user@1000.service/user.slice/docker-${ID}.scope`;
   const tree = new FixtureTree().proc(`0::/${path}`, [V2_MOUNT]);
   tree.write(`sys/fs/cgroup/${path}/cgroup.controllers`, 'memory pids\n');
   const found = resolveCgroups(PID, ID, tree.root);
   t.is(found.memory?.directory, join(tree.root, 'sys/fs/cgroup', path));
-  t.is(found.cpu, null, 'A2-23: no cpu controller was delegated');
+  t.is(found.cpu, null, 'no cpu controller was delegated');
   tree.remove();
 });
 
-test('A2-21: v1 hierarchies are taken from their mounts, joined controllers and odd mount points too', (t) => {
+test('v1 hierarchies are found by their mounts, also joined controllers', (t) => {
   const tree = new FixtureTree().proc(
     `12:cpu,cpuacct:/docker/${ID}\n9:memory:/docker/${ID}\n3:freezer:/docker/${ID}\n0::/`,
     [v1Mount('cpu,cpuacct'), v1Mount('memory'), v1Mount('freezer', 'odd\\040place')],
@@ -53,7 +53,7 @@ test('A2-21: v1 hierarchies are taken from their mounts, joined controllers and 
   tree.remove();
 });
 
-test('A2-21: a hybrid host has each controller where it is', (t) => {
+test('a hybrid host has each controller where it is', (t) => {
   // Memory on v1; the rest of the container's cgroup on the v2 tree.
   const tree = new FixtureTree().proc(`9:memory:/docker/${ID}\n0::/docker/${ID}`, [
     v1Mount('memory'),
@@ -70,7 +70,7 @@ test('A2-21: a hybrid host has each controller where it is', (t) => {
   tree.remove();
 });
 
-test('A2-21: memory on v1 beside an empty v2 path gives memory alone', (t) => {
+test('memory on v1 beside an empty v2 path gives memory alone', (t) => {
   const tree = new FixtureTree().proc(`9:memory:/docker/${ID}\n0::/`, [
     v1Mount('memory'),
     V2_MOUNT,
@@ -98,7 +98,7 @@ test('a part of the tree that is mounted elsewhere is found below its mount root
   tree.remove();
 });
 
-test('a pid that was handed on to somebody else is not taken for the container', (t) => {
+test('a reused pid is not taken for the container', (t) => {
   const tree = new FixtureTree().proc('0::/system.slice/sshd.service', [V2_MOUNT]);
   tree.write('sys/fs/cgroup/system.slice/sshd.service/cgroup.controllers', CONTROLLERS);
   t.throws(() => resolveCgroups(PID, ID, tree.root), { instanceOf: CgroupNotFoundError });
@@ -110,7 +110,7 @@ test('a pid that was handed on to somebody else is not taken for the container',
   tree.remove();
 });
 
-test('A2-22: in a private cgroup namespace the error says how to run instead', (t) => {
+test('in a private cgroup namespace the error says how to run instead', (t) => {
   const tree = new FixtureTree().proc(
     `0::/../../system.slice/docker-${ID}.scope`,
     [V2_MOUNT],
@@ -125,7 +125,7 @@ test('A2-22: in a private cgroup namespace the error says how to run instead', (
   tree.remove();
 });
 
-test('A2-23: a controller that no mounted hierarchy has is not available', (t) => {
+test('a controller that no mounted hierarchy has is not available', (t) => {
   const tree = new FixtureTree()
     .proc('0::/', [V2_MOUNT])
     .write('sys/fs/cgroup/cgroup.controllers', 'memory pids\n');
@@ -142,7 +142,7 @@ test('A2-23: a controller that no mounted hierarchy has is not available', (t) =
 
 const otherRoot = '/var/lib/docker/overlay2/65/merged';
 
-test('a hierarchy that is mounted more than once is read where the container is: not in another root, not where a mount is covered', (t) => {
+test('a hierarchy with several mounts is read where the container is visible', (t) => {
   const v1 = new FixtureTree().proc(`4:cpu,cpuacct:/docker/${ID}\n9:memory:/docker/${ID}`, [
     `33 31 0:29 / ${otherRoot}/sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct`,
     v1Mount('cpu,cpuacct'),
@@ -170,8 +170,8 @@ test('a hierarchy that is mounted more than once is read where the container is:
   v2.remove();
 });
 
-test('where two mounts have a directory of that name, the one that lists the process is taken', (t) => {
-  // The first shows the tree of an engine in a container, whose paths begin anew; it has kept the
+test('of two mounts with that directory, the one that lists the process is used', (t) => {
+  // The first shows the tree of an engine in a container, which has its own root; it has kept the
   // folder of an ended container.
   const tree = new FixtureTree().proc(`2:cpu:/docker/${ID}`, [
     `40 31 0:29 / /mnt/inner rw - cgroup cgroup rw,cpu`,
@@ -187,7 +187,7 @@ test('where two mounts have a directory of that name, the one that lists the pro
   tree.remove();
 });
 
-test('a systemd in a scope of its own, and an engine in a container, leave the path as the kernel says it', (t) => {
+test('the kernel’s path is used beside a nested systemd and an engine in a container', (t) => {
   for (const path of [
     `init.scope/system.slice/docker-${ID}.scope`,
     `docker/${'d'.repeat(64)}/docker/${ID}`,
@@ -206,7 +206,7 @@ test('a systemd in a scope of its own, and an engine in a container, leave the p
 
 const HIDDEN_PROC = '22 1 0:21 / /proc rw,nosuid - proc proc rw,hidepid=invisible,gid=4';
 
-test('where /proc hides other processes (hidepid) the cgroups are found by the id of the container, on v1 and v2', (t) => {
+test('with hidepid the cgroups are found by the container id, on v1 and v2', (t) => {
   const scope = `kubepods.slice/kubepods-burstable.slice/pod1.slice/docker-${ID}.scope`;
   const v2 = new FixtureTree().proc('0::/', [HIDDEN_PROC, V2_MOUNT]);
   v2.write(`sys/fs/cgroup/${scope}/cgroup.controllers`, CONTROLLERS);

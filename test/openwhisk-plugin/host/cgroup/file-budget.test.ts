@@ -9,7 +9,7 @@ function users(count: number, closedFiles: number[]): { closeFiles(): void }[] {
   return Array.from({ length: count }, (_, i) => ({ closeFiles: () => closedFiles.push(i) }));
 }
 
-test('whoever was sampled longest ago closes its files when another needs them', (t) => {
+test('the container sampled longest ago closes its files when another needs them', (t) => {
   // 512 of the process's own, 7 for each of 67 containers, 6 for each sampled: (512 + 469 + 6 x 66
   // - 512 - 469) / 6 = 66.
   const budget = new FileBudget(512 + 67 * 7 + 6 * 66);
@@ -26,7 +26,7 @@ test('whoever was sampled longest ago closes its files when another needs them',
   t.is(budget.inUse, 66);
 });
 
-test('each container that starts takes its descriptors from the samples, and gives them back', (t) => {
+test('a new container takes its descriptors from the samples’ budget, and returns them', (t) => {
   const budget = new FileBudget(512 + 6 * 100);
   t.is(budget.most, 100);
   const [first, ...closeFiles] = users(10, []);

@@ -67,9 +67,11 @@ export function v2Tree(files: Record<string, string> = {}, user: Partial<UserLim
     'cpu.max': 'max 100000\n',
     'cpu.max.burst': '0\n',
     'cpu.stat':
-      'usage_usec 1500\nuser_usec 1000\nsystem_usec 500\nnr_periods 0\nnr_throttled 0\nthrottled_usec 0\n',
+      'usage_usec 1500\nuser_usec 1000\nsystem_usec 500\n' +
+      'nr_periods 0\nnr_throttled 0\nthrottled_usec 0\n',
     'cpu.pressure':
-      'some avg10=0.00 avg60=0.00 avg300=0.00 total=321\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=12\n',
+      'some avg10=0.00 avg60=0.00 avg300=0.00 total=321\n' +
+      'full avg10=0.00 avg60=0.00 avg300=0.00 total=12\n',
     'memory.max': `${256 * MIB}\n`,
     'memory.swap.max': '0\n',
     'memory.low': '0\n',

@@ -34,13 +34,13 @@ test('v2: limits are written in the kernel formats and read back', async (t) => 
   t.is(at('cpu.max'), '60000 100000');
   t.is(handle.setQuota(millicores(600)), 'unchanged');
   t.is(handle.setQuota(millicores(0)), 'written');
-  t.is(at('cpu.max'), 'max 100000', 'A2-05: no limit is max');
+  t.is(at('cpu.max'), 'max 100000', 'no limit is max');
   t.is(handle.setShares(256), 'written');
   t.is(at('cpu.weight'), '10');
   t.is(handle.expected.shares, 256);
   t.is(handle.raiseMemory(bytes(512 * MIB)), 'written');
   t.is(at('memory.max'), String(512 * MIB));
-  t.is(at('memory.swap.max'), '0', 'A1-01: no swap comes with a loan');
+  t.is(at('memory.swap.max'), '0', 'no swap comes with a loan');
   t.is(handle.protectMemory(bytes(256 * MIB)), 'written');
   t.is(at('memory.low'), String(256 * MIB));
   t.is(handle.protectMemory(bytes(256 * MIB)), 'unchanged');
@@ -51,7 +51,7 @@ test('v2: limits are written in the kernel formats and read back', async (t) => 
   tree.remove();
 });
 
-test('A1-05, A1-23: a quota is what was asked for in the container period, and never below the kernel minimum', (t) => {
+test('a quota is written for the container’s period, and not below the kernel minimum', (t) => {
   const { tree, at, container } = v2Tree();
   const handle = writerOf(tree.root).open(container);
   handle.setQuota(millicores(2000));
@@ -64,7 +64,7 @@ test('A1-05, A1-23: a quota is what was asked for in the container period, and n
   tree.remove();
 });
 
-test('A2-04: on v2 a limit below the use is not written at all', async (t) => {
+test('on v2 a limit below the use is not written at all', async (t) => {
   const { tree, at, container } = v2Tree({ 'memory.current': `${180 * MIB}\n` });
   const writer = writerOf(tree.root);
   const handle = writer.open(container);
@@ -76,7 +76,7 @@ test('A2-04: on v2 a limit below the use is not written at all', async (t) => {
   tree.remove();
 });
 
-test('A2-12: the ratio is kept whatever the period', (t) => {
+test('the ratio is kept whatever the period', (t) => {
   const { tree, at, container } = v2Tree({ 'cpu.max': '500000 1000000\n' });
   const handle = writerOf(tree.root).open(container);
   t.is(handle.expected.quota as number, 500);
@@ -86,7 +86,7 @@ test('A2-12: the ratio is kept whatever the period', (t) => {
   tree.remove();
 });
 
-test('A2-13: the burst is lowered before the quota', (t) => {
+test('the burst is lowered before the quota', (t) => {
   const { tree, at, container } = v2Tree({
     'cpu.max': '200000 100000\n',
     'cpu.max.burst': '100000\n',
@@ -99,7 +99,7 @@ test('A2-13: the burst is lowered before the quota', (t) => {
   tree.remove();
 });
 
-test('A2-11: a quota is not above that of a group over the container', (t) => {
+test('a quota is not above that of a group over the container', (t) => {
   const { tree, at, container } = v2Tree();
   tree.write('sys/fs/cgroup/system.slice/cpu.max', '150000 100000\n');
   const handle = writerOf(tree.root).open(container);
@@ -110,7 +110,7 @@ test('A2-11: a quota is not above that of a group over the container', (t) => {
   tree.remove();
 });
 
-test('A2-14: weights are in proportion to what the runtime gave, and its own weight is left as it is', (t) => {
+test('weights are proportional to the runtime’s, and its own weight stays unchanged', (t) => {
   for (const [weight, sixteenfold] of [
     ['5', '80'],
     ['21', '336'],
@@ -127,7 +127,7 @@ test('A2-14: weights are in proportion to what the runtime gave, and its own wei
   }
 });
 
-test('A2-23: without a cpu controller memory is still set', (t) => {
+test('without a cpu controller memory is still set', (t) => {
   const { tree, container } = v2Tree({
     'cgroup.controllers': 'memory pids\n',
     'cpu.weight': '',
@@ -141,7 +141,7 @@ test('A2-23: without a cpu controller memory is still set', (t) => {
   tree.remove();
 });
 
-test('each limit stands for itself: without quota files (no CONFIG_CFS_BANDWIDTH) weights are set and restored, on v1 and v2', (t) => {
+test('without quota files (no CONFIG_CFS_BANDWIDTH) weights are set and restored', (t) => {
   const v1 = new FixtureTree().proc(`4:cpu,cpuacct:/docker/${ID}\n9:memory:/docker/${ID}`, [
     v1Mount('cpu,cpuacct'),
     v1Mount('memory'),
@@ -170,7 +170,7 @@ test('each limit stands for itself: without quota files (no CONFIG_CFS_BANDWIDTH
   v2.tree.remove();
 });
 
-test('A2-09: a limit that somebody else changed is found, and written again as it is expected', (t) => {
+test('a limit that another program changed is found and written again', (t) => {
   const { tree, at, put, container } = v2Tree();
   const handle = writerOf(tree.root).open(container);
   handle.setQuota(millicores(500));
@@ -218,7 +218,7 @@ function systemdOver(put: (name: string, text: string) => void) {
 
 const anyLimits = () => ({ shares: 0, quota: millicores(0), memory: bytes(0) });
 
-test('A2-10: swap that came back for a container without swap is found, taken away, and not brought back by the next daemon-reload', async (t) => {
+test('swap that systemd gave back is found, removed, and stays removed', async (t) => {
   const { tree, at, put, container } = v2Tree();
   const { scopes, calls, reload } = systemdOver(put);
   const writer = writerOf(tree.root, { scopes });
@@ -239,7 +239,7 @@ test('A2-10: swap that came back for a container without swap is found, taken aw
   tree.remove();
 });
 
-test("whatever systemd is told of a container, the user's swap limit stays, also where the hook stops at once", async (t) => {
+test('systemd always gets the user swap limit too, also if the hook stops at once', async (t) => {
   const { tree, at, put, container } = v2Tree();
   const { scopes, calls, reload } = systemdOver(put);
   const writer = writerOf(tree.root, { scopes });
@@ -264,7 +264,7 @@ test("whatever systemd is told of a container, the user's swap limit stays, also
   tree.remove();
 });
 
-test('limits of CPU that systemd undoes while it takes one of memory are written again, and are no drift meanwhile', async (t) => {
+test('CPU limits that systemd resets with memory are rewritten and are no drift', async (t) => {
   const { tree, at, put, container } = v2Tree();
   let undone: (() => void) | null = null;
   const { scopes } = systemdOver((name, text) => {
@@ -309,7 +309,7 @@ test('a quota that changes while systemd is at work is the newest afterwards', a
   tree.remove();
 });
 
-test('of several changes on their way systemd is told the newest, one at a time, and a raise is in force throughout', async (t) => {
+test('systemd gets one change at a time, the newest, and a raise stays in force', async (t) => {
   const { tree, at, put, container } = v2Tree();
   const { scopes, calls } = systemdOver(put);
   const writer = writerOf(tree.root, { scopes });
@@ -358,10 +358,11 @@ test('a scope that systemd refuses is told, and the limit in the kernel stands',
 const record = (name: string, value: string) =>
   [
     `run/systemd/transient/docker-${ID}.scope.d/50-${name}.conf`,
-    `# This is a drop-in unit file extension, created via "systemctl set-property"\n[Scope]\n${name}=${value}\n`,
+    `# This is a drop-in unit file extension, created via "systemctl set-property"\n` +
+      `[Scope]\n${name}=${value}\n`,
   ] as const;
 
-test('what a hook that was killed had told systemd is taken back, also where the kernel has the user limits already', async (t) => {
+test('properties that a killed hook gave systemd are restored in any case', async (t) => {
   const { tree, put, container } = v2Tree();
   const { scopes, calls } = systemdOver(put);
   tree
@@ -379,7 +380,7 @@ test('what a hook that was killed had told systemd is taken back, also where the
   tree.remove();
 });
 
-test('a weight is what the runtime told systemd, exactly, whatever a killed hook left in the file', async (t) => {
+test('the user weight is the one the runtime gave systemd, whatever the file has', async (t) => {
   for (const [recorded, left] of [
     ['5', '21'],
     ['21', '5'],
@@ -402,7 +403,7 @@ test('a weight is what the runtime told systemd, exactly, whatever a killed hook
   }
 });
 
-test('limits that a killed hook left are seen as they are when the container is opened, so that they are restored', (t) => {
+test('limits that a killed hook left are read when the container is opened', (t) => {
   // Weight 3 beside 5 for 128 shares: 76.8; the quota and the memory as they stand.
   const { tree, container } = v2Tree({
     'cpu.weight': '3\n',
@@ -420,7 +421,7 @@ test('limits that a killed hook left are seen as they are when the container is 
   tree.remove();
 });
 
-test('a container without shares has the kernel default, from which no formula is learned', async (t) => {
+test('a container without shares has the kernel default and shows no formula', async (t) => {
   const plain = 'b'.repeat(64);
   const path = `system.slice/docker-${plain}.scope`;
   const { tree, at, container } = v2Tree({ 'cpu.weight': '80\n' });
@@ -452,7 +453,7 @@ test('a container without shares has the kernel default, from which no formula i
   tree.remove();
 });
 
-test('a weight that Gleaner leaves behind is not taken for the weight of the other formula', async (t) => {
+test('a weight that Gleaner left is not taken for the other formula’s weight', async (t) => {
   // 128 shares are 5 or 21. 538 shares beside 128 of weight 5 would be weight 21, which the curved
   // formula makes of 128 shares.
   const { tree, at, container } = v2Tree();
@@ -469,7 +470,7 @@ test('a weight that Gleaner leaves behind is not taken for the weight of the oth
   tree.remove();
 });
 
-test('A2-19: a paused container may be raised and goes back to its user limit, but is not shrunk below it', async (t) => {
+test('a paused container may be raised and restored, but not lowered', async (t) => {
   const { tree, container } = v2Tree({ 'cgroup.freeze': '1\n' });
   const writer = writerOf(tree.root);
   const handle = writer.open(container);
@@ -551,7 +552,7 @@ test('the margin is for what lies below the user limit: going back to it needs n
   tree.remove();
 });
 
-test('A2-14: a container that was left alone shows which weight to restore for another', async (t) => {
+test('a container that was left alone shows which weight to restore for another', async (t) => {
   const path = (id: string): string => `system.slice/docker-${id}.scope`;
   const left = 'b'.repeat(64);
   const { tree, at, container } = v2Tree({ 'cpu.weight': '336\n' });

@@ -43,8 +43,8 @@ async function withContainers(
   if (missing(t, dockerAlone)) return;
   await nodeImage();
   const names = programs.map((_, index) => containerName(`limits${index}`));
-  const mine = new Set(names);
-  const engine = new DockerEngine({ managed: (name) => mine.has(name) });
+  const managed = new Set(names);
+  const engine = new DockerEngine({ managed: (name) => managed.has(name) });
   const facts = await engine.facts();
   const writer = writerFor(facts);
   try {
@@ -135,51 +135,48 @@ test.serial(
       t.is(its.weight(), 16 * own);
       t.is(handle.raiseMemory(bytes(512 * MIB)), 'written');
       t.is(its.memory(), '536870912');
-      t.is(its.swap(), '0', 'A1-01: none comes with a loan');
+      t.is(its.swap(), '0', 'none comes with a loan');
       t.is(handle.raiseMemory(bytes(256 * MIB)), 'refused', 'a reduction is not a raise');
       t.is(handle.protectMemory(bytes(256 * MIB)), its.version === 1 ? 'unsupported' : 'written');
       if (its.version === 2) t.is(its.low(), String(256 * MIB));
-      // A2-26: nothing of this is known to the engine.
+      // nothing of this is known to the engine.
       t.deepEqual((await engine.snapshot())[0]?.user, container.user);
-      // A2-05: no limit is restored as no limit.
+      // no limit is restored as no limit.
       t.is(handle.setQuota(millicores(NO_LIMIT)), 'written');
       t.is(its.quota(), NO_QUOTA[its.version]);
-      // A2-02: down again, in the other order.
+      // down again, in the other order.
       handle.setQuota(millicores(600));
       t.is(await handle.lowerMemory(bytes(128 * MIB)), 'written');
       await writer.settled();
       t.deepEqual([its.memory(), its.swap()], ['134217728', '0']);
-      // Where systemd was told of the memory, it has reset both meanwhile.
+      // systemd has reset both meanwhile if it got the memory limit.
       t.deepEqual([its.quota(), its.weight()], ['60000', 16 * own]);
       handle.close();
     });
   },
 );
 
-test.serial(
-  'A1-03, A2-25: shares stay in the kernel range, and numbers that are none are refused',
-  async (t) => {
-    await withContainers(t, [{ program: IDLE }], async ([container], writer) => {
-      if (!container) return;
-      const handle = writer.open(container);
-      const its = kernel(container);
-      handle.setShares(1);
-      t.is(its.weight(), its.version === 1 ? 2 : 1);
-      handle.setShares(262145);
-      t.is(its.weight(), its.version === 1 ? 262144 : 10_000);
-      t.is(handle.setShares(Number.NaN), 'refused');
-      for (const bad of [Number.NaN, Number.POSITIVE_INFINITY, -1])
-        t.is(handle.setQuota(millicores(bad)), 'refused');
-      t.is(handle.raiseMemory(bytes(Number.NaN)), 'refused');
-      // 1.07 cores, whose product with 1e9 is no integer: 107000 us.
-      t.is(handle.setQuota(millicores(1.07 * 1000)), 'written');
-      t.is(its.quota(), '107000');
-      handle.close();
-    });
-  },
-);
+test.serial('shares stay in the kernel range, and numbers that are none are refused', async (t) => {
+  await withContainers(t, [{ program: IDLE }], async ([container], writer) => {
+    if (!container) return;
+    const handle = writer.open(container);
+    const its = kernel(container);
+    handle.setShares(1);
+    t.is(its.weight(), its.version === 1 ? 2 : 1);
+    handle.setShares(262145);
+    t.is(its.weight(), its.version === 1 ? 262144 : 10_000);
+    t.is(handle.setShares(Number.NaN), 'refused');
+    for (const bad of [Number.NaN, Number.POSITIVE_INFINITY, -1])
+      t.is(handle.setQuota(millicores(bad)), 'refused');
+    t.is(handle.raiseMemory(bytes(Number.NaN)), 'refused');
+    // 1.07 cores, whose product with 1e9 is no integer: 107000 us.
+    t.is(handle.setQuota(millicores(1.07 * 1000)), 'written');
+    t.is(its.quota(), '107000');
+    handle.close();
+  });
+});
 
-test.serial('A2-03: a limit below the use is not written and the container lives', async (t) => {
+test.serial('a limit below the use is not written and the container lives', async (t) => {
   const grow = 'globalThis.b = Buffer.alloc(150 * 1048576, 1); setInterval(() => {}, 1000)';
   await withContainers(t, [{ program: grow }], async ([container], writer) => {
     if (!container) return;
@@ -198,7 +195,7 @@ test.serial('A2-03: a limit below the use is not written and the container lives
 });
 
 test.serial(
-  'A2-18: fifty parallel changes of one container end with the newest, and it is not left frozen',
+  'fifty parallel changes of one container end with the newest, and it is not left frozen',
   async (t) => {
     await withContainers(t, [{ program: IDLE }], async ([container], writer) => {
       if (!container) return;
@@ -212,7 +209,7 @@ test.serial(
       t.is(its.memory(), String(451 * MIB));
       t.true(
         results.filter((result) => result === 'written').length <= 2,
-        'older wishes are dropped',
+        'older limits are dropped',
       );
       // A raise that comes while a lowering is on its way wins.
       const lowering = handle.lowerMemory(bytes(200 * MIB));
@@ -228,7 +225,7 @@ test.serial(
 );
 
 test.serial(
-  'whatever order raises and lowerings come in, the kernel has what the handle expects, memory and swap alike',
+  'after raises and lowerings in any order the kernel has the expected memory and swap',
   async (t) => {
     await withContainers(t, [{ program: IDLE }], async ([container], writer) => {
       if (!container) return;
@@ -253,62 +250,56 @@ test.serial(
   },
 );
 
-test.serial(
-  'A2-11: a quota is not above that of the group over it, and the period stays',
-  async (t) => {
-    if (missing(t, dockerAlone)) return;
-    const isSystemd = (await docker('info', '-f', '{{.CgroupDriver}}')) === 'systemd';
-    // systemd takes a slice and nothing else.
-    const parent = isSystemd ? `${containerName('parent')}.slice` : `/${containerName('parent')}`;
-    const flags = [
-      '--cgroup-parent',
-      parent,
-      '--cpu-quota',
-      '50000',
-      '--memory',
-      '128m',
-      '--memory-swap',
-      '128m',
-    ];
-    await withContainers(t, [{ program: IDLE, flags }], async ([container], writer) => {
-      if (!container) return;
-      const its = kernel(container);
-      const narrow = (quota: number): void =>
-        its.version === 1
-          ? writeFileSync(join(its.cpuDirectory, '..', 'cpu.cfs_quota_us'), String(quota))
-          : writeFileSync(join(its.cpuDirectory, '..', 'cpu.max'), `${quota} 100000`);
-      narrow(100_000);
-      const handle = writer.open(container);
-      t.is(handle.setQuota(millicores(2000)), 'written');
-      t.is(its.quota(), '100000');
-      t.is(handle.expected.quota as number, 1000);
-      // A2-13: the kernel refuses a quota below the burst, so that this one passes only in the
-      // right order.
-      writeFileSync(
-        join(its.cpuDirectory, its.version === 1 ? 'cpu.cfs_burst_us' : 'cpu.max.burst'),
-        '80000',
-      );
-      t.is(handle.setQuota(millicores(300)), 'written');
-      t.is(its.burst(), '30000');
-      // Narrowed behind our back: v1's kernel says EINVAL and the handle looks again; v2's does
-      // not, and it looks when it looks for drift.
-      handle.setQuota(millicores(200));
-      narrow(50_000);
-      if (its.version === 2) t.is(findDrift(handle, noLimits()), 'none');
-      t.is(handle.setQuota(millicores(900)), 'written');
-      t.is(its.quota(), '50000');
-      t.is(its.period(), '100000');
-      handle.close();
-    });
-    const root = '/sys/fs/cgroup';
-    removeParent([
-      join(root, parent),
-      ...readdirSync(root).map((name) => join(root, name, parent)),
-    ]);
-  },
-);
+test.serial('a quota is not above that of the group over it, and the period stays', async (t) => {
+  if (missing(t, dockerAlone)) return;
+  const isSystemd = (await docker('info', '-f', '{{.CgroupDriver}}')) === 'systemd';
+  // systemd takes a slice and nothing else.
+  const parent = isSystemd ? `${containerName('parent')}.slice` : `/${containerName('parent')}`;
+  const flags = [
+    '--cgroup-parent',
+    parent,
+    '--cpu-quota',
+    '50000',
+    '--memory',
+    '128m',
+    '--memory-swap',
+    '128m',
+  ];
+  await withContainers(t, [{ program: IDLE, flags }], async ([container], writer) => {
+    if (!container) return;
+    const its = kernel(container);
+    const narrow = (quota: number): void =>
+      its.version === 1
+        ? writeFileSync(join(its.cpuDirectory, '..', 'cpu.cfs_quota_us'), String(quota))
+        : writeFileSync(join(its.cpuDirectory, '..', 'cpu.max'), `${quota} 100000`);
+    narrow(100_000);
+    const handle = writer.open(container);
+    t.is(handle.setQuota(millicores(2000)), 'written');
+    t.is(its.quota(), '100000');
+    t.is(handle.expected.quota as number, 1000);
+    // the kernel refuses a quota below the burst, so that this one passes only in the
+    // right order.
+    writeFileSync(
+      join(its.cpuDirectory, its.version === 1 ? 'cpu.cfs_burst_us' : 'cpu.max.burst'),
+      '80000',
+    );
+    t.is(handle.setQuota(millicores(300)), 'written');
+    t.is(its.burst(), '30000');
+    // Narrowed behind our back: v1's kernel says EINVAL and the handle looks again; v2's does
+    // not, and it looks when it looks for drift.
+    handle.setQuota(millicores(200));
+    narrow(50_000);
+    if (its.version === 2) t.is(findDrift(handle, noLimits()), 'none');
+    t.is(handle.setQuota(millicores(900)), 'written');
+    t.is(its.quota(), '50000');
+    t.is(its.period(), '100000');
+    handle.close();
+  });
+  const root = '/sys/fs/cgroup';
+  removeParent([join(root, parent), ...readdirSync(root).map((name) => join(root, name, parent))]);
+});
 
-test.serial('A2-08, A2-09: what somebody else changes is found and put back, once', async (t) => {
+test.serial('a limit that another program changed is found and restored once', async (t) => {
   await withContainers(t, [{ program: IDLE }], async ([container], writer) => {
     if (!container) return;
     const its = kernel(container);
@@ -382,9 +373,8 @@ test.serial(
           );
           const found = noLimits();
           const drift = findDrift(handle, found);
-          t.log(
-            `${change[0]} ${change[3] ?? ''}: ${drift}, quota ${found.quota}, shares ${found.shares}`,
-          );
+          const { quota, shares } = found;
+          t.log(`${change[0]} ${change[3] ?? ''}: ${drift}, quota ${quota}, shares ${shares}`);
           handle.setShares(handle.expected.shares);
           handle.setQuota(handle.expected.quota);
           t.deepEqual(all(), expected);
@@ -402,44 +392,41 @@ test.serial(
   },
 );
 
-test.serial(
-  'after a crash each container has the weight that its runtime gave it, also beside one without shares',
-  async (t) => {
-    const limits = ['--memory', '64m', '--memory-swap', '64m'];
-    const programs = [
-      { program: IDLE, flags: limits },
-      { program: IDLE, flags: ['--cpu-shares', '128', ...limits] },
-      { program: IDLE, flags: ['--cpu-shares', '2', ...limits] },
-      { program: IDLE, flags: ['--cpu-shares', '1024', ...limits] },
-    ];
-    await withContainers(t, programs, async (containers, writer, engine, facts) => {
-      const before = containers.map((container) => kernel(container).weight());
+test.serial('after a crash each container gets the weight that its runtime gave it', async (t) => {
+  const limits = ['--memory', '64m', '--memory-swap', '64m'];
+  const programs = [
+    { program: IDLE, flags: limits },
+    { program: IDLE, flags: ['--cpu-shares', '128', ...limits] },
+    { program: IDLE, flags: ['--cpu-shares', '2', ...limits] },
+    { program: IDLE, flags: ['--cpu-shares', '1024', ...limits] },
+  ];
+  await withContainers(t, programs, async (containers, writer, engine, facts) => {
+    const before = containers.map((container) => kernel(container).weight());
+    for (const container of containers) {
+      const handle = writer.open(container);
+      handle.setShares(538);
+      handle.close();
+    }
+    // As the hook that starts next: nothing is known, and the containers may come in any order.
+    for (const order of [containers, [...containers].reverse()]) {
       for (const container of containers) {
         const handle = writer.open(container);
         handle.setShares(538);
         handle.close();
       }
-      // As the hook that starts next: nothing is known, and the containers may come in any order.
-      for (const order of [containers, [...containers].reverse()]) {
-        for (const container of containers) {
-          const handle = writer.open(container);
-          handle.setShares(538);
-          handle.close();
-        }
-        const next = writerFor(facts);
-        await restoreAll({ engine: { snapshot: async () => order }, writer: next });
-        await next.close();
-        t.deepEqual(
-          containers.map((container) => kernel(container).weight()),
-          before,
-        );
-      }
-      t.is((await engine.snapshot()).length, containers.length);
-    });
-  },
-);
+      const next = writerFor(facts);
+      await restoreAll({ engine: { snapshot: async () => order }, writer: next });
+      await next.close();
+      t.deepEqual(
+        containers.map((container) => kernel(container).weight()),
+        before,
+      );
+    }
+    t.is((await engine.snapshot()).length, containers.length);
+  });
+});
 
-test.serial('A1-15: a container that is gone answers so, everywhere', async (t) => {
+test.serial('a container that is gone answers so, everywhere', async (t) => {
   await withContainers(t, [{ program: IDLE }], async ([container], writer) => {
     if (!container) return;
     const handle = writer.open(container);
@@ -460,7 +447,7 @@ test.serial('A1-15: a container that is gone answers so, everywhere', async (t) 
 });
 
 test.serial(
-  'A1-15: after a crash every container is back at its user limits, from Docker alone',
+  'after a crash every container is back at its user limits, from Docker alone',
   async (t) => {
     const programs = Array.from({ length: 4 }, () => ({ program: IDLE }));
     await withContainers(t, programs, async (containers, writer, engine) => {
@@ -475,9 +462,8 @@ test.serial(
       }
       const begun = performance.now();
       const report = await restoreAll({ engine, writer });
-      t.log(
-        `restored ${report.restored.length} containers in ${(performance.now() - begun).toFixed(1)} ms`,
-      );
+      const took = performance.now() - begun;
+      t.log(`restored ${report.restored.length} containers in ${took.toFixed(1)} ms`);
       t.is(report.failed.length, 0);
       t.is(report.restored.length, 4);
       for (const { before, after, container } of report.restored) {
@@ -498,12 +484,12 @@ test.serial(
 );
 
 test.serial(
-  'A1-15: fifty containers are restored within a second, the engine asked included',
+  'fifty containers are restored within a second, the engine asked included',
   async (t) => {
     if (missing(t, dockerAlone)) return;
     const names = Array.from({ length: 50 }, (_, i) => containerName(`many${i}`));
-    const mine = new Set(names);
-    const engine = new DockerEngine({ managed: (name) => mine.has(name) });
+    const managed = new Set(names);
+    const engine = new DockerEngine({ managed: (name) => managed.has(name) });
     const writer = writerFor(await engine.facts());
     try {
       await runSleepers(names);
@@ -514,7 +500,7 @@ test.serial(
         handle.close();
       }
       // As the supervisor does it: a new client, nothing known.
-      const fresh = new DockerEngine({ managed: (name) => mine.has(name) });
+      const fresh = new DockerEngine({ managed: (name) => managed.has(name) });
       const begun = performance.now();
       const report = await restoreAll({ engine: fresh, writer });
       const took = performance.now() - begun;

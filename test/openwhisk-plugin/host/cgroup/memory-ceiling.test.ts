@@ -30,7 +30,7 @@ function groups(limits: Record<string, number | typeof MAX>) {
   return { tree, ceiling };
 }
 
-test('a container may have what every group over it has left when all others there have what they were promised', (t) => {
+test('a container may use what each ancestor group has left after its other promises', (t) => {
   // 300 for all: the neighbor's 150 are its own, so 150 are left, which is the container's limit:
   // no loan.
   t.is(groups({ a: 300, 'a/c*': 150, 'a/n*': 150 }).ceiling('a/c'), 150);
@@ -46,7 +46,7 @@ test('a container may have what every group over it has left when all others the
   t.is(groups({ a: 400, 'a/c*': 150, 'a/n': MAX }).ceiling('a/c'), 400);
 });
 
-test('the limits of all groups over a container count, at any height, and so does all that lies beside each', (t) => {
+test('the limits of all ancestor groups count, and so do all their other children', (t) => {
   // g: 500 - (p/n 100 + q 200) = 200; p has no limit.
   t.is(
     groups({ g: 500, 'g/p': MAX, 'g/p/c*': 100, 'g/p/n*': 100, 'g/q*': 200 }).ceiling('g/p/c'),
@@ -91,7 +91,7 @@ testProp(
   },
 );
 
-test('a raise above the user limit is refused where a group over the container promised the memory to another, on v1 and v2', async (t) => {
+test('a raise is refused if an ancestor group promised the memory, on v1 and v2', async (t) => {
   const two = v2Tree();
   const other = 'b'.repeat(64);
   two.tree
@@ -137,7 +137,7 @@ test('a raise above the user limit is refused where a group over the container p
   two.tree.remove();
 });
 
-test('v2: memory.high of a group over the container counts as its limit, since its containers are slowed above it', (t) => {
+test('v2: memory.high of an ancestor counts as its limit, because it throttles above', (t) => {
   const { tree, container } = v2Tree();
   tree.write(`${SLICE}/memory.max`, 'max\n').write(`${SLICE}/memory.high`, `${300 * MIB}\n`);
   const handle = new CgroupLimitWriter({ root: tree.root, cgroupVersion: 2 }).open(container);

@@ -43,7 +43,7 @@ const fails = (code: string): never => {
   throw Object.assign(new Error(code), { code });
 };
 
-test('A2-02: on v1 memory goes down before memory and swap together', (t) => {
+test('on v1 memory goes down before memory and swap together', (t) => {
   const { io, job, writes } = kernel(1, {
     limit: `${256 * MIB}\n`,
     swap: `${256 * MIB}\n`,
@@ -57,7 +57,7 @@ test('A2-02: on v1 memory goes down before memory and swap together', (t) => {
   t.deepEqual(writes, [`limit=${128 * MIB}`, `swap=${128 * MIB}`]);
 });
 
-test('A2-03: what the kernel refuses is refused, and nothing of it stays', (t) => {
+test('a limit that the kernel refuses is refused and leaves nothing behind', (t) => {
   const busy = kernel(
     1,
     { limit: `${256 * MIB}\n`, usage: `${50 * MIB}\n` },
@@ -80,7 +80,7 @@ test('A2-03: what the kernel refuses is refused, and nothing of it stays', (t) =
   t.is(half.files.limit, `${256 * MIB}\n`, 'memory alone was written and is taken back');
 });
 
-test('A2-03: of the field note, 189 MB in use allow 192 MiB and not 128 MiB', (t) => {
+test('189 MB in use allow 192 MiB and not 128 MiB', (t) => {
   const { io, job, writes } = kernel(1, {
     limit: `${256 * MIB}\n`,
     usage: '189435904\n',
@@ -97,7 +97,7 @@ test('A2-03: of the field note, 189 MB in use allow 192 MiB and not 128 MiB', (t
   );
 });
 
-test('A2-04: on v2 a rise of the events takes the change back', (t) => {
+test('on v2 an OOM event undoes the change', (t) => {
   for (const after of ['max 1\noom 0\noom_kill 0\n', 'max 0\noom 1\noom_kill 1\n']) {
     const files: Record<string, string> = {
       limit: `${256 * MIB}\n`,
@@ -116,7 +116,7 @@ test('A2-04: on v2 a rise of the events takes the change back', (t) => {
   }
 });
 
-test('A2-30: page cache that can be dropped is not in the way on v1, where the kernel refuses what does not fit', (t) => {
+test('on v1 reclaimable page cache does not prevent a lower limit', (t) => {
   const { io, job } = kernel(1, {
     limit: `${256 * MIB}\n`,
     usage: `${200 * MIB}\n`,
@@ -128,7 +128,7 @@ test('A2-30: page cache that can be dropped is not in the way on v1, where the k
   );
 });
 
-test('a wish that a newer one has replaced writes nothing', (t) => {
+test('a limit that a newer one has replaced is not written', (t) => {
   const { io, job, writes } = kernel(2, {
     limit: `${256 * MIB}\n`,
     usage: `${50 * MIB}\n`,
@@ -141,7 +141,7 @@ test('a wish that a newer one has replaced writes nothing', (t) => {
   t.deepEqual(writes, []);
 });
 
-test('A2-07: a write that changes nothing is not taken for one that did', (t) => {
+test('a write that changes nothing is not taken for one that did', (t) => {
   const files: Record<string, string> = {
     limit: `${256 * MIB}\n`,
     usage: `${50 * MIB}\n`,

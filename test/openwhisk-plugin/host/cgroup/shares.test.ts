@@ -15,7 +15,7 @@ import {
   sharesOfWeight,
 } from '../../../../openwhisk-plugin/host/cgroup/shares.js';
 
-test('A2-14: both runtimes make these weights of these shares, and neither is drift', (t) => {
+test('both runtimes make these weights of these shares, and neither is drift', (t) => {
   for (const [shares, linear, curved] of [
     [128, 5, 21],
     [256, 10, 35],
@@ -35,11 +35,11 @@ test('A2-14: both runtimes make these weights of these shares, and neither is dr
   t.is(formulaOf(128, 50), null);
 });
 
-test('v1 expresses every whole share; v2 says what it makes of a wish', (t) => {
+test('v1 expresses every whole share; v2 returns the nearest one that it expresses', (t) => {
   const one = new CgroupLimitWriter({ cgroupVersion: 1 });
   t.is(one.expressible(131.4), 131);
   const two = new CgroupLimitWriter({ cgroupVersion: 2 });
-  // 128 shares are weight 5: the next step up is 6/5, so a wish of +5 % is not there at all.
+  // 128 shares are weight 5: the next step up is 6/5, so +5 % cannot be expressed.
   t.is(two.expressible(134, 128), 128);
   t.is(two.expressible(150, 128), 153.6);
   // A sixteenth of 5 is below the kernel's smallest weight, 1: a fifth is the least.
@@ -47,7 +47,7 @@ test('v1 expresses every whole share; v2 says what it makes of a wish', (t) => {
 });
 
 testProp(
-  'A1-03: no wish leaves the range of the kernel',
+  'no shares are outside the range of the kernel',
   [fc.double({ noNaN: true }), fc.integer({ min: 2, max: 262144 })],
   (t, requested, user) => {
     const shares = clampShares(requested);
@@ -77,7 +77,7 @@ testProp(
   },
 );
 
-test("the runtime's version says which formula it uses, and a runtime that is not known says nothing", (t) => {
+test("the runtime's version decides the formula, and an unknown runtime gives none", (t) => {
   // https://github.com/opencontainers/runc/issues/4896 (1.3.2, 1.4.0-rc.1),
   // https://github.com/containers/crun/pull/1767 (1.23).
   for (const [runtime, formula] of [
@@ -96,7 +96,7 @@ test("the runtime's version says which formula it uses, and a runtime that is no
 });
 
 testProp(
-  "a weight that is not the runtime's is never one that either runtime would give, and at most two steps away",
+  "a weight of ours differs from either runtime's, by at most two steps",
   [fc.integer({ min: 1, max: 10_000 }), fc.integer({ min: 2, max: 262144 })],
   (t, weight, user) => {
     const chosen = distinctFromUserWeight(weight, user);

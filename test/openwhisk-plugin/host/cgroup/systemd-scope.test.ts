@@ -181,7 +181,7 @@ testProp(
   },
 );
 
-test('properties are set without a process: authenticated, greeted, set, and known to be written by the answer to a second call', async (t) => {
+test('properties are set over D-Bus and confirmed by a second answer', async (t) => {
   const members: string[] = [];
   const { path, greetings, close } = await bus(({ serial, message }, socket) => {
     members.push(/Hello|SetUnitProperties|Ping/.exec(message.toString('latin1'))?.[0] ?? '?');
@@ -196,7 +196,7 @@ test('properties are set without a process: authenticated, greeted, set, and kno
   close();
 });
 
-test('what systemd refuses, a bus that goes away and one that is silent are errors, and the next call connects again', async (t) => {
+test('refusals, lost and silent buses are errors, and the next call reconnects', async (t) => {
   let mode: 'refuse' | 'hang up' | 'silent' | 'fine' = 'refuse';
   const { path, close } = await bus(({ serial, message }, socket) => {
     const isHello = message.includes('Hello');
@@ -223,7 +223,7 @@ test('what systemd refuses, a bus that goes away and one that is silent are erro
   });
 });
 
-test('of two thousand changes at once systemd gets a few at a time, and all in the end', async (t) => {
+test('of two thousand changes systemd gets a few at a time, and finally all', async (t) => {
   let underWay = 0;
   let most = 0;
   let changes = 0;
@@ -249,7 +249,7 @@ test('of two thousand changes at once systemd gets a few at a time, and all in t
   close();
 });
 
-test('systemd is told memory, swap and protection together; on v1 it knows the memory limit alone', async (t) => {
+test('systemd gets memory, swap and protection together; on v1 only memory', async (t) => {
   const calls: (readonly ScopeProperty[])[] = [];
   const properties = {
     set: async (_unit: string, each: readonly ScopeProperty[]) => void calls.push(each),

@@ -43,16 +43,18 @@ const t0 = (fine: boolean): void => {
   if (!fine) throw new Error('the sample could not be read');
 };
 
-test('A2-30: the working set is the use without inactive page cache', (t) => {
+test('the working set is the use without inactive page cache', (t) => {
   const { sample, close } = v2({
     'memory.current': `${200 * MIB}\n`,
-    'memory.stat': `anon ${70 * MIB}\nfile ${130 * MIB}\ninactive_file ${120 * MIB}\nactive_file ${10 * MIB}\n`,
+    'memory.stat':
+      `anon ${70 * MIB}\nfile ${130 * MIB}\n` +
+      `inactive_file ${120 * MIB}\nactive_file ${10 * MIB}\n`,
   });
   t.is(sample.workingSet as number, 80 * MIB);
   close();
 });
 
-test('A2-17: processes killed are counted, not the times a limit was met', (t) => {
+test('processes killed are counted, not the times a limit was met', (t) => {
   const { sample, put, probe, runs, close } = v2({
     'memory.events': 'low 0\nhigh 12\nmax 40\noom 1\noom_kill 0\noom_group_kill 0\n',
   });
@@ -65,7 +67,7 @@ test('A2-17: processes killed are counted, not the times a limit was met', (t) =
   close();
 });
 
-test('A2-29: throttled periods are read beside all periods', (t) => {
+test('throttled periods are read beside all periods', (t) => {
   const { sample, probe, close } = v2({
     'cpu.stat': 'usage_usec 77\nnr_periods 50\nnr_throttled 30\nthrottled_usec 9\n',
   });
@@ -75,13 +77,13 @@ test('A2-29: throttled periods are read beside all periods', (t) => {
   close();
 });
 
-test('A2-15: without a peak that can be reset the peak is unknown', (t) => {
+test('without a peak that can be reset the peak is unknown', (t) => {
   const { sample, close } = v2();
   t.is(sample.peak, -1);
   close();
 });
 
-test('a peak whose file opens for writing but cannot be reset is unknown, before and after the first activation', (t) => {
+test('a peak whose file opens for writing but cannot be reset is unknown', (t) => {
   const { tree, put, container } = v2Tree();
   // As `memory.peak` before kernel 6.12: mode 0444, root opens it for writing, a write fails with
   // EINVAL. `oom_score` is such a file everywhere.
@@ -110,7 +112,7 @@ test('a peak that can be reset is the one since the reset, on either version', (
   close();
 });
 
-test('A1-11: a frozen cgroup is paused, whatever the engine says, within half a second; what uses CPU is not', (t) => {
+test('a frozen cgroup is paused within half a second; one that uses CPU is not', (t) => {
   const { sample, put, probe, time, close } = v2();
   t.false(sample.frozen);
   put('cgroup.freeze', '1\n');
@@ -145,7 +147,7 @@ test('waiting for a CPU is the pressure on v2', (t) => {
   close();
 });
 
-test('v1 keys are found by name and in any order; waiting is wait_sum, else that of the first process', (t) => {
+test('v1 keys are found in any order; waiting is wait_sum or the first process’s', (t) => {
   const controllers = ['cpu', 'cpuacct', 'memory', 'freezer'];
   const tree = new FixtureTree().proc(
     controllers.map((name, i) => `${i + 1}:${name}:/docker/${ID}`).join('\n'),
@@ -159,7 +161,8 @@ test('v1 keys are found by name and in any order; waiting is wait_sum, else that
   put(
     'memory',
     'memory.stat',
-    `inactive_file 1\ncache 2\ntotal_cache 3\ntotal_inactive_file ${120 * MIB}\ntotal_active_file 5\n`,
+    `inactive_file 1\ncache 2\ntotal_cache 3\n` +
+      `total_inactive_file ${120 * MIB}\ntotal_active_file 5\n`,
   );
   put('memory', 'memory.oom_control', 'oom_kill_disable 0\nunder_oom 0\noom_kill 3\n');
   put('memory', 'memory.failcnt', '17\n');
@@ -189,7 +192,7 @@ test('v1 keys are found by name and in any order; waiting is wait_sum, else that
   tree.remove();
 });
 
-test('a v1 kernel that counts no failures still shows that the limit was met, once per peak', (t) => {
+test('a v1 kernel without failcnt still shows a limit hit, once per peak', (t) => {
   const tree = new FixtureTree().proc(`1:memory:/docker/${ID}`, [v1Mount('memory')]);
   const put = (name: string, value: number): void =>
     void tree.write(`sys/fs/cgroup/memory/docker/${ID}/${name}`, `${value}\n`);
@@ -222,7 +225,8 @@ test('memory in use on the host is what is not available', (t) => {
   const { tree, monitor, close } = v2();
   tree.write(
     'proc/meminfo',
-    'MemTotal:       24683520 kB\nMemFree:        1000 kB\nMemAvailable:   24000000 kB\nBuffers:  5 kB\n',
+    'MemTotal:       24683520 kB\nMemFree:        1000 kB\n' +
+      'MemAvailable:   24000000 kB\nBuffers:  5 kB\n',
   );
   t.is(monitor.hostMemoryInUse() as number, 683520 * 1024);
   tree.write('proc/meminfo', '');
@@ -230,7 +234,7 @@ test('memory in use on the host is what is not available', (t) => {
   close();
 });
 
-test('a container that was not sampled for long gives its descriptors back, and is sampled as before when it runs again', (t) => {
+test('a container not sampled for long closes its files until it runs again', (t) => {
   // Room for 64 samples, the least there is.
   const { tree, monitor, probe, sample, put, runs, close } = v2({
     'memory.current': `${90 * MIB}\n`,
@@ -258,7 +262,7 @@ test('a container that was not sampled for long gives its descriptors back, and 
   close();
 });
 
-test('statistics of memory are read where the use has changed or a second has gone by; in between the page cache counts as it was', (t) => {
+test('memory.stat is read when the use changed or a second has passed', (t) => {
   const time = new ManualTime();
   const { tree, container, put } = v2Tree({
     'memory.current': `${100 * MIB}\n`,
@@ -287,7 +291,7 @@ test('statistics of memory are read where the use has changed or a second has go
   t.is(workingSet(), 51, 'after a second: 101 - 50');
 });
 
-test('v1: far below its limit a container is not asked how often it met it; what it met stays met, and near the limit it is asked again', (t) => {
+test('v1: failcnt is read only near the limit, and earlier hits stay counted', (t) => {
   const time = new ManualTime();
   const tree = new FixtureTree().proc(`1:memory:/docker/${ID}`, [v1Mount('memory')]);
   t.teardown(() => tree.remove());
@@ -326,7 +330,7 @@ test('v1: far below its limit a container is not asked how often it met it; what
   t.is(hits(), 10, 'now and then it is asked all the same');
 });
 
-test('what has not run since the last sample stands as it was read, for half a minute; what has run is read', (t) => {
+test('a container that used no CPU is read again only after half a minute', (t) => {
   const { sample, put, probe, time, runs, close } = v2({ 'memory.current': `${40 * MIB}\n` });
   t.teardown(close);
   const use = (megabytes: number): void => put('memory.current', `${megabytes * MIB}\n`);
@@ -348,7 +352,7 @@ test('what has not run since the last sample stands as it was read, for half a m
   t.is(workingSet(), 80, 'another reading was filled meanwhile');
 });
 
-test('a frozen container is looked at in full at every sample, so that its end is seen at once', (t) => {
+test('a frozen container is read in full at every sample, so a thaw is seen at once', (t) => {
   const { sample, put, probe, time, close } = v2({ 'cgroup.freeze': '1\n' });
   t.teardown(close);
   t.true(sample.frozen);
@@ -357,7 +361,7 @@ test('a frozen container is looked at in full at every sample, so that its end i
   t.true(probe.sample(sample) && !sample.frozen);
 });
 
-test('a peak that is reset is the use at that moment, which is as it was read where nothing has run since', (t) => {
+test('a reset peak is the use at that moment, or the last reading if nothing ran since', (t) => {
   const { sample, put, probe, runs, close } = v2({
     'memory.current': `${40 * MIB}\n`,
     'memory.peak': `${90 * MIB}\n`,

@@ -53,7 +53,7 @@ async function withContainer(
 }
 
 test.serial(
-  'A2-15: two invocations of 200 MB and 50 MB in one container have peaks of their own',
+  'two invocations of 200 MB and 50 MB in one container have peaks of their own',
   async (t) => {
     await withContainer(
       t,
@@ -94,7 +94,7 @@ test.serial(
 );
 
 test.serial(
-  'A1-09, A2-17: an OOM kill of a child counts once, although the container lives on',
+  'an OOM kill of a child process counts once, and the container continues',
   async (t) => {
     const child =
       "require('child_process').spawn(process.execPath, ['-e', 'Buffer.alloc(150 * 1048576, 1)'])";
@@ -110,7 +110,7 @@ test.serial(
         t.is(sample.oomKills, 1);
         t.true(sample.limitHits > 0);
         t.is(await docker('inspect', '-f', '{{.State.Running}}', container.name), 'true');
-        // Docker tells of a child's kill on v2 alone, and not in every version.
+        // Docker reports a child's OOM kill only on v2, and not in every version.
         if (version === 1)
           t.is(await docker('inspect', '-f', '{{.State.OOMKilled}}', container.name), 'false');
         probe.close();
@@ -119,53 +119,50 @@ test.serial(
   },
 );
 
-test.serial(
-  'A1-11, A2-19: a pause past the engine is seen, limits rise during it and hold after it',
-  async (t) => {
-    await withContainer(
-      t,
-      IDLE,
-      ['-m', '128m', '--memory-swap', '128m'],
-      async (container, monitor, _engine, version) => {
-        const { freezer } = resolveCgroups(container.pid, container.id);
-        // What `runc pause` writes, and the engine does not know of.
-        const file = join(
-          freezer?.directory ?? '',
-          version === 1 ? 'freezer.state' : 'cgroup.freeze',
-        );
-        const probe = monitor.open(container);
-        const sample = emptySample();
-        t.true(probe.sample(sample) && !sample.frozen);
-        writeFileSync(file, version === 1 ? 'FROZEN' : '1');
-        t.true(await eventually(() => probe.sample(sample) && sample.frozen));
-        t.is(await docker('inspect', '-f', '{{.State.Paused}}', container.name), 'false');
-        const writer = new CgroupLimitWriter({ cgroupVersion: version });
-        const handle = writer.open(container);
-        t.is(await handle.lowerMemory(bytes(100 * MIB)), 'refused');
-        t.is(handle.raiseMemory(bytes(256 * MIB)), 'written');
-        t.is(handle.setQuota(millicores(700)), 'written');
-        writeFileSync(file, version === 1 ? 'THAWED' : '0');
-        t.true(await eventually(() => probe.sample(sample) && !sample.frozen));
-        t.deepEqual(
-          { ...handle.expected },
-          { shares: 1024, quota: millicores(700), memory: bytes(256 * MIB) },
-        );
-        await docker('pause', container.name);
-        // It is looked for twice a second.
-        t.true(
-          await eventually(() => probe.sample(sample) && sample.frozen),
-          'a pause by the engine is the same',
-        );
-        await docker('unpause', container.name);
-        handle.close();
-        probe.close();
-        await writer.close();
-      },
-    );
-  },
-);
+test.serial('a pause by runc is seen; limits rise during it and hold after it', async (t) => {
+  await withContainer(
+    t,
+    IDLE,
+    ['-m', '128m', '--memory-swap', '128m'],
+    async (container, monitor, _engine, version) => {
+      const { freezer } = resolveCgroups(container.pid, container.id);
+      // What `runc pause` writes, and the engine does not know of.
+      const file = join(
+        freezer?.directory ?? '',
+        version === 1 ? 'freezer.state' : 'cgroup.freeze',
+      );
+      const probe = monitor.open(container);
+      const sample = emptySample();
+      t.true(probe.sample(sample) && !sample.frozen);
+      writeFileSync(file, version === 1 ? 'FROZEN' : '1');
+      t.true(await eventually(() => probe.sample(sample) && sample.frozen));
+      t.is(await docker('inspect', '-f', '{{.State.Paused}}', container.name), 'false');
+      const writer = new CgroupLimitWriter({ cgroupVersion: version });
+      const handle = writer.open(container);
+      t.is(await handle.lowerMemory(bytes(100 * MIB)), 'refused');
+      t.is(handle.raiseMemory(bytes(256 * MIB)), 'written');
+      t.is(handle.setQuota(millicores(700)), 'written');
+      writeFileSync(file, version === 1 ? 'THAWED' : '0');
+      t.true(await eventually(() => probe.sample(sample) && !sample.frozen));
+      t.deepEqual(
+        { ...handle.expected },
+        { shares: 1024, quota: millicores(700), memory: bytes(256 * MIB) },
+      );
+      await docker('pause', container.name);
+      // It is looked for twice a second.
+      t.true(
+        await eventually(() => probe.sample(sample) && sample.frozen),
+        'a pause by the engine is the same',
+      );
+      await docker('unpause', container.name);
+      handle.close();
+      probe.close();
+      await writer.close();
+    },
+  );
+});
 
-test.serial('A2-29: a quota that binds shows as throttled periods and as CPU used', async (t) => {
+test.serial('a quota that binds shows as throttled periods and as CPU used', async (t) => {
   await withContainer(
     t,
     'for (;;) {}',

@@ -21,14 +21,14 @@ const host = (fields: Record<string, number>) => ({
   ...fields,
 });
 
-test('A1-02: shares are a weight; without a quota the whole host may be used', (t) => {
+test('shares are a weight; without a quota the whole host may be used', (t) => {
   const user = userLimits(host({ CpuShares: 2 }));
   t.is(user.shares, 2);
   t.is(user.quota as number, NO_LIMIT);
   t.is(userLimits(host({})).shares, 1024, 'zero means the kernel default');
 });
 
-test('A1-04: the quota is what the container was made with, not a proportion of its memory', (t) => {
+test('the quota is the one of the container, not a proportion of its memory', (t) => {
   // user-cpus 4, user-memory 2048m, integer division: 256m 0.5, 300m 0.66667, 384m 0.8, 700m 2,
   // 1100m 4 cores.
   for (const [nano, cores] of [
@@ -42,7 +42,7 @@ test('A1-04: the quota is what the container was made with, not a proportion of 
   }
 });
 
-test('A2-06: a quota given as quota and period counts the same as one given as cpus', (t) => {
+test('a quota given as quota and period counts the same as one given as cpus', (t) => {
   const user = userLimits(host({ CpuQuota: 30_000, CpuPeriod: 50_000 }));
   t.is(user.quota as number, 600);
   t.is(user.periodMicros, 50_000);
@@ -53,7 +53,7 @@ test('A2-06: a quota given as quota and period counts the same as one given as c
   );
 });
 
-test('a period that no kernel has, or swap below the memory, makes no limit that no kernel could have', (t) => {
+test('an impossible period, or swap below the memory, gives no impossible limit', (t) => {
   // Found by the fuzzer: the first was a quota without end, the second a sum of memory and swap
   // that the memory did not fit in.
   for (const CpuPeriod of [5e-324, 999, 1e300]) {
@@ -65,11 +65,11 @@ test('a period that no kernel has, or swap below the memory, makes no limit that
   t.is(userLimits(host({ Memory: 268435456, MemorySwap: 5 })).memoryAndSwap as number, 268435456);
 });
 
-test('A2-05: a quota of -1 beside an old NanoCpus is no quota', (t) => {
+test('a quota of -1 beside an old NanoCpus is no quota', (t) => {
   t.is(userLimits(host({ NanoCpus: 500_000_000, CpuQuota: -1 })).quota as number, NO_LIMIT);
 });
 
-test('A1-01: memory and swap are read as the pair they are', (t) => {
+test('memory and swap are read as the pair they are', (t) => {
   const openwhisk = userLimits(host({ Memory: 268435456, MemorySwap: 268435456 }));
   t.is(openwhisk.memory as number, 268435456);
   t.is(openwhisk.memoryAndSwap as number, 268435456);
@@ -78,7 +78,7 @@ test('A1-01: memory and swap are read as the pair they are', (t) => {
   t.is(userLimits(host({ Memory: 268435456, MemorySwap: -1 })).memoryAndSwap as number, NO_LIMIT);
 });
 
-test('A1-28: a limit of 4096 MB is not lost in 32 bits', (t) => {
+test('a limit of 4096 MB is not lost in 32 bits', (t) => {
   t.is(
     userLimits(host({ Memory: 4294967296, MemorySwap: 4294967296 })).memory as number,
     4294967296,
@@ -94,7 +94,7 @@ test('start times keep their microseconds', (t) => {
   t.throws(() => parseStamp('yesterday'), { instanceOf: EngineResponseError });
 });
 
-test('A1-14: a prefix is anchored and one invoker does not touch another', (t) => {
+test('a prefix is anchored and one invoker does not touch another', (t) => {
   const one = managedByPrefix('wsk1');
   t.true(one('wsk1_5_guest_a'));
   t.false(one('wsk10_5_guest_a'));
@@ -106,7 +106,7 @@ test('A1-14: a prefix is anchored and one invoker does not touch another', (t) =
   t.false(all('wsk_admin'));
 });
 
-test('A1-14: a prefix that cannot be anchored is refused', (t) => {
+test('a prefix that cannot be anchored is refused', (t) => {
   for (const prefix of ['', '_wsk', 'wsk*', 'wsk 1']) {
     t.throws(() => managedByPrefix(prefix), { instanceOf: ContainerPrefixError }, prefix);
   }

@@ -94,14 +94,13 @@ test('an invoker manages no container of another one', (t) => {
       asciiText,
       asciiText,
       (u, i, v, j, n, namespace, action) => {
-        const mine = namePrefix(i, u);
+        const own = namePrefix(i, u);
         const theirs = namePrefix(j, v);
         // `wsk0` with a namespace `x1` and an invoker `wsk0_5_x1` make the same names: no rule
         // tells them apart.
-        const isAmbiguous =
-          theirs.startsWith(`${mine}_`) && /^_\d+_/.test(theirs.slice(mine.length));
-        fc.pre(mine !== theirs && !isAmbiguous);
-        return !managedByPrefix(mine)(containerName(theirs, n, namespace, action));
+        const isAmbiguous = theirs.startsWith(`${own}_`) && /^_\d+_/.test(theirs.slice(own.length));
+        fc.pre(own !== theirs && !isAmbiguous);
+        return !managedByPrefix(own)(containerName(theirs, n, namespace, action));
       },
     ),
   );

@@ -15,7 +15,7 @@ import { json, stubEngine, VERSION } from './stub-engine.js';
 
 const anything = z.unknown();
 
-test('A1-25: the API version is not above the engine and not below its minimum', (t) => {
+test('the API version is not above the engine and not below its minimum', (t) => {
   // The engine of the field note: 1.52, refuses below 1.44.
   const chosen = Number(negotiate('1.52', '1.44').slice(2));
   t.true(chosen <= 52 && chosen >= 44);
@@ -40,7 +40,7 @@ test('every request is a GET and carries the negotiated version', async (t) => {
   await stub.close();
 });
 
-test('A1-18: an engine that accepts and never answers is given up at the deadline, and requests do not pile up', async (t) => {
+test('a request to an engine that never answers ends at its deadline', async (t) => {
   let hang = false;
   const stub = await stubEngine((url, response) => {
     if (!hang) json(response, url === '/version' ? VERSION : {});
@@ -69,7 +69,7 @@ test('A1-18: an engine that accepts and never answers is given up at the deadlin
   await stub.close();
 });
 
-test('A1-19: at most four calls run at once, and all of them are served', async (t) => {
+test('at most four calls run at once, and all of them are served', async (t) => {
   const stub = await stubEngine((url, response) => {
     setTimeout(() => json(response, url === '/version' ? VERSION : { url }), 5);
   });
@@ -82,7 +82,7 @@ test('A1-19: at most four calls run at once, and all of them are served', async 
   await stub.close();
 });
 
-test('answers that are errors, no JSON, of another shape or endless end in an error that says so', async (t) => {
+test('an answer that is an error, no JSON, invalid or endless gives an error', async (t) => {
   const stub = await stubEngine((url, response) => {
     if (url === '/_ping') return json(response, 'OK');
     if (url === '/version') return json(response, VERSION);
@@ -176,7 +176,7 @@ test('kubernetes and unknown engines are refused by name', (t) => {
   t.true(containerEngine('docker', options) instanceof DockerEngine);
 });
 
-test('A1-18: a hook on a hanging engine is told so, again and again, and never blocks', async (t) => {
+test('a hanging engine is reported again and again and never blocks the hook', async (t) => {
   const stub = await stubEngine(() => {});
   const engine = new DockerEngine({
     socketPath: stub.socketPath,

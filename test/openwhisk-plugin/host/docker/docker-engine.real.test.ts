@@ -55,7 +55,7 @@ test.serial(
         bridge?.gateway,
         await docker('network', 'inspect', '-f', '{{(index .IPAM.Config 0).Gateway}}', network),
       );
-      // A1-04: what --cpus 0.66667 and 300m mean.
+      // what --cpus 0.66667 and 300m mean.
       t.deepEqual(container?.user as unknown, {
         shares: 170,
         quota: 666.67,
@@ -86,24 +86,27 @@ test.serial(
   },
 );
 
-test.serial('A1-09: an OOM kill of a child is told, although the container lives on', async (t) => {
-  if (missing(t, dockerAlone)) return;
-  await nodeImage();
-  const name = containerName('oom');
-  const engine = new DockerEngine({ managed: (each) => each === name });
-  const recorder = new Recorder();
-  try {
-    await engine.start(recorder);
-    const child =
-      "require('child_process').spawn(process.execPath, ['-e', 'Buffer.alloc(150 * 1048576, 1)'])";
-    await runContainer(name, `${child}; ${IDLE}`, ['-m', '128m', '--memory-swap', '128m']);
-    await recorder.until((r) => r.count(`oom ${name}`) >= 1);
-    t.is(
-      await docker('inspect', '-f', '{{.State.Running}} {{.State.OOMKilled}}', name),
-      'true false',
-    );
-  } finally {
-    await engine.stop();
-    await removeContainers([name]);
-  }
-});
+test.serial(
+  'an OOM kill of a child process is announced, and the container continues',
+  async (t) => {
+    if (missing(t, dockerAlone)) return;
+    await nodeImage();
+    const name = containerName('oom');
+    const engine = new DockerEngine({ managed: (each) => each === name });
+    const recorder = new Recorder();
+    try {
+      await engine.start(recorder);
+      const fill = "['-e', 'Buffer.alloc(150 * 1048576, 1)']";
+      const child = `require('child_process').spawn(process.execPath, ${fill})`;
+      await runContainer(name, `${child}; ${IDLE}`, ['-m', '128m', '--memory-swap', '128m']);
+      await recorder.until((r) => r.count(`oom ${name}`) >= 1);
+      t.is(
+        await docker('inspect', '-f', '{{.State.Running}} {{.State.OOMKilled}}', name),
+        'true false',
+      );
+    } finally {
+      await engine.stop();
+      await removeContainers([name]);
+    }
+  },
+);

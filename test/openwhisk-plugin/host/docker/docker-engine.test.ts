@@ -4,7 +4,7 @@ import { scripted } from './scripted-engine.js';
 
 const LATER = '2026-11-28T00:01:00Z';
 
-test('what runs is announced with its user limits before start resolves, and nothing else', async (t) => {
+test('running containers are announced with user limits before start resolves', async (t) => {
   const s = await scripted();
   s.add(1);
   const other = s.add(2);
@@ -18,7 +18,7 @@ test('what runs is announced with its user limits before start resolves, and not
   t.deepEqual(s.recorder.bridges, [
     { interfaceName: 'docker0', networkName: 'bridge', gateway: '172.17.0.1' },
   ]);
-  // Subscribe first, list second (A2-27).
+  // Subscribe first, list second.
   const order = s.stub.requests.map(
     (request) => request.url.replace(/^\/v1\.41/, '').split('?')[0],
   );
@@ -27,7 +27,7 @@ test('what runs is announced with its user limits before start resolves, and not
   await s.close();
 });
 
-test('A2-27: a container that starts and dies between subscription and listing leaves no ghost', async (t) => {
+test('a container that ends between subscription and listing is not kept', async (t) => {
   const s = await scripted({ every: 30 });
   let once = true;
   s.state.beforeList = () => {
@@ -49,7 +49,7 @@ test('A2-27: a container that starts and dies between subscription and listing l
   await s.close();
 });
 
-test('A2-27: a die that overtakes the inspect of its start means that the container is never announced', async (t) => {
+test('a container whose end comes before its inspect answer is never announced', async (t) => {
   const s = await scripted();
   await s.engine.start(s.recorder);
   s.state.inspectDelay = 40;
@@ -65,7 +65,7 @@ test('A2-27: a die that overtakes the inspect of its start means that the contai
   await s.close();
 });
 
-test('start, pause, oom, unpause and die of a container are told once each, also when told twice', async (t) => {
+test('each event of a container is announced once, also if it arrives twice', async (t) => {
   const s = await scripted();
   await s.engine.start(s.recorder);
   const c = s.add(3);
@@ -96,7 +96,7 @@ test('start, pause, oom, unpause and die of a container are told once each, also
   await s.close();
 });
 
-test('A2-26: an update, which may be the echo of somebody, leads to no call', async (t) => {
+test('an update event leads to no request', async (t) => {
   const s = await scripted();
   const c = s.add(3);
   await s.engine.start(s.recorder);
@@ -108,7 +108,7 @@ test('A2-26: an update, which may be the echo of somebody, leads to no call', as
   await s.close();
 });
 
-test('A2-27: what began, ended and began anew while the stream was lost is right after the reconnect', async (t) => {
+test('after a reconnect, starts and ends during the gap are known', async (t) => {
   const s = await scripted();
   const stays = s.add(1);
   const goes = s.add(2);
@@ -166,7 +166,7 @@ test('a network that comes or goes changes the bridges', async (t) => {
   await s.close();
 });
 
-test('a container whose inspect cannot be read is counted and does not hide the others', async (t) => {
+test('a container whose inspect is unreadable is counted and does not hide others', async (t) => {
   const s = await scripted();
   s.add(1).startedAt = 'never';
   s.add(2);
@@ -179,7 +179,7 @@ test('a container whose inspect cannot be read is counted and does not hide the 
   await s.close();
 });
 
-test('so many containers that inspecting them takes longer than one call may are all learned, and one slot stays free', async (t) => {
+test('very many containers are all inspected, and one request slot stays free', async (t) => {
   // 200 answers of 20 ms take 1 s even where four run at once; a call may take 800 ms, waiting for
   // its slot included.
   const s = await scripted({ deadline: 800 });
@@ -215,7 +215,7 @@ test('an event that cannot be read, or comes in pieces, does not end the stream'
   await s.close();
 });
 
-test('the facts of a host are its cores, memory, cgroups and versions; without cgroups it is refused', async (t) => {
+test('a host’s facts are read from the engine; a host without cgroups is refused', async (t) => {
   const s = await scripted();
   t.deepEqual(await s.engine.facts(), {
     cpu: 2000 as never,

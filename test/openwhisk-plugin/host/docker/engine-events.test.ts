@@ -23,11 +23,13 @@ const lineOf = (
   name: string,
   timeNano: number,
   labels: object = {},
-): string =>
-  `${JSON.stringify({ Type: 'container', Action: action, Actor: { ID: id, Attributes: { name, ...labels } }, timeNano })}\n`;
+): string => {
+  const actor = { ID: id, Attributes: { name, ...labels } };
+  return `${JSON.stringify({ Type: 'container', Action: action, Actor: actor, timeNano })}\n`;
+};
 
-test('an event of 1.5 MiB is skipped and counted, the stream goes on, and is not asked for again', async (t) => {
-  // Labels of a container are part of each of its events; nobody limits their size.
+test('an event of 1.5 MiB is skipped and counted, and the stream continues', async (t) => {
+  // Labels of a container are part of each of its events; their size is not limited.
   const s = await scripted();
   const c = s.add(1);
   await s.engine.start(s.recorder);
@@ -40,7 +42,7 @@ test('an event of 1.5 MiB is skipped and counted, the stream goes on, and is not
   await s.close();
 });
 
-test('the start of a container with huge labels is skipped, and a listing finds the container', async (t) => {
+test('a start event with huge labels is skipped, and a listing finds the container', async (t) => {
   const s = await scripted();
   await s.engine.start(s.recorder);
   const c = s.add(1);
@@ -50,7 +52,7 @@ test('the start of a container with huge labels is skipped, and a listing finds 
   await s.close();
 });
 
-test('events that cannot be read or are of an unknown kind are counted by kind, and cost no other event', async (t) => {
+test('unreadable and unknown events are counted by kind, and others still count', async (t) => {
   const lines = fc.array(
     fc.oneof(
       fc.constantFrom(
@@ -87,7 +89,7 @@ test('events that cannot be read or are of an unknown kind are counted by kind, 
   await s.close();
 });
 
-test('one container whose inspect answer is huge or malformed hides no other, and is not asked for in every listing', async (t) => {
+test('a bad inspect answer hides no other container and is not retried each time', async (t) => {
   const s = await scripted({ every: 30 });
   s.add(1).address = 7 as never;
   s.add(2);
@@ -107,7 +109,7 @@ test('one container whose inspect answer is huge or malformed hides no other, an
   await s.close();
 });
 
-test('an entry of a listing that cannot be read ends no container and hides no other', async (t) => {
+test('an unreadable listing entry ends no container and hides no other', async (t) => {
   const s = await scripted({ every: 30 });
   const c = s.add(1);
   await s.engine.start(s.recorder);
@@ -196,7 +198,7 @@ async function pausesOf(lasts: number, count: number): Promise<number[]> {
   return timers.pauses.slice(0, count);
 }
 
-test('a stream that breaks again and again is asked for at longer and longer intervals, whatever it told before', async (t) => {
+test('a stream that breaks again and again is retried at growing intervals', async (t) => {
   // 100 ms, doubled up to 5 s; a random factor of 0.5 + 0.5.
   t.deepEqual(await pausesOf(50, 8), [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
 });
@@ -205,7 +207,7 @@ test('after a connection that held for ten seconds the pause is short again', as
   t.deepEqual(await pausesOf(10_001, 3), [100, 100, 100]);
 });
 
-test('after a gap events are asked for by the clock as it is now, whatever was seen before', async (t) => {
+test('after a gap events are requested since the current time of the clock', async (t) => {
   const s = await scripted();
   const c = s.add(1);
   await s.engine.start(s.recorder);

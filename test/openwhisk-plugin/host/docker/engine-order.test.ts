@@ -17,7 +17,7 @@ function ownersOf({ order }: Recorder): string[] {
   return [...owners].map(([address, id]) => `${address} ${id}`).sort();
 }
 
-test('a container that ends after the clock was set back has ended, and its address goes to the next one', async (t) => {
+test('an end after the clock was set back counts, and its address is free', async (t) => {
   const s = await scripted();
   await s.engine.start(s.recorder);
   const old = s.add(1, at(9));
@@ -33,7 +33,7 @@ test('a container that ends after the clock was set back has ended, and its addr
   await s.close();
 });
 
-test('a container whose start is told again as the hook begins is known when the first listing is done', async (t) => {
+test('a container announced twice at the start is known after the first listing', async (t) => {
   const s = await scripted();
   const c = s.add(1);
   s.state.delays.set(c.id, 100);
@@ -45,7 +45,7 @@ test('a container whose start is told again as the hook begins is known when the
   await s.close();
 });
 
-test('of two containers that had one address the later one is told last, even if its inspect is answered first', async (t) => {
+test('of two containers with one address the later one is announced last', async (t) => {
   const s = await scripted();
   await s.engine.start(s.recorder);
   const old = s.add(1);
@@ -60,7 +60,7 @@ test('of two containers that had one address the later one is told last, even if
   await s.close();
 });
 
-test('whatever the clock does, what runs is known after a listing, each address by its latest container', async (t) => {
+test('after any clock steps each address belongs to its latest container', async (t) => {
   const step = fc.record({
     what: fc.constantFrom('start', 'end', 'restart', 'lose'),
     address: fc.integer({ min: 1, max: 3 }),

@@ -30,7 +30,10 @@ require('http').createServer((request, response) => {
       response.writeHead(value.status ?? 200, { 'content-type': 'application/json' });
       if (!value.spill) return response.end('{"ok":true}');
       response.write('HTTP/1.1 500 no\\r\\n\\r\\n');
-      setTimeout(() => { response.socket.write('HTTP/1.1 404 no\\r\\n\\r\\n'); response.socket.end(); }, 20);
+      setTimeout(() => {
+        response.socket.write('HTTP/1.1 404 no\\r\\n\\r\\n');
+        response.socket.end();
+      }, 20);
     };
     value.sleep ? setTimeout(end, value.sleep) : end();
   });
@@ -120,7 +123,9 @@ export class Bridges {
       script,
     );
     this.#containers.push(id);
-    const format = `{{(index .NetworkSettings.Networks "${networkName}").IPAddress}} {{.State.Pid}} {{.State.StartedAt}}`;
+    const format =
+      `{{(index .NetworkSettings.Networks "${networkName}").IPAddress}} ` +
+      '{{.State.Pid}} {{.State.StartedAt}}';
     const [address = '', pid = '', started = ''] = (
       await command('docker', 'inspect', '-f', format, id)
     ).split(' ');
@@ -158,7 +163,7 @@ export async function listening(address: string): Promise<void> {
     if (socket) return;
     await pause(25);
   }
-  throw new Error(`nobody listens on ${address}`);
+  throw new Error(`nothing listens on ${address}`);
 }
 
 export function dial(address: string): Promise<Socket> {

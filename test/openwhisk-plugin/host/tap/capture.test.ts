@@ -100,7 +100,8 @@ const octal = (bytes: Buffer): string =>
 
 test('what tcpdump writes becomes requests and answers; its counters become losses', async (t) => {
   const fake = otherProcess(
-    `count=0\ntrap 'count=$((count+3)); echo "tcpdump: 9 packets captured, 9 packets received by filter, $count packets dropped by kernel" >&2' USR1\n` +
+    `count=0\ntrap 'count=$((count+3)); echo "tcpdump: 9 packets captured, ` +
+      `9 packets received by filter, $count packets dropped by kernel" >&2' USR1\n` +
       `printf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
   );
   const recorder = new Recorder();
@@ -122,14 +123,19 @@ test('what tcpdump writes becomes requests and answers; its counters become loss
   fake.remove();
 });
 
-/** A capture that answers each question with the next of these lines, the last one for ever. */
-const answering = (lines: readonly string[]) =>
-  otherProcess(
-    `n=0\ntrap 'n=$((n+1)); case $n in ${lines.map((text, i) => `${i + 1 === lines.length ? '*' : i + 1}) echo "${text}" >&2;;`).join(' ')} esac' USR1\n` +
+/** A capture that answers each signal with the next of these lines, and repeats the last one. */
+const answering = (lines: readonly string[]) => {
+  const cases = lines.map((text, i) => {
+    const number = i + 1 === lines.length ? '*' : i + 1;
+    return `${number}) echo "${text}" >&2;;`;
+  });
+  return otherProcess(
+    `n=0\ntrap 'n=$((n+1)); case $n in ${cases.join(' ')} esac' USR1\n` +
       `printf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
   );
+};
 
-test('drops of the interface and counters that cannot be believed are counted, and the tap stays trusted', async (t) => {
+test('interface drops and implausible counters are counted and are no loss', async (t) => {
   const counters = 'tcpdump: 9 packets captured, 9 packets received by filter';
   const fake = answering([
     `${counters}, 0 packets dropped by kernel, 40 packets dropped by interface`,
@@ -150,7 +156,7 @@ test('drops of the interface and counters that cannot be believed are counted, a
   fake.remove();
 });
 
-test('after drops of the kernel the tap is trusted again when its counters have stood still for a second', async (t) => {
+test('after kernel drops the tap listens again when nothing dropped for a second', async (t) => {
   const counters = 'tcpdump: 9 packets captured, 9 packets received by filter';
   const fake = answering([
     `${counters}, 0 packets dropped by kernel`,
@@ -172,7 +178,8 @@ test('after drops of the kernel the tap is trusted again when its counters have 
 
 test('a tcpdump that stops answering is lost, and another one is started', async (t) => {
   const fake = otherProcess(
-    `trap 'echo "0 packets dropped by kernel" >&2; trap "" USR1' USR1\nprintf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
+    `trap 'echo "0 packets dropped by kernel" >&2; trap "" USR1' USR1\n` +
+      `printf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
   );
   const recorder = new Recorder();
   const reasons: string[] = [];

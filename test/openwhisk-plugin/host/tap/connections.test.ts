@@ -77,7 +77,7 @@ test('an /init whose whole body was captured tells whose activation it is', (t) 
     });
 });
 
-test('an /init with more code than is captured tells the name of its action, and no activation', (t) => {
+test('an /init with more code than is captured has an action name and no activation', (t) => {
   const wire = new Wire();
   const body = initBody({ code: 'x'.repeat(60_000) });
   wire.connect(1).split(initRequest(body), 30_000);
@@ -88,7 +88,8 @@ test('an /init with more code than is captured tells the name of its action, and
 
 test('code and parameters of an /init cannot pass for its environment', (t) => {
   const forged =
-    '","env":{"__OW_ACTION_NAME":"/evil/other","__OW_ACTION_VERSION":"9","__OW_ACTIVATION_ID":"f","__OW_DEADLINE":"1"}}}';
+    '","env":{"__OW_ACTION_NAME":"/evil/other","__OW_ACTION_VERSION":"9",' +
+    '"__OW_ACTIVATION_ID":"f","__OW_DEADLINE":"1"}}}';
   for (const [body, action] of [
     [initBody({ code: forged }), '/guest/plain'],
     [initBody({ code: `\\${forged}\\` }), '/guest/plain'],
@@ -128,7 +129,7 @@ test('several heads in one packet make the connection unknown until it closes', 
   t.is(wire.recorder.take().length, 1);
 });
 
-test('a second head before the first is answered makes the connection unknown; the first still ends', (t) => {
+test('a second head before the first answer makes the connection unknown', (t) => {
   const wire = new Wire();
   const call = wire.connect(40000);
   call.send(runRequest(runBody()));
@@ -235,7 +236,7 @@ test('repeated lengths and codings end the trust in a connection', (t) => {
   }
 });
 
-test('an unknown source is counted and ignored, a container that runs functions is never learned', (t) => {
+test('an unknown source is counted and ignored; an action container is never learned', (t) => {
   const wire = new Wire();
   const neighbor = addressOf('172.17.0.9');
   wire.connections.bind(neighbor, BEGIN - 1);
@@ -246,7 +247,7 @@ test('an unknown source is counted and ignored, a container that runs functions 
   t.is(wire.recorder.count('unknown_source'), 2);
 });
 
-test('an invoker in a container is learned by its first readable run; no other once invokers are configured', (t) => {
+test('an invoker in a container is learned from its first run unless configured', (t) => {
   const invoker = addressOf('172.17.0.3');
   const wire = new Wire();
   wire.connect(40000, { from: invoker }).send(headOf('/hello', 0));
@@ -290,7 +291,7 @@ test('a call that came before its container was announced is told when it is', (
   t.deepEqual(recorder.take(), ['answer 200']);
 });
 
-test('a connection whose start was missed is unknown until its heads have followed each other long enough', (t) => {
+test('a connection whose start was missed is unknown until enough heads followed', (t) => {
   const wire = new Wire({ longestRequest: 1000 as never });
   const call = wire.connect(40000, { seen: false });
   // A forged request inside the body that was under way when the tap came.
@@ -307,7 +308,7 @@ test('a connection whose start was missed is unknown until its heads have follow
   t.deepEqual(wire.recorder.take(), [`${PLAIN} ${runBody().length}`, 'answer 200']);
 });
 
-test('a missed head makes the next ones unknown, a reused port starts anew', (t) => {
+test('a missed head makes the next ones unknown until the port is reused', (t) => {
   const wire = new Wire();
   const call = wire.connect(40000);
   call.sent = (call.sent + 321) >>> 0;
@@ -319,7 +320,7 @@ test('a missed head makes the next ones unknown, a reused port starts anew', (t)
   t.deepEqual(wire.recorder.take(), ['reset', `${PLAIN} ${runBody().length}`]);
 });
 
-test('memory is bounded: the least recently used connection gives way, is counted and ended', (t) => {
+test('memory is bounded: the least recently used connection is ended and counted', (t) => {
   const wire = new Wire({ capacity: 8 });
   for (let port = 1; port <= 20; port++) wire.connect(40000 + port).send(runRequest(runBody()));
   t.is(wire.connections.remembered, 8);

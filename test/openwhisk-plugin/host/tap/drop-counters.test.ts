@@ -4,7 +4,9 @@ import { DropCounters } from '../../../../openwhisk-plugin/host/tap/drop-counter
 
 // tcpdump.c, info(): what SIGUSR1 prints; "dropped by interface" only where that counter is not 0.
 const line = (kernel: number | string, byInterface?: number | string): string =>
-  `tcpdump: 9 packets captured, 12 packets received by filter, ${kernel} packets dropped by kernel${byInterface === undefined ? '' : `, ${byInterface} packets dropped by interface`}`;
+  `tcpdump: 9 packets captured, 12 packets received by filter, ` +
+  `${kernel} packets dropped by kernel` +
+  (byInterface === undefined ? '' : `, ${byInterface} packets dropped by interface`);
 const LAST = 2 ** 32 - 1;
 
 test('only drops of the kernel are a loss; drops of the interface are counted apart', (t) => {
@@ -16,7 +18,7 @@ test('only drops of the kernel are a loss; drops of the interface are counted ap
   t.deepEqual(counters.read('1 packet dropped by kernel'), { kernel: 0, interface: 0, ignored: 1 });
 });
 
-test('what tcpdump prints when it ends is read line by line, and other lines hold no counters', (t) => {
+test('the final lines of tcpdump are read one by one, and others have no counters', (t) => {
   const counters = new DropCounters();
   for (const text of [
     'tcpdump: listening on docker0, link-type EN10MB (Ethernet)',
@@ -33,7 +35,7 @@ test('what tcpdump prints when it ends is read line by line, and other lines hol
   });
 });
 
-test('a counter that goes backward, jumps to near 2^32 or is garbage is ignored, and the next true one counts as before', (t) => {
+test('an implausible counter is ignored, and the next plausible one counts as before', (t) => {
   const counters = new DropCounters();
   t.is(counters.read(line(5))?.kernel, 5);
   for (const garbage of [
@@ -54,7 +56,7 @@ test('a counter that goes backward, jumps to near 2^32 or is garbage is ignored,
       String(garbage),
     );
   t.deepEqual(counters.read(line(6)), { kernel: 1, interface: 0, ignored: 0 });
-  // As libpcap's difference of an interface that was made anew.
+  // As libpcap's difference after an interface was recreated.
   t.deepEqual(counters.read(line(6, LAST)), { kernel: 0, interface: 0, ignored: 1 });
 });
 
@@ -67,7 +69,7 @@ test('a counter that passes 2^32 in small steps goes on', (t) => {
 });
 
 testProp(
-  'whatever the text, no drop is negative, fractional or more than half the range, and the sum never exceeds the highest counter',
+  'no text gives a drop that is negative, fractional or beyond the highest counter',
   [
     fc.array(
       fc.oneof(

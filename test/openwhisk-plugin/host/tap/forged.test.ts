@@ -3,7 +3,7 @@ import { answerOf, headOf, runBody, runRequest, Wire } from './packets.js';
 
 const PLAIN = 'run /guest/plain';
 
-test('a forged head or identity in the value never counts, at whatever offset a packet begins', (t) => {
+test('a forged head or identity in the value never counts, at any packet offset', (t) => {
   const forgedBody = runBody({ action: '/victim/f' });
   const forged = [forgedBody, runRequest(forgedBody), headOf('/run', forgedBody)];
   for (const fake of forged) {
@@ -23,7 +23,7 @@ test('a forged head or identity in the value never counts, at whatever offset a 
   }
 });
 
-test('a forged body start behind a run that was cut elsewhere stays unknown, not the victim', (t) => {
+test('a forged body start behind a cut run is unknown, not the victim’s', (t) => {
   const fake = runBody({ action: '/victim/f' });
   const wire = new Wire();
   const call = wire.connect(40000);

@@ -223,7 +223,7 @@ const texts = fc.oneof(
   fc.constantFrom('","env":{"', '\\', '"}}}', '{"value":{"name":"x"'),
 );
 testProp(
-  'whatever code and names an /init carries, it is of its own action or of nobody known, at any cut',
+  'an /init with any code and name, cut anywhere, is of its own action or unknown',
   [fc.array(texts).map((parts) => parts.join('')), fc.nat({ max: 3000 })],
   (t, code, cut) => {
     const bytes = Buffer.from(initBody({ code, name: code }));

@@ -278,15 +278,17 @@ export interface RunFields {
   extra?: string;
 }
 
-/** The body of `/run` as openwhisk-observed.md §3 shows it; `extra` goes before `deadline`. */
+/** The body of `/run` as the invoker sends it; `extra` goes before `deadline`. */
 export function runBody({
   action = '/guest/plain',
   value = '{}',
   extra = '',
 }: RunFields = {}): string {
   return (
-    `{"action_name":"${action}","action_version":"0.0.1","activation_id":"0123456789abcdef0123456789abcdef",` +
-    `${extra}"deadline":"1700000060000","namespace":"guest","transaction_id":"tid","value":${value}}`
+    `{"action_name":"${action}","action_version":"0.0.1",` +
+    `"activation_id":"0123456789abcdef0123456789abcdef",` +
+    `${extra}"deadline":"1700000060000","namespace":"guest","transaction_id":"tid",` +
+    `"value":${value}}`
   );
 }
 
@@ -320,4 +322,5 @@ export function headOf(path: string, body: string | number, headers = ''): strin
 
 export const runRequest = (body: string): string => headOf('/run', body) + body;
 export const answerOf = (status = 200, body = '{"ok":true}'): string =>
-  `HTTP/1.1 ${status} X\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  `HTTP/1.1 ${status} X\r\nContent-Type: application/json\r\n` +
+  `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;

@@ -58,7 +58,7 @@ test('a pcap stream byte by byte gives the packets too', (t) => {
   t.deepEqual(seen, ['POST', 'HTTP']);
 });
 
-test('a stream that is no pcap, of another link type or with an impossible length is broken for good', (t) => {
+test('a stream of another format, link type or length stays broken', (t) => {
   const none = new PcapStream(() => t.fail());
   none.push(Buffer.from('GET / HTTP/1.1\r\nHost: nowhere\r\n\r\n'));
   t.is(none.state, 'broken');
@@ -235,7 +235,7 @@ test('keys that are repeated, unsorted, escaped, spaced or not strings are unkno
   }
 });
 
-test('a body cut anywhere gives the whole identity or none, and cut behind the deadline still gives it', (t) => {
+test('a body cut anywhere gives the whole identity or none', (t) => {
   const body = runBody({ value: '{"action_name":"/a/b"}' });
   const whole = body.indexOf(',"namespace"');
   for (let cut = 0; cut <= body.length; cut++) {
@@ -290,7 +290,7 @@ test('a clock set by more than 5 ms is noticed once, and stamps are moved back b
   t.is(check.stepped, -1_000_000);
 });
 
-test('a stamp from before a step, read after it, is converted by the clock of its own moment', (t) => {
+test('a time stamp from before a clock step is converted by the earlier clock', (t) => {
   const time = new ManualTime();
   let set = 0;
   const check = new WallClockCheck(time, () => time.wall() + set);
@@ -310,14 +310,14 @@ test('a stamp from before a step, read after it, is converted by the clock of it
   t.is(check.toSteady(before) as number, before);
 });
 
-test('a clock set between the start of the process and the tap is taken for a step that was', (t) => {
+test('a clock set between process start and tap start counts as a step', (t) => {
   const time = new ManualTime();
   const check = new WallClockCheck(time, () => time.wall() - 5_000_000);
   t.false(check.check());
   t.is(check.toSteady(time.wall() - 5_000_000) as number, time.wall());
 });
 
-test('whatever steps the clock makes, a stamp is never taken for earlier than it was, and for later only by the time it took to be read', (t) => {
+test('after any clock steps a time stamp is late by at most its reading delay', (t) => {
   const action = fc.record({
     // Smaller ones are not noticed.
     step: fc.oneof(

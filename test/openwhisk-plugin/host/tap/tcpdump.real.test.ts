@@ -132,7 +132,7 @@ test.serial(
 );
 
 test.serial(
-  'HTTP inside an answer, a client that hangs up, a paused container and retransmitted heads end once',
+  'HTTP in an answer, a closed client, a pause and retransmitted heads end once each',
   async (t) => {
     await withTap(t, async ({ recorder, container }) => {
       const spill = runBody({ value: '{"spill":true}' });
@@ -145,7 +145,7 @@ test.serial(
       await pause(50);
       gone.end();
       await until(
-        'the answer nobody waits for',
+        'the answer to a closed client',
         () => recorder.told.filter((line) => line.startsWith('closed')).length >= 2,
       );
       t.is(recorder.starts, 2);
@@ -211,7 +211,10 @@ test.serial(
   async (t) => {
     await withTap(t, async ({ recorder, network, container }) => {
       const body = runBody({ action: '/guest/inside' });
-      const script = `require('net').connect(8080, '${container.address}').end(${JSON.stringify(headOf('/run', body) + body)}); setTimeout(() => {}, 5000)`;
+      const bytes = JSON.stringify(headOf('/run', body) + body);
+      const script =
+        `require('net').connect(8080, '${container.address}').end(${bytes}); ` +
+        'setTimeout(() => {}, 5000)';
       const invoker = await bridges.container(network.networkName, { script });
       await until('the run of the invoker', () => recorder.starts === 1);
       t.deepEqual(actions(recorder), ['/guest/inside']);
@@ -273,21 +276,21 @@ test.serial('a user-made bridge is followed as it comes and goes', async (t) => 
 });
 
 test.serial(
-  'a tap that may not signal its tcpdump loses its counters and says so, and does not take the hook down',
+  'a tap that may not signal its tcpdump reports lost counters and continues',
   async (t) => {
     if (network === undefined || !isInstalled('setpriv') || process.getuid?.() !== 0) {
       t.pass();
       return;
     }
-    // Nobody's port: it tells this test's processes from others.
+    // An unused port, which identifies the processes of this test.
     const port = '39871';
     const alive = (): { pid: number; args: string }[] =>
       processesWith(`port ${port}`).filter(({ args }) => args.startsWith('tcpdump'));
     t.teardown(() => {
       for (const { pid } of alive()) process.kill(pid, 'SIGKILL');
     });
-    // Long enough for two questions (1 s each) and what follows: Node tells of each signal that is
-    // refused by an `error` of the child.
+    // Long enough for two signals (1 s each) and their errors: Node reports each signal that is
+    // refused as an `error` event of the child.
     const script = join(import.meta.dirname, 'tap-without-cap-kill.js');
     const said = await command(
       'setpriv',
