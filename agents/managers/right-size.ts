@@ -84,9 +84,9 @@ function recentPeak(state: RightSizeState, halfLife: number, now: number): numbe
  * Sets each action's nominal memory from its history: OpenWhisk admits by nominal memory, so only a
  * smaller `limits.memory` lets more warm containers fit. The size is peak + margin, rounded up. It
  * rises at once, and falls only after enough activations and time. After an OOM kill it returns to
- * the user limit, or above it once by {@link memoryAfterOom} however often kills occur. Hooks compensate
- * the smaller CPU weight that OpenWhisk derives from memory (`FunctionState.rightSizeFactor`), and
- * do not change the limits of running containers.
+ * the user limit, or above it once by {@link memoryAfterOom} however often kills occur. Hooks
+ * compensate the smaller CPU weight that OpenWhisk derives from memory
+ * (`FunctionState.rightSizeFactor`), and do not change the limits of running containers.
  */
 export function rightSizeManager(constants: RightSizeConstants): ResourceManager<RightSizeState> {
   return {

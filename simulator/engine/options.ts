@@ -1,5 +1,6 @@
 import type { ResourceManager } from '../../agents/index.js';
 import type { Observation } from '../../broker/messages/index.js';
+import { defaultConfig } from '../../config/index.js';
 import type {
   DecisionSettings,
   ExperienceListener,
@@ -178,12 +179,13 @@ export const DEFAULT_CLUSTER: ClusterShape = {
   prewarm: [],
 };
 
+/** Step and mean-field lengths are the product's defaults. */
 export const DEFAULT_CONTROL: ControlOptions = {
-  stepActivations: 20,
-  stepMs: 10_000,
+  stepActivations: defaultConfig.hook.stepActivations,
+  stepMs: 1000 * defaultConfig.hook.stepS,
   delayMs: 20,
   staleMs: 60_000,
-  fieldMs: 10_000,
+  fieldMs: defaultConfig.agents.intervalMs,
   meanField: true,
   capMillicores: 8000,
   capMiB: 2048,
