@@ -124,6 +124,49 @@ test('the kernel counts periods and throttled periods', async (t) => {
   t.is(Number(sample.cpu), 220_000);
 });
 
+test('time without a core counts as waiting; throttled time does not', async (t) => {
+  // Two equal weights on one core, 60 ms each, until both end at 120: each waits half of the time.
+  const shared = await scene([fn('a', [0], 60), fn('b', [0], 60)]);
+  const sample = emptySample();
+  shared.platform.run(80_000);
+  shared.platform.usage.open(shared.containers[0]!).sample(sample);
+  t.is(Math.round(sample.waiting), 40_000);
+  shared.runToEnd();
+  shared.platform.usage.open(shared.containers[0]!).sample(sample);
+  t.is(Math.round(sample.waiting), 60_000);
+  // Alone under half a core: throttled from 50 to 100.
+  const alone = await scene([fn('a', [0], 80, { userCpuMillicores: 500 })]);
+  alone.runToEnd();
+  alone.platform.usage.open(alone.containers[0]!).sample(sample);
+  t.is(sample.waiting, 0);
+  t.is(sample.throttledPeriods, 1);
+});
+
+test('the peak of a run does not remain as the peak of the next one', async (t) => {
+  // The hook resets the peak when the answer passes: then only the retained memory counts.
+  const memory = { baseMiB: 40, peakMiB: 140, growth: 0.5, retained: 0 };
+  const s = await scene([fn('a', [0], 100, { profile: { memory } })]);
+  const sample = emptySample();
+  s.platform.tap.start({
+    request: () => undefined,
+    answer: () => {
+      const probe = s.platform.usage.open(s.containers[0]!);
+      probe.sample(sample);
+      probe.resetPeak();
+    },
+    closed: () => undefined,
+    lost: () => undefined,
+    anomaly: () => undefined,
+    listening: () => undefined,
+    counted: () => undefined,
+  });
+  s.runToEnd();
+  t.is(sample.peak, mib(140));
+  t.is(sample.workingSet, mib(40));
+  s.platform.usage.open(s.containers[0]!).sample(sample);
+  t.is(sample.peak, mib(40));
+});
+
 test('a throttled period shows during the run, and the limit can be lifted', async (t) => {
   // As a safeguard does, every 10 ms: throttled at 50, counted when the period ends at 100, lifted
   // then: 50 left, ends at 150.

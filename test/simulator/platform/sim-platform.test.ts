@@ -107,6 +107,23 @@ test('an engine that is started late tells what runs already', async (t) => {
   });
 });
 
+test('an engine that is started late reports a paused container as paused', async (t) => {
+  const workload = checkWorkload({ version: 1, name: 'x', functions: [fn('a', [0], 10)] });
+  const platform = new SimPlatform(planWorkload(workload));
+  platform.run(15_000_000);
+  const paused: boolean[] = [];
+  await platform.engine.start({
+    containerStarted: (container) => paused.push(container.paused),
+    containerEnded: () => {},
+    containerPaused: () => {},
+    containerOom: () => {},
+    bridgesChanged: () => {},
+    reconciled: () => {},
+    engineDown: () => {},
+  });
+  t.deepEqual(paused, [true]);
+});
+
 test('limits are written, rounded and refused as a kernel does, and read back', async (t) => {
   const s = await scene([fn('a', [0], 200, { userCpuMillicores: 500 })]);
   s.platform.run(10_000);
