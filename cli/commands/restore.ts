@@ -94,81 +94,20 @@ export function addRestore(program: Command): void {
     .option('--release', 'release the kill switch: on this host, with --all or --host over NATS')
     .addOption(storeForOption());
   addOutputOption(command).action(async (options: RestoreOptions) => {
-    if (options.release && (options.hold || options.local))
-      throw new UsageError('--release cannot be used with --hold or --local', {
-        hint: 'use --release alone',
-      });
-    if (options.all && (options.host !== undefined || options.local))
-      throw new UsageError('--all cannot be used with --host or --local', {
-        hint: 'use one of them',
-      });
-    if (options.host !== undefined && options.local)
-      throw new UsageError('--host cannot be used with --local', {
-        hint: '--local means this host',
-      });
     const globals = globalOptions(command);
     const { config } = loadSettings(globals);
-    const simulated = config.platform === 'simulated';
-    if (options.local && simulated)
-      throw new UsageError(
-        '--local cannot restore a simulated host: its containers exist in its hook only',
-        { hint: '`gleaner restore` asks the hook, `gleaner restore --hold` sets its kill switch' },
-      );
-    const file = statePaths(config).killSwitch;
-    let hosts: RestoredHost[] = [];
-    let outcome: ModeOutcome | null = null;
-    const switched = options.hold || options.release;
-    if (switched && options.all) {
-      const kill = options.hold === true;
-      outcome = await withBroker(config, (broker) =>
-        changeEverywhere(broker, null, { kill }, { author: author() }, options.storeFor),
-      );
-      hosts = outcome.hosts.map((host) => ({
-        host,
-        result: SWITCH_RESULTS[kill ? 'hold' : 'release'],
-        ok: true,
-      }));
-    } else if (switched && options.host !== undefined) {
-      const { host } = options;
-      const request = { ...(options.hold ? { hold: true } : { release: true }), author: author() };
-      const answer = await withBroker(config, (broker) =>
-        callService(broker, { service: services.hook, endpoint: 'restore', request, host }),
-      );
-      hosts = [switchedBy(host, options.hold ? HELD_BY_HOOK : SWITCH_RESULTS.release, answer)];
-    } else if (options.release) {
-      rmSync(file, { force: true });
-      hosts = [{ host: 'local', result: `released ${file}`, ok: true }];
-    } else {
-      if (options.hold) hosts = hold(file);
-      if (options.local || (options.hold && !simulated)) {
-        const { result, ok } = await locally(() =>
-          restoreHost(config, authorOfRestore(author(), 'asked', process.env)),
-        );
-        hosts.push({
-          host: 'local',
-          result: `${result} (${placeOf(config)}; ${sourceOf(configPath(globals))})`,
-          ok,
-        });
-      } else if (!options.hold) {
-        const call = { service: services.hook, endpoint: 'restore', request: { author: author() } };
-        const answers = await withBroker(config, async (broker) =>
-          options.host === undefined
-            ? callEveryInstance(broker, call)
-            : new Map([[options.host, await callService(broker, { ...call, host: options.host })]]),
-        );
-        hosts = [...answers].map(([host, answer]) => ({ host, ...describe(answer) }));
-      }
-    }
+    checkOptions(options, config);
+    const { hosts, outcome = null } = await restore(options, config, configPath(globals));
+    const { killSwitch } = statePaths(config);
     if (options.output === 'json')
       processScreen.write(
-        json(
-          outcome === null
-            ? {
-                held: options.hold === true && (options.host !== undefined || existsSync(file)),
-                hosts,
-              }
-            : { held: options.hold === true, hosts, ...modeOutcomeJson(outcome) },
-        ),
+        json({
+          held:
+            options.hold === true &&
+            (outcome !== null || options.host !== undefined || existsSync(killSwitch)),
+          hosts,
+          ...(outcome && modeOutcomeJson(outcome)),
+        }),
       );
     else
       processScreen.write(
@@ -187,32 +126,108 @@ export function addRestore(program: Command): void {
   });
 }
 
+/** @throws UsageError for options that exclude each other */
+function checkOptions({ all, host, local, hold, release }: RestoreOptions, config: Config): void {
+  if (release && (hold || local))
+    throw new UsageError('--release cannot be used with --hold or --local', {
+      hint: 'use --release alone',
+    });
+  if (all && (host !== undefined || local))
+    throw new UsageError('--all cannot be used with --host or --local', {
+      hint: 'use one of them',
+    });
+  if (host !== undefined && local)
+    throw new UsageError('--host cannot be used with --local', { hint: '--local means this host' });
+  if (local && config.platform === 'simulated')
+    throw new UsageError(
+      '--local cannot restore a simulated host: its containers exist in its hook only',
+      { hint: '`gleaner restore` asks the hook, `gleaner restore --hold` sets its kill switch' },
+    );
+}
+
+interface Restored {
+  readonly hosts: readonly RestoredHost[];
+  /** Of a kill switch for all hosts, which is a change of mode. */
+  readonly outcome?: ModeOutcome;
+}
+
+async function restore(
+  options: RestoreOptions,
+  config: Config,
+  configFile: string | undefined,
+): Promise<Restored> {
+  const { all, host, local, hold, release } = options;
+  if ((hold || release) && all) return switchEverywhere(hold === true, config, options.storeFor);
+  if ((hold || release) && host !== undefined)
+    return { hosts: [await switchOn(host, hold === true, config)] };
+  const { killSwitch } = statePaths(config);
+  if (release) {
+    rmSync(killSwitch, { force: true });
+    return { hosts: [{ host: 'local', result: `released ${killSwitch}`, ok: true }] };
+  }
+  if (!hold && !local) return { hosts: await askHooks(host, config) };
+  const hosts = hold ? [holdHere(killSwitch)] : [];
+  // The hook of a simulated host watches the kill switch and restores by itself.
+  if (config.platform !== 'simulated') hosts.push(await restoreHere(config, configFile));
+  return { hosts };
+}
+
+/** Sets or releases the kill switch of all hosts. */
+async function switchEverywhere(
+  kill: boolean,
+  config: Config,
+  storeForSeconds: number,
+): Promise<Restored> {
+  const outcome = await withBroker(config, (broker) =>
+    changeEverywhere(broker, null, { kill }, { author: author() }, storeForSeconds),
+  );
+  const result = SWITCH_RESULTS[kill ? 'hold' : 'release'];
+  return { outcome, hosts: outcome.hosts.map((host) => ({ host, result, ok: true })) };
+}
+
+/** Sets or releases the kill switch in the hook of one host. */
+async function switchOn(host: string, kill: boolean, config: Config): Promise<RestoredHost> {
+  const request = { ...(kill ? { hold: true } : { release: true }), author: author() };
+  const answer = await withBroker(config, (broker) =>
+    callService(broker, { service: services.hook, endpoint: 'restore', request, host }),
+  );
+  return switchedBy(host, kill ? HELD_BY_HOOK : SWITCH_RESULTS.release, answer);
+}
+
+/** Asks the hook of one host, or all hooks, to restore. */
+async function askHooks(host: string | undefined, config: Config): Promise<RestoredHost[]> {
+  const call = { service: services.hook, endpoint: 'restore', request: { author: author() } };
+  const answers = await withBroker(config, async (broker) =>
+    host === undefined
+      ? callEveryInstance(broker, call)
+      : new Map([[host, await callService(broker, { ...call, host })]]),
+  );
+  return [...answers].map(([name, answer]) => ({ host: name, ...describe(answer) }));
+}
+
+/** Restores this host without its hook. */
+async function restoreHere(config: Config, configFile: string | undefined): Promise<RestoredHost> {
+  const by = authorOfRestore(author(), 'asked', process.env);
+  const { result, ok } = describe(await restoreHost(config, by).catch((error: unknown) => error));
+  const source =
+    configFile === undefined
+      ? 'default configuration; for another use --config'
+      : `configuration ${configFile}`;
+  return { host: 'local', result: `${result} (${placeOf(config)}; ${source})`, ok };
+}
+
 /** Sets the kill switch, a file that the hook watches. The caller restores in any case. */
-function hold(file: string): RestoredHost[] {
+function holdHere(file: string): RestoredHost {
   try {
     makeFolder(dirname(file));
     writeFileSync(file, `${new Date().toISOString()} gleaner restore --hold\n`, { mode: 0o600 });
-    return [
-      {
-        host: 'local',
-        result: `kill switch set (${file}): user limits apply until --release`,
-        ok: true,
-      },
-    ];
+    const result = `kill switch set (${file}): user limits apply until --release`;
+    return { host: 'local', result, ok: true };
   } catch (error) {
-    return [
-      { host: 'local', result: `cannot set the kill switch: ${messageOf(error)}`, ok: false },
-    ];
-  }
-}
-
-const sourceOf = (file: string | undefined): string =>
-  file === undefined ? 'default configuration; for another use --config' : `configuration ${file}`;
-
-async function locally(restore: () => Promise<unknown>): Promise<{ result: string; ok: boolean }> {
-  try {
-    return describe(await restore());
-  } catch (error) {
-    return describe(error);
+    return {
+      host: 'local',
+      result: `cannot set the kill switch: ${messageOf(error)}`,
+      ok: false,
+    };
   }
 }
