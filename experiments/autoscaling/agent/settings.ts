@@ -23,7 +23,7 @@ export interface ScalingReward {
   readonly price: number;
   readonly priceBy: 'share' | 'idle';
   /**
-   * Penalty of late and failed activations, as a share: below the SLO p99 / SLO hides them, and
+   * Penalty of slow and failed activations, as a share: below the SLO p99 / SLO hides them, and
    * above the SLO it shows them late.
    */
   readonly late: number;
