@@ -17,7 +17,7 @@ export interface DdpgShape {
 }
 
 /** The actor says what tanh makes an action of; the critic sees state and action side by side. */
-export function ddpgShapes(
+function ddpgShapes(
   { features, actions }: DdpgShape,
   { hidden }: Pick<DdpgSettings, 'hidden'>,
 ): { actor: NetworkShape; critic: NetworkShape } {

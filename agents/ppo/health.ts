@@ -32,35 +32,3 @@ export class EntropyWatch {
     return this.#high >= VERDICT_UPDATES ? 'uniform' : 'learning';
   }
 }
-
-export interface Promotion {
-  readonly promoted: boolean;
-  /** Reported together, so that an agent that is worse than the fallback is noticed. */
-  readonly agentMean: number;
-  readonly baselineMean: number;
-  readonly reason: 'better' | 'no-data' | 'below-baseline' | EntropyVerdict;
-}
-
-/**
- * Whether an agent may act: its rewards against those of doing nothing (user limits) on the same
- * invocations, pair by pair. Equal is not better: what changes nothing should not be in charge.
- */
-export function promotion(
-  agent: readonly number[],
-  baseline: readonly number[],
-  verdict: EntropyVerdict,
-): Promotion {
-  const mean = (of: readonly number[]): number =>
-    of.reduce((sum, value) => sum + value, 0) / of.length;
-  const agentMean = mean(agent);
-  const baselineMean = mean(baseline);
-  const answer = (promoted: boolean, reason: Promotion['reason']): Promotion => ({
-    promoted,
-    agentMean,
-    baselineMean,
-    reason,
-  });
-  if (agent.length === 0 || agent.length !== baseline.length) return answer(false, 'no-data');
-  if (verdict !== 'learning') return answer(false, verdict);
-  return agentMean > baselineMean ? answer(true, 'better') : answer(false, 'below-baseline');
-}
