@@ -12,7 +12,7 @@ import {
   type Outcome,
   phaseOf,
 } from './life-cycle/index.js';
-import { cosine } from './meta-learner/index.js';
+import { mostSimilar } from './meta-learner/index.js';
 
 /** Cosine from which another function's agent is a better start than the shipped policy. */
 const MIN_SIMILARITY = 0.9;
@@ -124,16 +124,12 @@ export class AwareAgent {
    */
   beginFromMostSimilar(others: Iterable<AwareAgent>): boolean {
     if (this.embedding === null) return false;
-    let best: AwareAgent | null = null;
-    let most = MIN_SIMILARITY;
-    for (const other of others) {
-      if (other === this || !other.isServing || other.mode !== this.mode) continue;
-      if (other.embedding === null) continue;
-      const similarity = cosine(this.embedding.value, other.embedding.value);
-      if (similarity < most) continue;
-      most = similarity;
-      best = other;
-    }
-    return best !== null && this.learner.take(best.learner.weights());
+    const candidates: { embedding: Float32Array; learner: LifeCycleLearner }[] = [];
+    for (const { mode, isServing, embedding, learner } of others)
+      if (learner !== this.learner && isServing && mode === this.mode && embedding !== null)
+        candidates.push({ embedding: embedding.value, learner });
+    const best = mostSimilar(this.embedding.value, candidates);
+    if (best === null || best.similarity < MIN_SIMILARITY) return false;
+    return this.learner.take(best.entry.learner.weights());
   }
 }

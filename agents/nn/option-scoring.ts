@@ -3,7 +3,7 @@ import type { ActorCritic, Engine, PpoBatch, PpoStepResult, PpoStepSettings } fr
 import { ShapeError } from './errors.js';
 import { policyGradient, valueGradientOf } from './js/loss.js';
 import { type AdamSettings, type Moments, Network } from './network.js';
-import { inputsOf, type NetworkShape, orthogonal, outputsOf } from './shape.js';
+import { type NetworkShape, orthogonal, outputsOf } from './shape.js';
 
 /** FaaSRM's network: eleven features of a function and one option in, one score out [FaaSRM]. */
 export const scoreShape: NetworkShape = { widths: [11, 32, 16, 1], activation: 'tanh' };
@@ -155,7 +155,3 @@ export function newOptionScorer(
   pair.critic.import(orthogonal(shape, 1, random.fork('critic')));
   return pair;
 }
-
-/** Numbers that one decision of such a pair looks at. */
-export const optionFeatures = (options: number, shape = scoreShape): number =>
-  options * inputsOf(shape);

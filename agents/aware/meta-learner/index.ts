@@ -1,7 +1,7 @@
 export { shippedMeta } from './checkpoint.js';
 export { Encoder } from './encoder.js';
 
-export { cosine } from './similarity.js';
+export { mostSimilar } from './similarity.js';
 export {
   type KnownRates,
   META_FEATURES,

@@ -7,7 +7,7 @@ import {
   SimdEngine,
   scoreShape,
 } from '../../../agents/nn/index.js';
-import { newOptionScorer, optionFeatures } from '../../../agents/nn/option-scoring.js';
+import { newOptionScorer } from '../../../agents/nn/option-scoring.js';
 import { PpoAgent, simulatorSettings } from '../../../agents/ppo/index.js';
 import { SeededRandom } from '../../../config/index.js';
 import { draws, relativeDifference, stepSettings } from './fixtures.js';
@@ -47,7 +47,7 @@ test('the gradient through shared weights is that of finite differences, within 
   const options = 4;
   const rows = 5;
   const random = new SeededRandom(2);
-  const inputs = draws(rows * optionFeatures(options), random);
+  const inputs = draws(rows * options * scoreShape.widths[0]!, random);
   const masks = new Uint8Array(rows * options).fill(1);
   masks[1] = 0;
   const batch: PpoBatch = {
@@ -126,7 +126,7 @@ test('PPO learns to choose among options, also for another number of them', (t) 
   const options = 6;
   const agent = new PpoAgent({
     engine,
-    shape: { features: optionFeatures(options), actions: options },
+    shape: { features: options * scoreShape.widths[0]!, actions: options },
     pair: newOptionScorer(engine, options, new SeededRandom(5)),
     settings: { ...simulatorSettings, learningRate: { first: 5e-3, last: 1e-4 }, updates: 40 },
     rollout: 128,

@@ -2,6 +2,7 @@ import test from 'ava';
 import { JsEngine, PolicyStore } from '../../../agents/nn/index.js';
 import { InlineTrainer, type LearnerState } from '../../../agents/ppo/index.js';
 import { newWeights } from '../../../agents/simppo/base-policy.js';
+import type { RetrainTrigger } from '../../../agents/simppo/index.js';
 import { SimppoManager, type TrajectoryStep } from '../../../agents/simppo/index.js';
 import type { LearningPolicy } from '../../../agents/simppo/learning-policy.js';
 import type { SimppoOptions } from '../../../agents/simppo/manager.js';
@@ -10,7 +11,6 @@ import {
   BrokerOwnPolicyStore,
   type OwnPolicyStore,
 } from '../../../agents/simppo/own-policy-store.js';
-import { MarkTrigger } from '../../../agents/simppo/retrain-trigger.js';
 import { nearest, profileOf } from '../../../agents/simppo/similarity.js';
 import { MIB, type Millis } from '../../../config/index.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
@@ -163,9 +163,12 @@ test('a step in which nothing ended says nothing of what a function is like', (t
 });
 
 test.serial(
-  'a trigger makes an agent learn, and both serving and learning agents tell their steps',
+  'a trigger makes an agent learn, and serving and learning agents report their steps',
   (t) => {
-    const trigger = new MarkTrigger();
+    const marked = new Set<string>();
+    const trigger: RetrainTrigger = {
+      shouldRetrain: ({ function: fn }) => marked.delete(fn),
+    };
     const steps: TrajectoryStep[] = [];
     const agent = manager({ trigger, onStep: (step) => steps.push(step) });
     let state = agent.initialState('/guest/f');
@@ -183,7 +186,7 @@ test.serial(
       steps.map(({ sampled, policy, episode, step }) => [sampled, policy, episode, step]),
       [0, 1, 2, 3].map((step) => [false, 'base', 0, step]),
     );
-    trigger.mark('/guest/f');
+    marked.add('/guest/f');
     play(5, 4);
     t.is(agent.phase(state), 'online');
     t.deepEqual(

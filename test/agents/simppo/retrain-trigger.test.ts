@@ -1,6 +1,5 @@
 import test from 'ava';
 import { RevisionTrigger } from '../../../agents/simppo/index.js';
-import { anyOf, MarkTrigger } from '../../../agents/simppo/retrain-trigger.js';
 import { observation } from '../../support/observations.js';
 
 const of = (fn: string, revision?: string) =>
@@ -22,26 +21,4 @@ test('versions that do not count up are new where they differ; without one nothi
     [false, false, true],
   );
   t.false(trigger.shouldRetrain(of('/g/plain')));
-});
-
-test('a mark trips once, for its function alone', (t) => {
-  const trigger = new MarkTrigger();
-  trigger.mark('/g/f');
-  t.deepEqual(
-    [
-      trigger.shouldRetrain(of('/g/e')),
-      trigger.shouldRetrain(of('/g/f')),
-      trigger.shouldRetrain(of('/g/f')),
-    ],
-    [false, true, false],
-  );
-});
-
-test('of several triggers all see every step', (t) => {
-  const [marks, revisions] = [new MarkTrigger(), new RevisionTrigger()];
-  const both = anyOf(marks, revisions);
-  marks.mark('/g/f');
-  t.true(both.shouldRetrain(of('/g/f', '0.0.1')));
-  t.true(both.shouldRetrain(of('/g/f', '0.0.2')), 'the revision was seen while the mark tripped');
-  t.false(both.shouldRetrain(of('/g/f', '0.0.2')));
 });
