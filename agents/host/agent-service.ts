@@ -59,7 +59,7 @@ export class AgentService {
         const functions = tuner?.of(fn) ?? [];
         return { total: functions.length, functions };
       },
-      explain: ({ function: fn }) => ({ function: fn, decisions: this.#agent(fn).log.latest() }),
+      explain: ({ function: fn }) => ({ function: fn, decisions: this.#agent(fn).decisions() }),
       pause: ({ function: fn }) => this.#pause(fn, true),
       resume: ({ function: fn }) => this.#pause(fn, false),
       retrain: ({ function: fn }) => {

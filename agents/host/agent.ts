@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { Contribution, Others } from '../../broker/mean-field/index.js';
 import type { MeanField, Observation, PerResource } from '../../broker/messages/index.js';
-import type { AgentSummary, agentsService } from '../../broker/services/index.js';
+import type { AgentDecision, AgentSummary, agentsService } from '../../broker/services/index.js';
 import type { Bytes, Micros, Millicores, Millis, Random } from '../../config/index.js';
 import { localFeatures } from '../features.js';
 import type { Decision, PhaseChange, ResourceManager } from '../resource-manager.js';
-import { DecisionLog } from './decision-log.js';
 
 /** A suspended agent: its manager's state as JSON, without any machine's time in it. */
 export const savedAgentSchema = z.object({
@@ -50,6 +49,9 @@ class HostUsage {
   }
 }
 
+/** Decisions that `explain` shows. */
+const LOGGED_MAX = 16;
+
 /** The mean field as one function sees it. */
 export interface MeanFieldContext {
   readonly field: MeanField | null;
@@ -74,7 +76,6 @@ export class Agent {
   reward: number | null = null;
   /** Phase changes of the last decision. */
   transitions: readonly PhaseChange[] = [];
-  readonly log = new DecisionLog();
   features: readonly number[] = [];
   steps = 0;
   lastSeen = 0 as Millis;
@@ -88,6 +89,8 @@ export class Agent {
   #newest: Observation | null = null;
   #changed: { readonly at: Micros; readonly reason: string } | null = null;
   readonly #actions: [number, number, number] = [0, 0, 0];
+  /** Oldest first. */
+  readonly #log: AgentDecision[] = [];
 
   constructor(fn: string, manager: ResourceManager) {
     this.fn = fn;
@@ -215,7 +218,8 @@ export class Agent {
     if (newest === null) return;
     const { steps: step, phase, decision, features } = this;
     const { others, price } = this.#around;
-    this.log.record({
+    if (this.#log.length === LOGGED_MAX) this.#log.shift();
+    this.#log.push({
       at,
       step,
       phase,
@@ -227,6 +231,11 @@ export class Agent {
       decision: shown(decision),
       sent,
     });
+  }
+
+  /** For `explain`, newest first. */
+  decisions(): AgentDecision[] {
+    return [...this.#log].reverse();
   }
 
   /** For `inspect`. */

@@ -2,7 +2,13 @@ import test from 'ava';
 import { Agent, AgentHostCore } from '../../../agents/host/index.js';
 import { fixedManager } from '../../../agents/managers/index.js';
 import { Aggregator } from '../../../broker/mean-field/index.js';
-import { type Millicores, mebibytes, millis, SeededRandom } from '../../../config/index.js';
+import {
+  type Micros,
+  type Millicores,
+  mebibytes,
+  millis,
+  SeededRandom,
+} from '../../../config/index.js';
 import { amounts, observation } from '../../support/observations.js';
 
 const INTERVAL = millis(1000);
@@ -86,4 +92,16 @@ test('a decision that is not a positive number is an error', (t) => {
   t.throws(() => core.decide(new Agent('/guest/a', broken), observation(), at(1)), {
     message: /fixed returned an amount that is not positive/,
   });
+});
+
+test('an agent keeps its newest 16 decisions, newest first', (t) => {
+  const { a, observe } = stage();
+  for (let second = 1; second <= 20; second++) {
+    observe(a, second);
+    a.remember(0 as Micros, true);
+  }
+  t.deepEqual(
+    a.decisions().map(({ step }) => step),
+    Array.from({ length: 16 }, (_, i) => 20 - i),
+  );
 });
