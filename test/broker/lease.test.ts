@@ -1,9 +1,9 @@
 import test from 'ava';
 import { NoJetStreamError, StoreFullError } from '../../broker/errors.js';
 import { Lease } from '../../broker/index.js';
-import { ManualTime } from '../../config/clock.js';
 import type { GleanerError } from '../../config/index.js';
 import { millis } from '../../config/index.js';
+import { ManualTime } from '../support/manual-time.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
 const DURATION = 3000;

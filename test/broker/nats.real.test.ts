@@ -7,9 +7,9 @@ import { launchNatsServer, subjects } from '../../broker/index.js';
 import { runAggregator } from '../../broker/mean-field/index.js';
 import { NatsBroker } from '../../broker/nats/index.js';
 import type { BrokerStatus } from '../../broker/port.js';
-import { ManualTime } from '../../config/clock.js';
 import type { GleanerError } from '../../config/index.js';
 import { millis, systemClock, systemTimers } from '../../config/index.js';
+import { ManualTime } from '../support/manual-time.js';
 import { bytes, textOf, until } from './contract/harness.js';
 import { natsServerHere, RealServer } from './contract/server.js';
 

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { BrokerDisconnectedError, StoreFullError } from '../../broker/errors.js';
 import { type Logger, logStores } from '../../broker/index.js';
 import { type StoreEpisode, StoreHealth } from '../../broker/store-health.js';
-import { ManualTime } from '../../config/clock.js';
 import { millis } from '../../config/index.js';
+import { ManualTime } from '../support/manual-time.js';
 
 const full = (): StoreFullError =>
   new StoreFullError('put in bucket b', 'insufficient storage resources available');

@@ -2,10 +2,10 @@ import test from 'ava';
 import { StoreFullError } from '../../broker/errors.js';
 import { findServices, serve } from '../../broker/services/index.js';
 import { failingStores, storesOf } from '../../cli/store-lines.js';
-import { ManualTime } from '../../config/clock.js';
 import { millis } from '../../config/index.js';
 import { Operating } from '../../runtime/metrics/index.js';
 import { seriesOf } from '../runtime/metrics/exposition.js';
+import { ManualTime } from '../support/manual-time.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
 const full = new StoreFullError(

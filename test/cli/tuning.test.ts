@@ -10,7 +10,6 @@ import { hillClimbing, type LimitSearch } from '../../agents/tuning/index.js';
 import { objectStores, silentLogger, subjects, wildcards } from '../../broker/index.js';
 import { decodeEvent, encodeMessage, LatencyHistogram } from '../../broker/messages/index.js';
 import { agentText, type ExplainedAgent, fetchAgent } from '../../cli/commands/explain-agent.js';
-import { ManualTime } from '../../config/clock.js';
 import {
   type Config,
   configSchema,
@@ -24,6 +23,7 @@ import { connectActions } from '../../runtime/wiring/actions.js';
 import { followSizes } from '../../runtime/wiring/right-sizing.js';
 import { FakeOpenWhiskRest, KEY } from '../openwhisk-plugin/openwhisk-api/fake-openwhisk-rest.js';
 import { until } from '../support/gleaner.js';
+import { ManualTime } from '../support/manual-time.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 import { observation } from '../support/observations.js';
 

@@ -1,6 +1,7 @@
 import test from 'ava';
-import { ManualTime, wallClock } from '../../config/clock.js';
+import { wallClock } from '../../config/clock.js';
 import { millis, SeededRandom } from '../../config/index.js';
+import { ManualTime } from '../support/manual-time.js';
 
 test('manual time fires due timers in order of time, each at its own time', (t) => {
   const time = new ManualTime();

@@ -1,8 +1,8 @@
 import test from 'ava';
-import { ManualTime } from '../../config/clock.js';
 import { FunctionRegistry } from '../../dashboard/server/function-registry.js';
 import { HostRegistry } from '../../dashboard/server/host-registry.js';
 import { Overview } from '../../dashboard/server/overview.js';
+import { ManualTime } from '../support/manual-time.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 import { HOST, SyntheticGleaner } from './synthetic.js';
 

@@ -1,12 +1,12 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import test from 'ava';
-import { ManualTime } from '../../config/clock.js';
 import { millis } from '../../config/index.js';
 import { Collector } from '../../dashboard/server/collector.js';
 import { ContentionWindow } from '../../dashboard/server/contention-window.js';
 import { Stream } from '../../dashboard/server/stream.js';
 import { until } from '../broker/contract/harness.js';
+import { ManualTime } from '../support/manual-time.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
 /** More than the kernel takes for a peer that reads nothing, and than a page may be behind. */

@@ -6,13 +6,13 @@ import { stringify } from 'yaml';
 import { silentLogger } from '../../broker/index.js';
 import { LogFiles } from '../../cli/up/log-files.js';
 import { freePort } from '../../cli/up/nats-server.js';
-import { ManualTime } from '../../config/clock.js';
 import { micros } from '../../config/index.js';
 import { FileAuditLog } from '../../openwhisk-plugin/daemon/audit.js';
 import { appendToAudit } from '../../openwhisk-plugin/daemon/index.js';
 import { Journal } from '../../openwhisk-plugin/openwhisk-api/journal.js';
 import { seriesOf } from '../runtime/metrics/exposition.js';
 import { collected, until } from '../support/gleaner.js';
+import { ManualTime } from '../support/manual-time.js';
 import { fill, makeRoom, smallDisk } from '../support/small-disk.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 

@@ -8,9 +8,9 @@ import {
   endpointSubject,
   hookService,
 } from '../../broker/services/index.js';
-import { ManualTime } from '../../config/clock.js';
 import { type Millicores, mebibytes, SeededRandom } from '../../config/index.js';
 import { HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
+import { ManualTime } from '../support/manual-time.js';
 import { removeTemporaryFolder } from '../support/temporary-folder.js';
 import { schemaOf, valid } from './from-schema.js';
 import { type FuzzTarget, must } from './fuzz.js';

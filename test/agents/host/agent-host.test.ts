@@ -17,8 +17,8 @@ import {
 } from '../../../broker/messages/index.js';
 import { decodeRegistration } from '../../../broker/messages/registration.js';
 import { agentsService, callService, findServices } from '../../../broker/services/index.js';
-import { ManualTime } from '../../../config/clock.js';
 import { type Millicores, mebibytes, millis, SeededRandom } from '../../../config/index.js';
+import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { observation } from '../../support/observations.js';
 

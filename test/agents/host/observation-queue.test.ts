@@ -1,7 +1,7 @@
 import test from 'ava';
 import { ObservationQueue } from '../../../agents/host/observation-queue.js';
-import { ManualTime } from '../../../config/clock.js';
 import { type Millis, millis } from '../../../config/index.js';
+import { ManualTime } from '../../support/manual-time.js';
 import { observation } from '../../support/observations.js';
 
 /**

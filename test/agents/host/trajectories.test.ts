@@ -3,8 +3,8 @@ import { TrajectoryWriter } from '../../../agents/host/index.js';
 import type { TrajectoryStep } from '../../../agents/simppo/index.js';
 import { streams, subjects, wildcards } from '../../../broker/index.js';
 import { decodeTrajectory } from '../../../broker/messages/index.js';
-import { ManualTime } from '../../../config/clock.js';
 import { millis } from '../../../config/index.js';
+import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 
 const step: TrajectoryStep = {

@@ -1,8 +1,8 @@
 import test from 'ava';
 import { JsEngine, type Network } from '../../../agents/nn/index.js';
 import { MaskedCategorical, Policy } from '../../../agents/ppo/index.js';
-import { ManualTime } from '../../../config/clock.js';
 import { millis, SeededRandom, systemClock } from '../../../config/index.js';
+import { ManualTime } from '../../support/manual-time.js';
 
 const all = Uint8Array.of(1, 1, 1);
 const patient = { clock: systemClock, deadline: millis(Number.POSITIVE_INFINITY) };

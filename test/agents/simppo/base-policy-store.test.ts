@@ -16,8 +16,8 @@ import {
 } from '../../../agents/simppo/index.js';
 import { objectStores, subjects } from '../../../broker/index.js';
 import { encodeMessage } from '../../../broker/messages/index.js';
-import { ManualTime } from '../../../config/clock.js';
 import { type Millis, millis, SeededRandom } from '../../../config/index.js';
+import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { observation } from '../../support/observations.js';
 import { calls, cap, online, view } from './scene.js';

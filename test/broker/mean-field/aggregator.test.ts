@@ -11,8 +11,8 @@ import {
   type MeanField,
 } from '../../../broker/messages/index.js';
 import { aggregatorService, callService } from '../../../broker/services/index.js';
-import { ManualTime } from '../../../config/clock.js';
 import { type Bytes, type Millicores, millis } from '../../../config/index.js';
+import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 
 const report = (host: string, sequence: number, demandCpu: number): HostReport => ({

@@ -9,7 +9,6 @@ import {
   type MeanField,
   type Target,
 } from '../../../broker/messages/index.js';
-import { ManualTime } from '../../../config/clock.js';
 import {
   type Clock,
   type Millicores,
@@ -21,6 +20,7 @@ import {
   systemTimers,
   type Timers,
 } from '../../../config/index.js';
+import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { InvokerHost } from './invoker-host.js';
 import { type Flakiness, FlakyBroker, Machine } from './machine.js';

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { silentLogger } from '../../../broker/index.js';
-import { ManualTime } from '../../../config/clock.js';
 import { micros } from '../../../config/index.js';
 import { FileAuditLog } from '../../../openwhisk-plugin/daemon/audit.js';
+import { ManualTime } from '../../support/manual-time.js';
 
 test('a full audit buffer keeps the newest records and writes how many are lost', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-audit-'));

@@ -1,6 +1,5 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { ManualTime } from '../../../config/clock.js';
 import { type Micros, millis } from '../../../config/index.js';
 import {
   ContainerRegistry,
@@ -9,6 +8,7 @@ import {
 import type { Decider } from '../../../openwhisk-plugin/decision/index.js';
 import { addressOf, type ContainerInfo } from '../../../openwhisk-plugin/host/ports/index.js';
 import { WallClockCheck } from '../../../openwhisk-plugin/host/tap/wall-clock.js';
+import { ManualTime } from '../../support/manual-time.js';
 import { type Conversation, Recorder, runBody, runRequest, Wire } from '../host/tap/packets.js';
 import { HookRig } from './hook-rig.js';
 

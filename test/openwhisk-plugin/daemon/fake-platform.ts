@@ -1,4 +1,3 @@
-import { ManualTime } from '../../../config/clock.js';
 import {
   type Bytes,
   type Micros,
@@ -27,6 +26,7 @@ import type {
   UsageMonitor,
   UsageProbe,
 } from '../../../openwhisk-plugin/host/ports/index.js';
+import { ManualTime } from '../../support/manual-time.js';
 
 const BRIDGE: Bridge = {
   interfaceName: 'docker0',

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
-import { ManualTime } from '../../../config/clock.js';
 import { type Millis, mebibytes } from '../../../config/index.js';
 import {
   ActionsController,
@@ -12,6 +11,7 @@ import {
   openChanges,
 } from '../../../openwhisk-plugin/openwhisk-api/index.js';
 import type { Allowance } from '../../../openwhisk-plugin/openwhisk-api/plan.js';
+import { ManualTime } from '../../support/manual-time.js';
 import { FakeOpenWhiskRest, KEY, type Version } from './fake-openwhisk-rest.js';
 
 export const request = (fn: string, mib: number): LimitRequest => ({

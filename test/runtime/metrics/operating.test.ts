@@ -1,8 +1,8 @@
 import test from 'ava';
 import { silentLogger } from '../../../broker/index.js';
-import { ManualTime } from '../../../config/clock.js';
 import { configSchema, millis } from '../../../config/index.js';
 import { Operating } from '../../../runtime/metrics/index.js';
+import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { rawExchange, rawGet } from '../../support/raw-http.js';
 import { seriesOf } from './exposition.js';

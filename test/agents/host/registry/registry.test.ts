@@ -5,8 +5,8 @@ import { createManager } from '../../../../agents/managers/index.js';
 import { buckets, functionToken, objectStores, subjects } from '../../../../broker/index.js';
 import { encodeMessage } from '../../../../broker/messages/index.js';
 import { decodeRegistration } from '../../../../broker/messages/registration.js';
-import { ManualTime } from '../../../../config/clock.js';
 import { type Millicores, mebibytes, millis, SeededRandom } from '../../../../config/index.js';
+import { ManualTime } from '../../../support/manual-time.js';
 import { MemoryBus } from '../../../support/memory-broker/memory-bus.js';
 import { observation } from '../../../support/observations.js';
 

@@ -1,7 +1,7 @@
 import { assignShards, SHARDS, Shards } from '../../../../agents/host/sharing/index.js';
-import { ManualTime } from '../../../../config/clock.js';
 import { type Millis, millis, SeededRandom } from '../../../../config/index.js';
 import { type Flakiness, FlakyBroker, Machine } from '../../../faults/world/machine.js';
+import { ManualTime } from '../../../support/manual-time.js';
 import { MemoryBus } from '../../../support/memory-broker/memory-bus.js';
 
 export const TERM = 1500 as Millis;

@@ -6,8 +6,8 @@ import type { ResourceManager } from '../../../../agents/index.js';
 import { type Broker, objectStores, subjects } from '../../../../broker/index.js';
 import { encodeMessage } from '../../../../broker/messages/index.js';
 import { agentsService, callService } from '../../../../broker/services/index.js';
-import { ManualTime } from '../../../../config/clock.js';
 import { type Millicores, millis, SeededRandom } from '../../../../config/index.js';
+import { ManualTime } from '../../../support/manual-time.js';
 import { MemoryBus } from '../../../support/memory-broker/memory-bus.js';
 import { observation } from '../../../support/observations.js';
 

@@ -1,10 +1,10 @@
 import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { ManualTime } from '../../../../config/clock.js';
 import { millis } from '../../../../config/index.js';
 import { emptySample } from '../../../../openwhisk-plugin/decision/index.js';
 import { CgroupUsageMonitor } from '../../../../openwhisk-plugin/host/cgroup/index.js';
+import { ManualTime } from '../../../support/manual-time.js';
 import { FixtureTree, ID, container as info, V2_SCOPE, v1Mount, v2Tree } from './fixture-tree.js';
 
 const MIB = 1024 * 1024;

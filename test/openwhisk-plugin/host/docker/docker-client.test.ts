@@ -1,7 +1,6 @@
 import test from 'ava';
 import { z } from 'zod';
 import { millis } from '../../../../config/index.js';
-import { containerEngine } from '../../../../openwhisk-plugin/host/docker/container-engine.js';
 import { DockerClient, negotiate } from '../../../../openwhisk-plugin/host/docker/docker-client.js';
 import {
   EngineResponseError,
@@ -164,16 +163,6 @@ test('without an engine at the socket the error names the socket', async (t) => 
   });
   t.regex(error?.message ?? '', /\/nonexistent\/docker\.sock/);
   client.close();
-});
-
-test('kubernetes and unknown engines are refused by name', (t) => {
-  const options = { managed: () => true };
-  const error = t.throws(() => containerEngine('kubernetes', options), {
-    instanceOf: EngineUnsupportedError,
-  });
-  t.regex(error?.hint ?? '', /Docker container factory/);
-  t.throws(() => containerEngine('none', options), { instanceOf: EngineUnsupportedError });
-  t.true(containerEngine('docker', options) instanceof DockerEngine);
 });
 
 test('a hanging engine is reported again and again and never blocks the hook', async (t) => {

@@ -1,6 +1,5 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { ManualTime } from '../../../../config/clock.js';
 import {
   type Cancel,
   type Millis,
@@ -11,6 +10,7 @@ import {
 import { DockerClient } from '../../../../openwhisk-plugin/host/docker/docker-client.js';
 import { DockerEvents } from '../../../../openwhisk-plugin/host/docker/docker-events.js';
 import type { SkippedEvent } from '../../../../openwhisk-plugin/host/ports/index.js';
+import { ManualTime } from '../../../support/manual-time.js';
 import { scripted } from './scripted-engine.js';
 import { json, stubEngine, VERSION } from './stub-engine.js';
 

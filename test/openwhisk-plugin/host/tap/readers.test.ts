@@ -1,6 +1,5 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { ManualTime } from '../../../../config/clock.js';
 import { millis } from '../../../../config/index.js';
 import { captureFilter } from '../../../../openwhisk-plugin/host/tap/filter.js';
 import {
@@ -13,6 +12,7 @@ import { readIdentity } from '../../../../openwhisk-plugin/host/tap/identity.js'
 import { readTcp, TcpPacket } from '../../../../openwhisk-plugin/host/tap/packet.js';
 import { PcapStream } from '../../../../openwhisk-plugin/host/tap/pcap.js';
 import { WallClockCheck } from '../../../../openwhisk-plugin/host/tap/wall-clock.js';
+import { ManualTime } from '../../../support/manual-time.js';
 import { BEGIN, CONTAINER, frame, headOf, INVOKER, pcapOf, runBody } from './packets.js';
 
 const identify = (body: string): string | null => {
