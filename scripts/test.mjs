@@ -1,6 +1,6 @@
 /**
- * `npm test`: build, then every AVA test: first those inside the process, then, one after the
- * other, those on real parts; then the line coverage of both together. Ends with a plain line `N
+ * `npm test`: build, then every AVA test: first those inside the process, then those on real parts,
+ * in two lanes (ava.config.js); then the line coverage of all together. Ends with a plain line `N
  * passed, N failed`; a folder below the bound counts as a failure, and so does each fault that
  * nothing caught in any process of the tests.
  *
@@ -48,17 +48,20 @@ const SLOWEST_SHOWN = 15;
 /** More failed files than this are no bad luck. */
 const MAX_RETRIED_FILES = 6;
 
-/** One kind of tests, `environment` saying which, and its failed files a second time. */
-async function runTests(environment) {
-  const exists = (file) => existsSync(join(root, file));
+/** One kind of tests, `environment` saying which. */
+async function runOnce(environment) {
   const begun = performance.now();
   const once = await run([ava, '--tap'], environment);
   if (environment.GLEANER_TEST_REAL === '1') {
-    console.log('# the slowest files on real parts, seconds');
+    console.log(`# the slowest files of ${environment.GLEANER_TEST_LANE}, seconds`);
     for (const [file, millis] of slowestFiles(once.lines, begun, exists).slice(0, SLOWEST_SHOWN))
       console.log(`#   ${(millis / 1000).toFixed(1).padStart(6)}  ${file}`);
   }
-  const first = resultsByFile(once.output, exists);
+  return { environment, once, first: resultsByFile(once.output, exists) };
+}
+
+/** The failed files of a run a second time, alone; passed and failed of both runs together. */
+async function runAgain({ environment, once, first }) {
   const failedFiles = [...first]
     .filter(([file, { failed }]) => file !== null && failed > 0)
     .map(([file]) => file);
@@ -79,6 +82,15 @@ async function runTests(environment) {
     passed,
     failed: once.code !== 0 && failedFiles.length === 0 && failed === 0 ? 1 : failed,
   };
+}
+
+/** Runs of several kinds side by side; what failed runs again when all have ended. */
+async function runTests(environments) {
+  const results = [];
+  for (const each of await Promise.all(environments.map(runOnce))) {
+    results.push(await runAgain(each));
+  }
+  return results;
 }
 
 /** AVA's TAP summary: `# pass 12` and `# fail 0`. */
@@ -105,7 +117,14 @@ const faults = join(coverage, 'faults.jsonl');
 const probe = `--require "${join(root, 'test', 'faults-probe.cjs')}"`;
 mkdirSync(coverage, { recursive: true });
 const counted = { NODE_V8_COVERAGE: executed, GLEANER_TEST_FAULTS: faults, NODE_OPTIONS: probe };
-const runs = [await runTests(counted), await runTests({ ...counted, GLEANER_TEST_REAL: '1' })];
+const onRealParts = { ...counted, GLEANER_TEST_REAL: '1' };
+const runs = [
+  ...(await runTests([counted])),
+  ...(await runTests([
+    { ...onRealParts, GLEANER_TEST_LANE: 'host' },
+    { ...onRealParts, GLEANER_TEST_LANE: 'own-parts' },
+  ])),
+];
 const reporters = ['--reporter=json-summary', '--reporter=text-summary'];
 const report = await run([
   bin('c8', 'bin/c8.js'),
