@@ -27,7 +27,7 @@ export function addDoctor(program: Command): void {
       processScreen.write(
         table(
           [
-            { title: '', value: (row) => paint[row.level](row.level) },
+            { title: 'level', value: (row) => paint[row.level](row.level) },
             { title: 'check', value: (row) => plainText(row.check) },
             { title: 'found', value: (row) => plainText(row.found) },
           ],

@@ -93,7 +93,7 @@ export function addCheck(program: Command): void {
       processScreen.write(
         table(
           [
-            { title: '', value: (row) => (row.ok ? colors.green('ok') : colors.red('fail')) },
+            { title: 'result', value: (row) => (row.ok ? colors.green('ok') : colors.red('fail')) },
             { title: 'check', value: (row) => plainText(row.check) },
             { title: 'found', value: (row) => plainText(row.found) },
           ],

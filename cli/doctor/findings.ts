@@ -64,7 +64,7 @@ function engineDown(survey: Survey, { error, code }: { error: string; code: stri
       ? 'this user may not read the socket: run as root or join the group that owns it'
       : code === 'ETIMEDOUT'
         ? 'the engine hangs: see its log; Gleaner changes no container meanwhile'
-        : 'is Docker installed and running, and hook.engineSocket right?';
+        : 'start Docker, or set hook.engineSocket to its socket';
   return fail('engine', `not reachable: ${error}`, advice);
 }
 
