@@ -53,7 +53,7 @@ async function lowest(
 }
 
 test.serial(
-  'dockerd killed and started again, all cgroups new: the hook manages what comes, with nothing to do by hand',
+  'after dockerd is killed and restarted the hook manages the new containers',
   async (t) => {
     if (missing(t, [...realParts, ['ip', '-V'], ['dockerd', '--version']])) return;
     t.timeout(200_000);

@@ -57,6 +57,6 @@ export function forgedSenders(held: Target): Forgery[] {
     { kind: 'replayed', text: JSON.stringify(held) },
     { kind: 'replayed', text: change({ author: { ...held.author, sequence: 0 } }) },
     { kind: 'old_epoch', text: change({ epoch: held.epoch - 1 }) },
-    { kind: 'wrong_author', text: change({ author: { ...held.author, boot: 'somebody-else' } }) },
+    { kind: 'wrong_author', text: change({ author: { ...held.author, boot: 'impostor' } }) },
   ];
 }

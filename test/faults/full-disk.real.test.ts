@@ -29,7 +29,7 @@ const isWhole = (line: string): boolean => {
 };
 
 test.serial(
-  'a disk that fills in the middle of a write: the audit log holds whole lines, counts what it wrote, says so once, and goes on where it stopped',
+  'a disk that fills during a write leaves whole lines in the audit log, which continues',
   async (t) => {
     const folder = smallDisk(t, 24);
     if (folder === null) return;
@@ -88,7 +88,7 @@ test.serial(
 );
 
 test.serial(
-  'a disk that fills after a restore without a hook has appended to the audit log: no line of either is cut or lost',
+  'a disk that fills after a restore without a hook cuts no line of the audit log',
   async (t) => {
     const folder = smallDisk(t, 24);
     if (folder === null) return;
@@ -118,7 +118,7 @@ test.serial(
 );
 
 test.serial(
-  'a full disk and the lines of children: lines are missing and counted in the file, and the supervisor goes on',
+  'on a full disk the supervisor continues and counts missing log lines in the file',
   (t) => {
     const folder = smallDisk(t, 32);
     if (folder === null) return;
@@ -167,7 +167,7 @@ test.serial(
 );
 
 test.serial(
-  'a hook starts and goes on while its state folder is full, answers, counts what its audit log lacks, says so once, and writes it once there is room',
+  'a hook runs with a full state folder and writes its audit log once there is space',
   async (t) => {
     const folder = smallDisk(t, 64);
     if (folder === null) return;

@@ -13,7 +13,7 @@ const STALE = 2500;
 const TOLERANCE = 1.25;
 
 test.serial(
-  'whichever part is killed with -9, no activation in flight fails or takes longer, and limits go back to the users’',
+  'after kill -9 of any part no activation fails or is slower, and limits are restored',
   async (t) => {
     if (missing(t, realParts)) return;
     t.timeout(230_000);

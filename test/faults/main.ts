@@ -9,9 +9,9 @@ import { playRounds, RESTORE_BOUND, ratioOf, STALE_SLACK, table } from './rounds
 import { playSchedule } from './world/schedule.js';
 
 /**
- * By hand (README.md), exit code 1 where a promise was broken: `npm run faults -- --rounds 20
- * [--part hook …] [--away 60]`: every part killed with -9 so often, then NATS away for so many
- * seconds; `npm run faults -- --schedules 1000 [--seed 1]`: so many seeded schedules in virtual
+ * Run by hand (README.md); exit code 1 if a promise was broken. `npm run faults -- --rounds 20
+ * [--part hook …] [--away 60]`: `kill -9` of every part in each round, then that many seconds
+ * without NATS; `npm run faults -- --schedules 1000 [--seed 1]`: seeded schedules in virtual
  * time; `npm run faults -- --cluster`: every node of a NATS cluster killed, then a rolling restart.
  */
 const { values } = parseArgs({

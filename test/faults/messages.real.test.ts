@@ -115,7 +115,7 @@ test.serial(
 );
 
 test.serial(
-  'NATS away for a while: user limits once targets are stale, no activation fails, and all goes on after it',
+  'without NATS user limits apply once targets are stale, and no activation fails',
   async (t) => {
     if (missing(t, realParts)) return;
     t.timeout(120_000);

@@ -4,7 +4,7 @@ import { NatsCluster } from './nats-cluster.js';
 import { INTERVAL, playRolling } from './rolling.js';
 
 if (natsServerHere()) {
-  test('a NATS cluster of three: the leader of the leases killed, another node restarted; no activation fails, decisions resume within three intervals', async (t) => {
+  test('a NATS cluster survives the kill of its leader and the restart of a node', async (t) => {
     t.timeout(240_000);
     const cluster = new NatsCluster();
     t.teardown(() => cluster.remove());

@@ -10,13 +10,11 @@ export interface OutageResult {
   readonly loweredAfter: number;
   /** From the server's return until limits are lowered again, ms. */
   readonly resumedAfter: number;
-  /** Lines of the hook's log that tell of it. */
+  /** Lines of the hook's log about it. */
   readonly unavailableLogLines: number;
 }
 
-/**
- * NATS killed and kept away (its supervisor is held), with activations all the time; then let back.
- */
+/** Kills NATS under activations, keeps it down (its supervisor is stopped), then lets it return. */
 export async function natsOutage(rig: Rig, seconds: number): Promise<OutageResult> {
   const up = rig.gleaner.pid;
   await rig.untilLowered(30_000);

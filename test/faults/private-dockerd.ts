@@ -21,7 +21,7 @@ export class PrivateDockerd {
   #containerd: ChildProcess | null = null;
   #dockerd: ChildProcess | null = null;
 
-  /** @param address of the bridge, with its prefix length: a network that nobody else has */
+  /** @param address of the bridge, with its prefix length; the network must be unused */
   constructor(bridge: string, address: string) {
     this.#bridge = bridge;
     this.#address = address;

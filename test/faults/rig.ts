@@ -159,8 +159,7 @@ export class Rig {
   }
 
   /**
-   * So many lowered at once mean "with lowered limits": one start in five may be late on a busy
-   * machine.
+   * Containers that must be lowered at once; one start in five may be late on a busy machine.
    */
   get enough(): number {
     return Math.floor(this.containers.length * 0.8);
@@ -217,8 +216,8 @@ export class Rig {
   }
 
   async stop(): Promise<void> {
-    // Where an assertion fails midway, whoever still watches the containers must not read what is
-    // closed here.
+    // If an assertion fails midway, a loop that still reads the containers must not read files that
+    // are closed here.
     this.#stopped = true;
     for (const container of this.containers) container.close();
     await this.#broker?.close();

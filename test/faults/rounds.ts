@@ -30,9 +30,7 @@ export interface RoundOptions {
   readonly log: (line: string) => void;
 }
 
-/**
- * A container's limits are the user's again so long after its hook or its tap is gone.
- */
+/** Maximum time from the end of a hook or its tap until user limits are restored, ms. */
 export const RESTORE_BOUND = 1000;
 /** Batches are asked one after the other; a target that goes stale is noticed at the next batch. */
 export const STALE_SLACK = 2500;
@@ -66,10 +64,14 @@ export async function playRounds(rig: Rig, options: RoundOptions): Promise<PartR
   for (let round = 0; round < options.rounds; round++) {
     for (const result of results) {
       await playRound(rig, result, round % 3 === 0, options);
+      const recent = (durations: readonly number[]): string =>
+        median(durations.slice(-20)).toFixed(0);
       options.log(
-        `round ${round + 1}, ${result.part}: ${result.failed.length} failed of ${result.activations}, ` +
-          `${median(result.durations.slice(-20)).toFixed(0)} ms against ${median(result.baseline.slice(-20)).toFixed(0)} ms, restored after ` +
-          `${result.restores.at(-1)?.toFixed(0) ?? '-'} ms, decisions again after ${result.resumes.at(-1)?.toFixed(0)} ms` +
+        `round ${round + 1}, ${result.part}: ` +
+          `${result.failed.length} failed of ${result.activations}, ` +
+          `${recent(result.durations)} ms against ${recent(result.baseline)} ms, ` +
+          `restored after ${result.restores.at(-1)?.toFixed(0) ?? '-'} ms, ` +
+          `decisions again after ${result.resumes.at(-1)?.toFixed(0)} ms` +
           result.problems.map((problem) => `; ${problem}`).join(''),
       );
     }

@@ -39,7 +39,7 @@ interface Model {
   userDefinedMetadata: { gleaner: { digest: string } & Record<string, Json> };
 }
 
-/** As somebody would write it who knows the format: with the digest of what it now says. */
+/** The changed model with a valid digest, as an attacker who knows the format would write it. */
 function signed(changed: Model, bytes: Uint8Array): string {
   try {
     const { digest: _, ...metadata } = changed.userDefinedMetadata.gleaner;

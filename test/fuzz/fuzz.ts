@@ -40,16 +40,12 @@ export interface FuzzResult {
   readonly note: string;
 }
 
-/** An input that broke something: enough to make a test of it. */
+/** The input that broke an invariant, as text for a regression test. */
 class FuzzFailure extends Error {
   constructor(target: string, seed: number, index: number, input: Uint8Array, cause: unknown) {
     const text = JSON.stringify(Buffer.from(input).toString('latin1').slice(0, 2000));
-    super(
-      `${target}: seed ${seed}, input ${index}: ${cause instanceof Error ? cause.stack : String(cause)}\n${text}`,
-      {
-        cause,
-      },
-    );
+    const stack = cause instanceof Error ? cause.stack : String(cause);
+    super(`${target}: seed ${seed}, input ${index}: ${stack}\n${text}`, { cause });
   }
 }
 
@@ -63,7 +59,7 @@ function alive(): number {
 }
 
 /**
- * So many inputs, or as many as the time allows. Each is made from the seed and its number alone.
+ * Feeds `inputs` inputs, or as many as `millis` allows, each made from the seed and its number.
  * Throws {@link FuzzFailure}.
  */
 export async function fuzz(

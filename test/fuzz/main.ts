@@ -49,5 +49,9 @@ function line({
   const kinds = [...outcomes]
     .sort((a, b) => b[1] - a[1])
     .map(([kind, count]) => `${kind} ${count}`);
-  return `${name}: ${fed} inputs in ${seconds.toFixed(0)} s, ${grown.toFixed(1)} MiB grown (${early.toFixed(0)} to ${late.toFixed(0)}); ${kinds.join(', ')}${note && `; ${note}`}`;
+  return (
+    `${name}: ${fed} inputs in ${seconds.toFixed(0)} s, ` +
+    `${grown.toFixed(1)} MiB grown (${early.toFixed(0)} to ${late.toFixed(0)}); ` +
+    `${kinds.join(', ')}${note && `; ${note}`}`
+  );
 }

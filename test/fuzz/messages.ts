@@ -108,7 +108,7 @@ const POLICIES = [
   'libra',
   'alps',
   'sfs',
-  'nobody',
+  'unknown-policy',
 ];
 
 /** Every value of a key-value bucket; accepted policy parameters go on to the policies. */

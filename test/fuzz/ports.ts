@@ -106,7 +106,8 @@ export class PortTarget implements FuzzTarget {
   }
 
   get note(): string {
-    return `${this.#answers} requests answered, ${this.#unanswered} connections closed without an answer`;
+    const closed = `${this.#unanswered} connections closed without an answer`;
+    return `${this.#answers} requests answered, ${closed}`;
   }
 
   /** MiB of the part's process that are in memory. */

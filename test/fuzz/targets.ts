@@ -23,15 +23,15 @@ const SENDER = {
   author: { host: 'agents', boot: 'boot-a', sequence: SEQUENCE, manager: 'greedy' },
   epoch: EPOCH,
 };
-/** As an input has it whose owner and order were left alone. */
+/** Text of an input whose owner and order are unchanged. */
 const OWN = [`"boot":"boot-a","sequence":${SEQUENCE},`, `"epoch":${EPOCH}`];
-/** Wishes nothing. */
+/** Requests nothing. */
 const PLAIN = JSON.stringify({ v: 1, function: ACTION, ...SENDER });
 
 /**
- * Targets, most of them such that the hook takes them, and an activation after each: whatever an
- * agent wishes, limits are the user's or lie between the floor and what the host has, memory is
- * never below the user's, and all of it is the user's again at the end.
+ * Targets, most of which the hook accepts, and an activation after each. Whatever an agent
+ * requests, limits are the user's or between the floor and the host's capacity, memory is never
+ * below the user's, and at the end all limits are the user's again.
  */
 export class TargetsTarget implements FuzzTarget {
   readonly name = 'targets';

@@ -42,7 +42,7 @@ async function setUp(
 }
 
 test.serial(
-  'limits of actions are listed, written and given back through the real API, and nothing else is changed',
+  'the real API lists, changes and restores limits of actions, and nothing else',
   async (t) => {
     if (openWhiskMissing(t)) return;
     t.timeout(600_000);
@@ -62,7 +62,7 @@ test.serial(
       return (JSON.parse(out) as { outcomes: Outcome[] }).outcomes;
     };
     const apply = (...requests: [string, number][]): Promise<Outcome[]> => {
-      const file = join(folder, 'wishes.json');
+      const file = join(folder, 'requests.json');
       writeFileSync(
         file,
         JSON.stringify(
@@ -152,7 +152,7 @@ test.serial(
 );
 
 test.serial(
-  'sizes and concurrency limits are found, written and given back through the real API while users invoke',
+  'sizes and concurrency limits are changed and restored while users invoke',
   async (t) => {
     if (openWhiskMissing(t) || onlyWithAllCases(t)) return;
     t.timeout(1_200_000);

@@ -121,11 +121,11 @@ async function settled(
 }
 
 test.serial(
-  'with a connection for each request and quotas, every activation is seen once with its id, and its outcome is the same as without Gleaner',
+  'with new connections and quotas each activation is seen once and has the same outcome',
   (t) => besideOpenWhisk(t, { client: 'apache', userCpus: 32 }),
 );
 
 test.serial(
-  'with connections that are kept and weights alone, every activation is seen once with its id, and its outcome is the same as without Gleaner',
+  'with kept connections and weights each activation is seen once with the same outcome',
   (t) => besideOpenWhisk(t, { client: 'akka' }),
 );

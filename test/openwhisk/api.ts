@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What OpenWhisk tells of one activation. */
+/** OpenWhisk's record of one activation. */
 export interface ActivationRecord {
   readonly activationId: string;
   readonly name: string;

@@ -81,7 +81,7 @@ for (const [what, userCpus] of [
   ['quotas and weights', 32],
   ['weights', undefined],
 ] as const) {
-  const title = `under load, whichever part is killed with -9, no activation fails, and ${what} are the user’s within a second`;
+  const title = `after kill -9 of any part no activation fails, and ${what} are restored`;
   test.serial(title, async (t) => {
     if (openWhiskMissing(t) || (userCpus === undefined && onlyWithAllCases(t))) return;
     t.timeout(1_200_000);

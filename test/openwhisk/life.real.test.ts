@@ -69,7 +69,7 @@ async function isSeen(
 }
 
 test.serial(
-  'prewarmed, paused, evicted and after a restart of OpenWhisk, a container has what its user asked for, and its activations are seen; remove leaves nothing',
+  'through prewarming, pause, eviction and restart containers keep their user limits',
   async (t) => {
     if (openWhiskMissing(t) || onlyWithAllCases(t)) return;
     t.timeout(600_000);

@@ -46,11 +46,9 @@ export function openWhiskMissing(t: ExecutionContext): boolean {
   else {
     t.log(`NOT RUN: needs a standalone OpenWhisk: ${found}`);
     t.log(
-      '  a jar: `./gradlew :core:standalone:build` in github.com/apache/openwhisk (core/standalone/README.md)',
+      '  build a jar: `./gradlew :core:standalone:build` in a clone of github.com/apache/openwhisk',
     );
-    t.log(
-      '  then set GLEANER_OPENWHISK to bin/openwhisk-standalone.jar, to an unpacked server or to an archive of one',
-    );
+    t.log('  then set GLEANER_OPENWHISK to the jar, to an unpacked server or to an archive of one');
   }
   t.pass();
   return true;

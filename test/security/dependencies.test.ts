@@ -42,7 +42,7 @@ function withNpm(script: string, prints: string, code = 0): { status: number | n
   return { status, out: stdout };
 }
 
-test('the audit fails from severity high on, and says so where nobody answers', (t) => {
+test('the audit fails from severity high on, and says if the registry does not answer', (t) => {
   const script = 'scripts/audit.mjs';
   const found = (severity: string): string =>
     JSON.stringify({
@@ -59,7 +59,7 @@ test('the audit fails from severity high on, and says so where nobody answers', 
   t.regex(withNpm(script, 'no JSON', 1).out, /NOT AUDITED/);
 });
 
-test('the bill of materials names each runtime package with its version and checksum, and no development package', (t) => {
+test('the bill of materials has exactly the runtime packages with version and checksum', (t) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/sbom.mjs'], {
     encoding: 'utf8',
   });

@@ -1,5 +1,5 @@
 /**
- * A hook that is told of recorded packets. Run by secrecy.test.ts as a process of its own, so that
+ * A hook that gets recorded packets. secrecy.test.ts runs it as a separate process, so that
  * no text of the test is in its heap: `argv`: file of frames (base64, one a line), file for what
  * the hook says, file for the heap.
  */

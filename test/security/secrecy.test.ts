@@ -14,10 +14,10 @@ import {
   runBody,
 } from '../openwhisk-plugin/host/tap/packets.js';
 
-/** Stands in everything that is the user's: argument, key, result, header. */
+/** Part of all that is private to the user: argument, key, result, header. */
 const SECRET = 'zq-swordfish-9417';
 
-test('of a call nothing stays but who was called: no argument, no key, no result, neither said nor in memory', (t) => {
+test('no argument, key or result of an activation stays in logs, messages or memory', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-secrecy-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const at = (name: string): string => join(folder, name);

@@ -20,7 +20,8 @@ const result = await soak({ minutes, seed: Number(values.seed), manager: values.
 console.log(growthTable(result.growth));
 const growing = result.growth.filter(({ grows }) => grows);
 console.log(
-  `${minutes} min, ${result.samples} looks, ${result.sent} activations (${result.failed} failed, ${result.delayed} while the soak itself was held up), ` +
+  `${minutes} min, ${result.samples} samples, ${result.sent} activations (` +
+    `${result.failed} failed, ${result.delayed} while the soak itself was delayed), ` +
     `${growing.length} figures grow, ${result.restarted.length} parts ended by themselves`,
 );
 for (const line of result.restarted) console.log(`ended: ${line}`);

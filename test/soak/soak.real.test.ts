@@ -22,7 +22,7 @@ const MOST: Readonly<Record<string, number>> = {
   'files in the state folder': 30,
 };
 
-test('six seconds of the soak: containers and functions change, and no descriptor, consumer or file is left', async (t) => {
+test('six seconds of the soak leave no descriptor, consumer or file behind', async (t) => {
   if (missing(t, [...realParts, ['ip', '-V']])) return;
   const result = await soak({
     minutes: 0.1,

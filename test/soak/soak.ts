@@ -33,7 +33,7 @@ export interface SoakOptions {
 
 export interface SoakResult {
   readonly growth: readonly Growth[];
-  /** Parts that ended and began anew although nobody killed them. */
+  /** Parts that restarted without having been killed. */
   readonly restarted: readonly string[];
   readonly sent: number;
   readonly failed: number;

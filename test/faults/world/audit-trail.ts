@@ -5,7 +5,7 @@ import { join } from 'node:path';
 export type Writes = ReadonlyMap<string, readonly number[]>;
 
 /**
- * The audit log of an invoker host, as somebody reads it who asks what happened, and the faults of
+ * The audit log of an invoker host, as an operator reads it, and the faults of
  * its disk.
  */
 export class AuditTrail {

@@ -32,9 +32,7 @@ const DEMANDS = [150, 300, 500, 1500] as const;
 const FUNCTIONS = DEMANDS.length;
 const CONTAINERS = 2;
 const LIMIT_MS = 8000;
-/**
- * The supervisor gives the user limits back so long after a hook's death.
- */
+/** Time from a hook's end until the supervisor restores user limits. */
 const RESTORE_MS = 500;
 
 type EngineEvent = (listener: ContainerEngineListener, reportedContainers: Set<string>) => void;
@@ -372,14 +370,14 @@ export class InvokerHost {
 
   #fail({ action, beganAt }: Call, why: string): void {
     this.problems.push(
-      `${this.name}: an activation of ${action} begun at ${beganAt} failed that would have succeeded: ${why}`,
+      `${this.name}: an activation of ${action} begun at ${beganAt} failed: ${why}`,
     );
   }
 
   /**
-   * A limit below the user's stands only while something runs. Where nothing has happened to this
-   * host for a while it is given back at once; else an end may have been missed, which is found at
-   * the deadline and a second, or by the next look at idle containers.
+   * A limit is below the user's only while an activation runs. If no fault has hit this host for a
+   * while, it is restored at once; otherwise an end may have been missed, which is found a second
+   * after the deadline, or by the next check of idle containers.
    */
   #watch(container: Container, now: number): void {
     const { cgroup } = container;
@@ -396,8 +394,9 @@ export class InvokerHost {
     const allowed = now - this.#disturbedAt > found ? 100 : found;
     if (container.isReported || now - container.loweredIdleSince <= allowed) return;
     container.isReported = true;
+    const millis = now - container.loweredIdleSince;
     this.problems.push(
-      `${this.name}: a restore was lost: ${cgroup.loweredWhileIdle} for ${now - container.loweredIdleSince} ms`,
+      `${this.name}: a restore was lost: ${cgroup.loweredWhileIdle} for ${millis} ms`,
     );
   }
 

@@ -161,7 +161,7 @@ export class FlakyBroker implements Broker {
       delete: (key) => this.#operation(() => kv.delete(key)),
       deleteAt: (key, revision) => this.#operation(() => kv.deleteAt(key, revision)),
       keys: () => this.#operation(() => kv.keys()),
-      sweep: (mine, judge) => this.#operation(() => kv.sweep(mine, judge)),
+      sweep: (own, judge) => this.#operation(() => kv.sweep(own, judge)),
       watch: (listener) => this.#watch(kv, listener),
     };
   }

@@ -225,8 +225,8 @@ export interface ScheduleResult {
 }
 
 /**
- * One schedule: so many faults, some of them at the same time, each for up to some seconds; then
- * calm, and what was promised is looked at.
+ * One schedule: `count` faults, some at the same time, each for up to some seconds; then
+ * calm, and the promises are checked.
  */
 export async function playSchedule(seed: number, count = 10): Promise<ScheduleResult> {
   const world = new World(seed);

@@ -267,7 +267,8 @@ export class World {
     if (publishing !== 1) found.push(`${publishing} aggregators publish`);
     if (this.field?.batches.length !== 2 || this.field.hosts.length !== 2)
       found.push(
-        `the mean field has ${this.field?.batches.length} agent hosts and ${this.field?.hosts.length} invokers`,
+        `the mean field has ${this.field?.batches.length} agent hosts and ` +
+          `${this.field?.hosts.length} invokers`,
       );
     for (const host of this.hosts) host.calling = false;
     for (let i = 0; i < 20 && this.hosts.some((host) => host.running > 0); i++)

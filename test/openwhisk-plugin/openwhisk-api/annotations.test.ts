@@ -81,7 +81,7 @@ test('a bad value and a misspelt name are named, and the function is only observ
   }
 });
 
-test('hooks are told what is said, and of a size of ours what stood before; of nothing, nothing', (t) => {
+test('hooks get the annotated settings, and the earlier size of a resized action', (t) => {
   const line = { v: 1 as const, function: '/guest/thumbs', at: 0 };
   const entries: JournalEntry[] = [
     {
@@ -107,7 +107,7 @@ test('hooks are told what is said, and of a size of ours what stood before; of n
     resized: { fromMiB: 512, toMiB: 192 },
     unreadable: [],
   });
-  // Their own again, or somebody else's.
+  // The user's own size again, or another one.
   t.is(actionSettings(action({}, 512), open), null);
   t.is(actionSettings(action({}, 256), open), null);
 });

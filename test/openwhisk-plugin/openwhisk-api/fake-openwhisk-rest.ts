@@ -2,28 +2,28 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 
 /**
- * A double of OpenWhisk's controller, as far as actions and their limits go. Sources, at the tags
+ * A fake of OpenWhisk's controller for actions and their limits. Sources, at the tags
  * 1.0.0 and 2.0.0 and at master 1fae641a2 of apache/openwhisk; C =
  * core/controller/src/main/scala/org/apache/openwhisk/core/controller, E =
  * common/scala/src/main/scala/org/apache/openwhisk/core/entity, M = common/scala/…/openwhisk/http:
  *
- * - update and what a PUT leaves out: C/Actions.scala `updateWhiskAction`; version + 1 patch
- * always: E/SemVer.scala `upPatch`
+ * - update and what a PUT leaves out: C/Actions.scala `updateWhiskAction`; it raises the patch
+ *   version: E/SemVer.scala `upPatch`
  * - 1.0.0 checks ranges while it parses: E/MemoryLimit.scala `apply` (`require`),
- * E/ConcurrencyLimit.scala; the text is put behind
- *   "The request content was malformed:\n" by akka-http's default rejection handler (M/BasicHttpService.scala `customRejectionHandler`)
+ *   E/ConcurrencyLimit.scala; akka-http's default rejection handler puts the text behind
+ *   "The request content was malformed:\n" (M/BasicHttpService.scala `customRejectionHandler`)
  * - 2.0.0 and master check them against the namespace: C/Actions.scala `checkActionLimits`,
- * E/MemoryLimit.scala and
- *   E/IntraConcurrencyLimit.scala `checkNamespaceLimit`; texts: M/ErrorResponse.scala `sizeExceedsAllowedThreshold` and its siblings
+ *   E/MemoryLimit.scala and E/IntraConcurrencyLimit.scala `checkNamespaceLimit`; texts:
+ *   M/ErrorResponse.scala `sizeExceedsAllowedThreshold` and its siblings
  * - `instances`: E/InstanceConcurrencyLimit.scala (at least 0, while parsing), C/Actions.scala
- *   `checkInstanceConcurrencyLessThanNamespaceConcurrency`; absent in 1.0.0, whose parser ignores fields that it does not know
- * - namespaces' ranges: E/Identity.scala `UserLimits.allowed…`, read with C/Limits.scala; the
- * system's: C/Controller.scala `info`
+ *   `checkInstanceConcurrencyLessThanNamespaceConcurrency`; absent in 1.0.0, whose parser ignores
+ *   unknown fields
+ * - ranges of namespaces: E/Identity.scala `UserLimits.allowed…`, read with C/Limits.scala; of the
+ *   system: C/Controller.scala `info`
  * - 409: C/ApiUtils.scala `putEntity` (DocumentConflictException); 401: akka-http's
- * `CredentialsRejected`; 404, 500: M/ErrorResponse.scala
- * - 429: the controller throttles activations alone (core/entitlement/Entitlement.scala
- * `checkUserThrottle`), with this text; for a PUT it
- *   comes from what stands in front of it
+ *   `CredentialsRejected`; 404, 500: M/ErrorResponse.scala
+ * - 429: the controller throttles only activations (core/entitlement/Entitlement.scala
+ *   `checkUserThrottle`), with this text; for a PUT it comes from a proxy in front
  */
 export type Version = '1.0.0' | '2.0.0' | 'master';
 export const versions: readonly Version[] = ['1.0.0', '2.0.0', 'master'];
@@ -268,7 +268,8 @@ export class FakeOpenWhiskRest {
     if (action!.exec.kind === 'nodejs:6')
       return refuse(
         400,
-        "The 'nodejs:6' runtime is no longer supported. You may read and delete but not update or invoke this action.",
+        "The 'nodejs:6' runtime is no longer supported. " +
+          'You may read and delete but not update or invoke this action.',
       );
     this.between?.();
     if (this.actions.get(path) !== action)
@@ -303,9 +304,8 @@ export class FakeOpenWhiskRest {
       ) => {
         if (value === undefined || (value >= min && value <= max)) return null;
         const [side, threshold] = value < min ? ['below', min] : ['exceeds', max];
-        return malformed(
-          `requirement failed: ${name} ${value}${unit} ${side} allowed threshold of ${threshold}${unit}`,
-        );
+        const bound = `${side} allowed threshold of ${threshold}${unit}`;
+        return malformed(`requirement failed: ${name} ${value}${unit} ${bound}`);
       };
       return (
         check('memory', memory, this.system.memory, ' MB') ??
@@ -317,16 +317,21 @@ export class FakeOpenWhiskRest {
         'requirement failed: Action container concurrency must be greater than or equal to 0.',
       );
     const allowed = this.#allowed(tenant);
+    const outside = (what: string, side: 'exceeds' | 'below', threshold: string): string =>
+      `requirement failed: ${what} ${side} allowed threshold of ${threshold}`;
     if (memory !== undefined && memory > allowed.maxActionMemory)
-      return `requirement failed: memory size ${memory} MB exceeds allowed threshold of ${allowed.maxActionMemory} MB`;
+      return outside(`memory size ${memory} MB`, 'exceeds', `${allowed.maxActionMemory} MB`);
     if (memory !== undefined && memory < allowed.minActionMemory)
-      return `requirement failed: memory size ${memory} MB below allowed threshold of ${allowed.minActionMemory} MB`;
+      return outside(`memory size ${memory} MB`, 'below', `${allowed.minActionMemory} MB`);
     if (concurrency !== undefined && concurrency > allowed.maxActionConcurrency)
-      return `requirement failed: concurrency ${concurrency} exceeds allowed threshold of ${allowed.maxActionConcurrency}`;
+      return outside(`concurrency ${concurrency}`, 'exceeds', `${allowed.maxActionConcurrency}`);
     if (concurrency !== undefined && concurrency < allowed.minActionConcurrency)
-      return `requirement failed: concurrency ${concurrency} below allowed threshold of ${allowed.minActionConcurrency}`;
+      return outside(`concurrency ${concurrency}`, 'below', `${allowed.minActionConcurrency}`);
     if (instances !== undefined && instances > allowed.maxActionInstances)
-      return `Max action instance concurrency must not exceed your namespace concurrency of ${allowed.maxActionInstances}.`;
+      return (
+        'Max action instance concurrency must not exceed your namespace concurrency of ' +
+        `${allowed.maxActionInstances}.`
+      );
     return null;
   }
 

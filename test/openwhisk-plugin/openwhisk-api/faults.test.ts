@@ -12,7 +12,7 @@ const PATH = 'guest/thumbs';
 const detail = (error: string): string => JSON.stringify({ error, code: 'tid0123456789abcdef' });
 
 for (const version of versions) {
-  test(`${version}: 409: what somebody else writes in the same moment wins, and nothing of ours is left to undo`, async (t) => {
+  test(`${version}: 409: a concurrent change of another client wins`, async (t) => {
     const { fakeOpenWhisk, apply, undo, open } = await rig(t, version);
     fakeOpenWhisk.add(PATH, { memory: 512 });
     fakeOpenWhisk.between = () => {
@@ -53,7 +53,7 @@ for (const version of versions) {
     t.is(fakeOpenWhisk.actions.get(PATH)!.version, '0.0.2');
   });
 
-  test(`${version}: 429 for ever: given up, nothing was changed, nothing is left to undo`, async (t) => {
+  test(`${version}: 429 forever: no change, nothing to undo`, async (t) => {
     const { fakeOpenWhisk, apply, open } = await rig(t, version);
     fakeOpenWhisk.add(PATH, { memory: 512 });
     for (let i = 0; i < 9; i++)
@@ -94,7 +94,7 @@ for (const end of ['reset', 'hang', 500, 503] as const) {
     t.is(fakeOpenWhisk.actions.get(PATH)!.version, '0.0.2');
   });
 
-  test(`${end} for ever, and the last attempt was carried out: unknown to us, and undone all the same`, async (t) => {
+  test(`${end} forever: the last attempt was carried out and is undone`, async (t) => {
     const { fakeOpenWhisk, apply, undo, open } = await rig(t, '2.0.0', { timeout });
     fakeOpenWhisk.add(PATH, { memory: 512 });
     for (let i = 0; i < 3; i++) fakeOpenWhisk.faults.push({ method: 'PUT', ...how });
@@ -107,7 +107,7 @@ for (const end of ['reset', 'hang', 500, 503] as const) {
   });
 }
 
-test('an unknown end, and reading fails too: the change counts as one that may have been made', async (t) => {
+test('an unknown result, and reading fails: the change counts as possibly made', async (t) => {
   const { fakeOpenWhisk, apply, undo, open } = await rig(t, '2.0.0');
   fakeOpenWhisk.add(PATH, { memory: 512 });
   fakeOpenWhisk.faults.push({ method: 'PUT', end: 'reset', carriedOut: true });
@@ -125,7 +125,7 @@ test('an unknown end, and reading fails too: the change counts as one that may h
   t.is(fakeOpenWhisk.actions.get(PATH)!.limits.memory, 512);
 });
 
-test('an unknown end, then 429 for ever: a late refusal is no proof that nothing was changed', async (t) => {
+test('an unknown result, then 429: a late refusal does not disprove the change', async (t) => {
   const { fakeOpenWhisk, apply, undo, open } = await rig(t, '2.0.0');
   fakeOpenWhisk.add(PATH, { memory: 512 });
   const stale = JSON.stringify(fakeOpenWhisk.actions.get(PATH));
@@ -141,7 +141,7 @@ test('an unknown end, then 429 for ever: a late refusal is no proof that nothing
   t.is(fakeOpenWhisk.actions.get(PATH)!.limits.memory, 512);
 });
 
-test('a platform that answers a PUT with OK alone (require-response-payload false) is read', async (t) => {
+test('a platform that answers a PUT with OK only (no response payload) is read', async (t) => {
   const { fakeOpenWhisk, apply, undo } = await rig(t, '2.0.0');
   fakeOpenWhisk.add(PATH, { memory: 512 });
   for (let i = 0; i < 2; i++)
@@ -152,7 +152,7 @@ test('a platform that answers a PUT with OK alone (require-response-payload fals
   t.is(fakeOpenWhisk.actions.get(PATH)!.limits.memory, 512);
 });
 
-test('200 from something in front that never asked OpenWhisk: not taken for a change', async (t) => {
+test('200 from a proxy that never asked OpenWhisk is not taken for a change', async (t) => {
   const { fakeOpenWhisk, apply } = await rig(t, '2.0.0');
   fakeOpenWhisk.add(PATH, { memory: 512 });
   for (let i = 0; i < 4; i++)
@@ -161,7 +161,7 @@ test('200 from something in front that never asked OpenWhisk: not taken for a ch
   t.is(fakeOpenWhisk.actions.get(PATH)!.limits.memory, 512);
 });
 
-test('an unknown end, then 409: the change may have been made, so it stays in the journal', async (t) => {
+test('an unknown result, then 409: the change stays in the journal', async (t) => {
   const { fakeOpenWhisk, apply, undo, open } = await rig(t, '2.0.0');
   fakeOpenWhisk.add(PATH, { memory: 512, concurrency: 1 });
   const stale = JSON.stringify(fakeOpenWhisk.actions.get(PATH));
@@ -202,7 +202,7 @@ test('a wrong key is told without the key, before anything is changed', async (t
   t.false(`${error!.stack}${error!.message}${error!.hint}`.includes('wr0ng'));
 });
 
-test('a key that is taken back in the midst: the namespace is asked nothing more, the others go on', async (t) => {
+test('a key revoked midway: its namespace gets no more requests, others do', async (t) => {
   const other = 'b0:k3y-0f-other';
   const { fakeOpenWhisk, apply } = await rig(t, '2.0.0', {
     keys: [KEY, other],
@@ -242,7 +242,7 @@ test('a page in front of the API is not taken for its answer', async (t) => {
   await t.throwsAsync(rest.action('thumbs'));
 });
 
-test('nobody listens: told as such', async (t) => {
+test('no server listens: the error says so', async (t) => {
   const { fakeOpenWhisk } = await rig(t, '2.0.0');
   const { url } = fakeOpenWhisk;
   fakeOpenWhisk.stop();

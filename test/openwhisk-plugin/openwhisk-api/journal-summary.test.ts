@@ -39,7 +39,7 @@ test('a thousand changes by the tuner are as many lines as it tried limits', (t)
   );
 });
 
-test('a change that nobody knows the end of stays one', (t) => {
+test('a change with an unknown result stays open', (t) => {
   const entries = tuned('/guest/thumbs', 20).slice(0, -1);
   const left = summarized(entries);
   t.like(openChanges(left).get('/guest/thumbs'), { answered: false, version: '0.0.20' });
@@ -89,7 +89,7 @@ test('whatever was written, the same is read from the summary', (t) => {
         worlds.set(fn, world);
         const line = { v: 1 as const, function: fn, at };
         if (kind === 'changed_by_others') {
-          // Their owner deploys anew.
+          // The owner deploys the action again.
           world.patch++;
           world.limits = { ...world.limits, memory: 384 };
         } else if (kind === 'intent') {

@@ -37,8 +37,9 @@ for (const [i, version] of versions.entries()) {
   // Killed while the 1st, the 8th and the 20th change is on its way, once carried out by OpenWhisk
   // and once not.
   const at = [0, 7, 19][i]!;
-  for (const carriedOut of [true, false])
-    test(`${version}: kill -9 in change ${at + 1} of 20, ${carriedOut ? '' : 'not '}carried out: every change is undone`, async (t) => {
+  for (const carriedOut of [true, false]) {
+    const change = `change ${at + 1} of 20, ${carriedOut ? '' : 'not '}carried out`;
+    test(`${version}: after kill -9 in ${change}, every change is undone`, async (t) => {
       const { fakeOpenWhisk, undo, open, path } = await rig(t, version);
       for (const [k, name] of names.entries())
         fakeOpenWhisk.add(`guest/${name}`, { memory: userMemory(k) });
@@ -61,6 +62,7 @@ for (const [i, version] of versions.entries()) {
       );
       t.is(open().size, 0);
     });
+  }
 }
 
 test('a change that OpenWhisk carries out only after undo has looked is undone too', async (t) => {
@@ -81,7 +83,7 @@ test('a change that OpenWhisk carries out only after undo has looked is undone t
   t.is(open().size, 0);
 });
 
-test('kill -9 again and again, in changes over changes and in the midst of undoing: at last every user has their own', async (t) => {
+test('after repeated kill -9 in changes and undos every user limit is restored', async (t) => {
   const { fakeOpenWhisk, undo, path } = await rig(t, '2.0.0');
   for (const [k, name] of names.entries())
     fakeOpenWhisk.add(`guest/${name}`, { memory: userMemory(k) });
@@ -178,7 +180,7 @@ test('a long journal forgets what was undone, and nothing that stands', async (t
   );
 });
 
-test('two Gleaners do not change actions at once; one that was killed holds nobody up', async (t) => {
+test('two processes never change actions at once, and a killed one blocks nothing', async (t) => {
   const { fakeOpenWhisk, path } = await rig(t, '2.0.0');
   const journal = Journal.open(path);
   t.throws(() => Journal.open(path), { code: 'GLN_ACTIONS_LOCKED' });

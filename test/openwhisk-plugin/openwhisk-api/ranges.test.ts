@@ -6,17 +6,18 @@ import { request, restTo, rig } from './rig.js';
 const FN = '/guest/thumbs';
 const PATH = 'guest/thumbs';
 
-// field-notes C1; the prefix "requirement failed: " is what Scala's `require` puts before the text,
+// The prefix "requirement failed: " is what Scala's `require` puts before the text,
 // in 2.0.0 too.
 const refusals = {
   '1.0.0':
-    'The request content was malformed: requirement failed: memory 1024 MB exceeds allowed threshold of 512 MB',
+    'The request content was malformed: requirement failed: ' +
+    'memory 1024 MB exceeds allowed threshold of 512 MB',
   '2.0.0': 'requirement failed: memory size 1024 MB exceeds allowed threshold of 512 MB',
   master: 'requirement failed: memory size 1024 MB exceeds allowed threshold of 512 MB',
 } as const;
 
 for (const version of versions) {
-  test(`${version}: what OpenWhisk says to a value out of range reaches the operator`, async (t) => {
+  test(`${version}: OpenWhisk's error for a value out of range is reported`, async (t) => {
     const { fakeOpenWhisk } = await rig(t, version);
     fakeOpenWhisk.add(PATH);
     const rest = restTo(fakeOpenWhisk.url);
@@ -28,7 +29,7 @@ for (const version of versions) {
     t.is(fakeOpenWhisk.actions.get(PATH)!.version, '0.0.1');
   });
 
-  test(`${version}: a wish outside of the range is moved to its edge`, async (t) => {
+  test(`${version}: a value outside of the range is clipped to it`, async (t) => {
     const { fakeOpenWhisk, apply } = await rig(t, version);
     fakeOpenWhisk.add(PATH, { memory: 256 });
     t.like(await apply(request(FN, 4096)), [
@@ -46,7 +47,7 @@ for (const version of versions) {
     t.like(await apply(request(FN, 32)), [{ to: { memory: 64 } }]);
   });
 
-  test(`${version}: a value from before a narrower range is left, for it could not be given back`, async (t) => {
+  test(`${version}: a value outside of a new range stays`, async (t) => {
     const { fakeOpenWhisk, apply } = await rig(t, version);
     fakeOpenWhisk.add(PATH, { memory: 1024 });
     t.like(await apply(request(FN, 256)), [
@@ -55,7 +56,7 @@ for (const version of versions) {
     t.is(fakeOpenWhisk.puts().length, 0);
   });
 
-  test(`${version}: concurrency is written only where its range is told and allows it`, async (t) => {
+  test(`${version}: concurrency is written only within a known range`, async (t) => {
     const { fakeOpenWhisk, apply } = await rig(t, version, {
       prepare: ({ system }) => Object.assign(system.concurrency, { max: 200 }),
     });
@@ -66,7 +67,7 @@ for (const version of versions) {
     else t.like(outcome, { result: 'changed', to: { concurrency: 200 } });
   });
 
-  test(`${version}: containers are capped where the platform can, and given the namespace's whole concurrency back`, async (t) => {
+  test(`${version}: containers are capped if the platform can`, async (t) => {
     const { fakeOpenWhisk, apply, undo, open } = await rig(t, version);
     fakeOpenWhisk.add(PATH);
     const [outcome] = await apply({ function: FN, instances: 3 });
@@ -87,7 +88,7 @@ for (const version of versions) {
   });
 }
 
-test("1.0.0 behind a gateway that hides the root: OpenWhisk's standard range is taken", async (t) => {
+test("1.0.0 behind a gateway that hides the root gets OpenWhisk's default range", async (t) => {
   const { fakeOpenWhisk, apply } = await rig(t, '1.0.0', {
     prepare: (one) => {
       const { faults } = one;
@@ -152,7 +153,7 @@ test('an annotation holds back what the operator allows, and never allows more',
     ['enforce', 'off', 'unchanged'],
     ['enforce', 'recommend', 'unchanged'],
     ['recommend', 'enforce', 'unchanged'],
-    // Nobody knows what was meant: hands off.
+    // An unknown value: nothing is changed.
     ['enforce', 'enfroce', 'unchanged'],
   ] as const) {
     const { fakeOpenWhisk, apply } = await rig(t, '2.0.0', { allowance: { mode: operator } });

@@ -108,7 +108,7 @@ test('undone at the first OOM kill, not tried again, and who is still watched st
   t.is(fakeOpenWhisk.puts().length, puts);
 });
 
-test('a kill that nobody heard of is found at the next look, and an undo that failed is tried again', async (t) => {
+test('an unreported OOM kill is found later, and a failed undo is retried', async (t) => {
   const { again, memoryOf, fakeOpenWhisk } = await sizing(t, ['f0']);
   await again().turn(evidence(adviceOf('/guest/f0')), all);
   t.is(memoryOf('f0'), 192);
@@ -122,7 +122,7 @@ test('a kill that nobody heard of is found at the next look, and an undo that fa
   t.is(memoryOf('f0'), 512);
 });
 
-test('mode, annotation, bounds and a pause hold a size back, and the recommendation says so', async (t) => {
+test('mode, annotation, bounds and a pause prevent a change and are named', async (t) => {
   const { again, memoryOf, fakeOpenWhisk } = await sizing(t, []);
   fakeOpenWhisk.add('guest/off', { memory: 512 }, { 'gleaner.mode': 'recommend' });
   fakeOpenWhisk.add(
@@ -157,7 +157,7 @@ test('mode, annotation, bounds and a pause hold a size back, and the recommendat
   t.deepEqual(['off', 'bounded', 'partly', 'paused'].map(memoryOf), [512, 512, 384, 512]);
 });
 
-test('a recommendation is the size that would be written, and says whose bounds make it so', async (t) => {
+test('a recommendation is the size to write, and names whose bounds clipped it', async (t) => {
   // Its calls need 192 MB (advice.ts).
   const allowance = { mode: 'enforce' as const, memoryMiB: { min: 256, max: 512 } };
   const { again, memoryOf, fakeOpenWhisk } = await sizing(t, [], { allowance });

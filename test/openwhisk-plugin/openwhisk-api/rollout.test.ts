@@ -97,13 +97,13 @@ test('each lack of evidence has its name, and its boundary', (t) => {
   t.is(verdict({ sizeMiB: 256 }, { entries: killed(NOW) }), 'ready');
 });
 
-test('a size of ours that becomes too small is raised at once, and never above what the user asked for', (t) => {
+test('a written size that becomes too small is raised at once, up to the user’s', (t) => {
   const given = inputs({
     advice: [adviceOf('/a/f', { limitMiB: 192, sizeMiB: 640, calls: 1, recent: mebibytes(180) })],
     entries: changed('/a/f', 192, NOW),
   });
   t.like(recommendSizes(given)[0], { to: mebibytes(512), verdict: 'raise' });
-  // Though it is being watched, and nobody else may be changed.
+  // It is raised although it is being watched and no other action may change.
   t.deepEqual(waveOf(given).requests, [
     { function: '/a/f', memory: mebibytes(512), why: 'right-size' },
   ]);
@@ -130,7 +130,7 @@ test('what was changed recently is not made smaller still', (t) => {
   t.is(verdict(NOW - RULES.holdTime), 'ready');
 });
 
-test('a few are changed and watched; each found good lets one more be watched; a kill begins anew', (t) => {
+test('a few actions are changed and watched at a time; an OOM kill restarts the count', (t) => {
   const names = Array.from({ length: 8 }, (_, i) => `/a/f${i}`);
   const small = (fn: string, callsAtLimit: number) => adviceOf(fn, { limitMiB: 192, callsAtLimit });
   const fresh = inputs({ advice: names.map((fn) => adviceOf(fn)) });
@@ -144,7 +144,7 @@ test('a few are changed and watched; each found good lets one more be watched; a
     ...changed('/a/f1', 192, NOW - RULES.watchTime),
   ];
   const rest = names.slice(2).map((fn) => adviceOf(fn));
-  // 50 calls at the new size and half an hour: one call less, or one ms less, and nobody else is
+  // 50 activations at the new size and half an hour: one less, or one ms less, and no other is
   // changed.
   const early = inputs({ entries, advice: [small('/a/f0', 49), small('/a/f1', 49), ...rest] });
   t.deepEqual(waveOf(early), { killed: [], kept: [], requests: [] });
@@ -190,7 +190,7 @@ test('a function that is hardly called holds the others up for ten watches and n
   t.is(at(NOW + 10 * RULES.watchTime), 1);
 });
 
-test('where a person made an action smaller, or the tuner changed it, nothing is watched and nothing undone', (t) => {
+test('a size that its owner or the tuner changed is neither watched nor undone', (t) => {
   const entries: JournalEntry[] = [
     {
       v: 1,
@@ -206,7 +206,7 @@ test('where a person made an action smaller, or the tuner changed it, nothing is
   t.deepEqual(waveOf(inputs({ entries, advice })).killed, []);
 });
 
-test("an idle container lives for OpenWhisk's ten minutes where there is room, and else until the room is taken", (t) => {
+test('an idle container lives ten minutes, or until its memory is needed', (t) => {
   const uses = [
     { rate: 0.01, size: 100, busy: 0 },
     { rate: 0.01, size: 300, busy: 0 },
@@ -232,7 +232,7 @@ const pair = (coldStarts: number) =>
     adviceOf(fn, { rate: 0.01, busy: 0 as never, sizeMiB: 256, containers: 2, coldStarts }),
   );
 
-test('sizes halved in a room that was half of what is wanted save all cold starts but those after ten minutes', (t) => {
+test('halved sizes in half the memory save all cold starts within ten minutes', (t) => {
   // Before: T = 69.3 s, half of .02 calls a second cold. After: the room holds both, T = 600 s,
   // e^-6 of them cold.
   const saved = 3600 * (0.01 - 0.02 * Math.exp(-6));

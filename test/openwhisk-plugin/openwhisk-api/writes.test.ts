@@ -7,9 +7,9 @@ const PATH = 'guest/pkg/thumbs';
 const FN = '/guest/pkg/thumbs';
 
 for (const version of versions) {
-  test(`${version}: memory is written alone; code, parameters, annotations and other limits stay and are not sent`, async (t) => {
+  test(`${version}: only memory is sent, and everything else stays`, async (t) => {
     const { fakeOpenWhisk, apply } = await rig(t, version);
-    const before = fakeOpenWhisk.add(PATH, { memory: 256, timeout: 1000 }, { note: 'mine' });
+    const before = fakeOpenWhisk.add(PATH, { memory: 256, timeout: 1000 }, { note: 'kept' });
     const [outcome] = await apply(request(FN, 192));
     t.like(outcome, { result: 'changed', from: { memory: 256 }, to: { memory: 192 }, note: '' });
     const puts = fakeOpenWhisk.puts();
@@ -23,7 +23,7 @@ for (const version of versions) {
     });
   });
 
-  test(`${version}: what is as wished already is not sent, since a PUT makes a new version all the same`, async (t) => {
+  test(`${version}: an unchanged value is not sent: a PUT makes a new version`, async (t) => {
     const { fakeOpenWhisk, apply } = await rig(t, version);
     fakeOpenWhisk.add(PATH, { memory: 256 });
     await apply(request(FN, 192));
@@ -53,7 +53,7 @@ test('memory is rounded up to whole MB', async (t) => {
   t.is(fakeOpenWhisk.actions.get(PATH)!.limits.memory, 201);
 });
 
-test('several changes of one action are undone to what its user had, not to one of ours', async (t) => {
+test('several changes of one action are undone to its user’s value, not to ours', async (t) => {
   const { fakeOpenWhisk, apply, undo } = await rig(t, '2.0.0');
   fakeOpenWhisk.add(PATH, { memory: 512 });
   await apply(request(FN, 256));
@@ -63,7 +63,7 @@ test('several changes of one action are undone to what its user had, not to one 
   t.is(fakeOpenWhisk.actions.get(PATH)!.limits.memory, 512);
 });
 
-test('two wishes for one action in one run: what its user had is still what it gets back', async (t) => {
+test('two changes of one action in one run are undone to its user’s value', async (t) => {
   const { fakeOpenWhisk, apply, undo } = await rig(t, '2.0.0');
   fakeOpenWhisk.add(PATH, { memory: 512 });
   await apply(request(FN, 256), request(FN, 192));
@@ -93,7 +93,7 @@ test('what a user sets after us stands', async (t) => {
   t.is(open().size, 0);
 });
 
-test('an action that was deleted and made anew with our value by chance is not ours', async (t) => {
+test('an action created again with our value by chance is not ours', async (t) => {
   const { fakeOpenWhisk, apply, undo } = await rig(t, '2.0.0');
   fakeOpenWhisk.add(PATH, { memory: 512 });
   await apply(request(FN, 256));
@@ -125,7 +125,7 @@ test('a dry run reads and writes nothing, neither to OpenWhisk nor to the journa
   t.is(fakeOpenWhisk.puts().length, 1);
 });
 
-test('changes keep to so many a minute; what is undone does not wait', async (t) => {
+test('changes are limited per minute; undoing does not wait', async (t) => {
   const { fakeOpenWhisk, apply, undo, waits } = await rig(t, '2.0.0');
   for (const name of ['a', 'b', 'c']) fakeOpenWhisk.add(`guest/${name}`, { memory: 512 });
   await apply(request('/guest/a', 256), request('/guest/b', 256), request('/guest/c', 256));
