@@ -1,15 +1,9 @@
 import type { Random } from '../../config/index.js';
 
-/**
- * Why there is no distribution: a logit that is not finite (A5-05), or no action that is allowed
- * (A5-06).
- */
+/** Why there is no distribution: a logit that is not finite, or no allowed action. */
 export type CategoricalFault = 'not-finite' | 'nothing-allowed';
 
-/**
- * A distribution over actions from logits and a mask, by log-softmax (A5-04). Allocates nothing
- * after it is made.
- */
+/** A distribution over actions from logits and a mask, by log-softmax. It allocates nothing. */
 export class MaskedCategorical {
   /** ln p; -Infinity where masked. */
   readonly logProbabilities: Float64Array;

@@ -222,7 +222,7 @@ function gather(
   };
 }
 
-/** (a - mean) / (deviation + 1e-8): a batch of one row gives 0, not NaN (A5-07). */
+/** (a - mean) / (deviation + 1e-8): a batch of one row gives 0, not NaN. */
 export function normalize(values: Float32Array): Float32Array {
   const center = mean(values);
   let squares = 0;

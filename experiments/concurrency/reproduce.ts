@@ -73,7 +73,7 @@ export function concurrencyReport(
       ...tableOf(rows.filter((row) => row.start === start)),
       '',
     ]),
-    '## Against what was asked (issue 6; q-learning on the judged surfaces)',
+    '## Goals (q-learning on the judged surfaces)',
     '',
     `- Within ${NEAR} of the optimum in 90 % of the seeds: ${yes('finds').length} of ` +
       `${verdicts.length}; missed: ${places(no('finds'))}.`,

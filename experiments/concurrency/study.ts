@@ -154,7 +154,7 @@ function studyRow(
   };
 }
 
-/** The surfaces that issue 6 names; the others show what the tuner costs or cannot tell. */
+/** The surfaces with goals; the others show the tuner's cost and its limits. */
 export const JUDGED = ['optimum-70', 'optimum-10', 'plateau'] as const;
 
 export interface StudyVerdict {

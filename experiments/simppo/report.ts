@@ -248,7 +248,7 @@ export function simppoReport(store: PieceStore, size: StudySize, command: string
             'no interval.',
           '',
         ]),
-    `## Load ${CONTENDED.load}, promises reserved (issue 5, line 5a)`,
+    `## Load ${CONTENDED.load}, limits reserved`,
     '',
     ...contenders(store, size, CONTENDED, [...LEARNERS, ...FLOORS]),
     '',

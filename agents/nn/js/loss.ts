@@ -48,7 +48,7 @@ export function valueGradientOf(
 /**
  * dL/d logits of one row. With p = softmax of the allowed logits, H its entropy, r the ratio and A
  * the advantage: d(-r A)/d z_j = -A r (1{j = a} - p_j) while the row is not clipped, and d(-c H)/d
- * z_j = c p_j (ln p_j + H). By log-softmax only (A5-04).
+ * z_j = c p_j (ln p_j + H). By log-softmax only, so that large logits do not overflow.
  */
 function policyRow(
   batch: PpoBatch,

@@ -160,7 +160,7 @@ test('a checkpoint is read from the middle of a Buffer, as NATS delivers it', (t
   t.deepEqual(unpackCheckpoint('it', message.subarray(52, 52 + packed.length)), checkpoint());
 });
 
-test('A5-05: a weight that is not finite is refused as damaged, before any decision', (t) => {
+test('a weight that is not finite is refused as damaged, before any decision', (t) => {
   const corrupted = checkpoint();
   corrupted.networks.actor!.parameters[7] = Number.NaN;
   const { model, weights } = encodeCheckpoint(corrupted);

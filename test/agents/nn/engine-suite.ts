@@ -299,7 +299,7 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
     }
   });
 
-  test('A5-04: logits of 1000, 0 and -1000 have an entropy of 0, and a finite gradient', (t) => {
+  test('logits of 1000, 0 and -1000 have an entropy of 0, and a finite gradient', (t) => {
     const actor: NetworkShape = { widths: [1, 3], activation: 'tanh' };
     const critic: NetworkShape = { widths: [1, 1], activation: 'tanh' };
     for (const engine of engines) {
@@ -325,7 +325,7 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
     }
   });
 
-  test('A5-08: what is not finite changes nothing, and what is merely huge is clipped', (t) => {
+  test('what is not finite changes nothing, and what is merely huge is clipped', (t) => {
     const good = batchOf(8, actorShape, criticShape, new SeededRandom(9));
     const corrupted = [
       { ...good, returns: good.returns.map(() => Number.POSITIVE_INFINITY) },

@@ -18,7 +18,7 @@ const notInstalled = (): never => {
 };
 
 test.serial(
-  'A5-01: without tfjs-node TensorFlow.js itself runs, with one warning, and an agent trains',
+  'without tfjs-node TensorFlow.js itself runs, with one warning, and an agent trains',
   async (t) => {
     const warnings: string[] = [];
     const engine = await TensorFlowEngine.load(

@@ -24,7 +24,7 @@ test('probabilities are those of the allowed logits alone, and samples follow th
   t.true(Math.abs(counts[0]! - 5000) < 245, `${counts}`);
 });
 
-test('A5-04: logits of 1000, 0 and -1000 have finite log-probabilities and no entropy', (t) => {
+test('logits of 1000, 0 and -1000 have finite log-probabilities and no entropy', (t) => {
   const categorical = new MaskedCategorical(3);
   t.is(categorical.set(Float32Array.of(1000, 0, -1000), all), null);
   t.deepEqual([...categorical.logProbabilities], [0, -1000, -2000]);
@@ -37,7 +37,7 @@ function actor(bias: readonly number[]): Network {
   return network;
 }
 
-test('A5-05: a weight that is not a number decides on nothing, and is counted', (t) => {
+test('a weight that is not a number decides on nothing, and is counted', (t) => {
   const policy = new Policy(actor([0, Number.NaN, 0]), patient);
   const decision = policy.decide(new Float32Array(2), all, new SeededRandom(1));
   t.deepEqual({ ...decision }, { action: null, fault: 'not-finite' });
@@ -47,7 +47,7 @@ test('A5-05: a weight that is not a number decides on nothing, and is counted', 
   t.is(policy.decide(new Float32Array(2), Uint8Array.of(1, 0, 1)).action, 0);
 });
 
-test('A5-06: an empty mask decides on nothing, and is counted', (t) => {
+test('an empty mask decides on nothing, and is counted', (t) => {
   const policy = new Policy(actor([0, 1, 0]), patient);
   t.deepEqual(
     { ...policy.decide(new Float32Array(2), new Uint8Array(3)) },
@@ -57,7 +57,7 @@ test('A5-06: an empty mask decides on nothing, and is counted', (t) => {
   t.is(policy.counters.decisions, 1);
 });
 
-test('A5-11: a decision that comes after its deadline is not acted on', (t) => {
+test('a decision that comes after its deadline is not acted on', (t) => {
   const time = new ManualTime();
   const slow = actor([0, 1, 0]);
   let takes = millis(18);

@@ -52,7 +52,7 @@ test('latency by hand: one core at a load of .5, and half a core that is slower'
   t.true(near(slow.mean, 0.05 + 0.2 + 0.2 * 0.5 ** (Math.sqrt(6) - 1)));
 });
 
-test('§7.1 item 7: vertical scaling has an effect, and it is the right one', (t) => {
+test('vertical scaling has an effect, and it is the right one', (t) => {
   const at = (cpu: number): number => latencyOf(steady, 5, { cpu, memory: 512, containers: 2 }).p99;
   t.true(at(0.5) > at(1) && at(1) > at(2));
 });

@@ -136,7 +136,7 @@ test('episodes may be of any and mixed length; no trajectory gives zeros', (t) =
   t.deepEqual([...encoder.embed([])], [0, 0, 0, 0, 0, 0]);
 });
 
-test('§7.1 item 6: every action has a place of its own in the trajectory', (t) => {
+test('every action has a place of its own in the trajectory', (t) => {
   const recorder = new TrajectoryRecorder(2, 3);
   recorder.add(Float32Array.from([0.25, 0.5, 9]), 2, 1);
   recorder.add(Float32Array.from([0.75, 1, 9]), 0, 0.5);

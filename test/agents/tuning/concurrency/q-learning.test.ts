@@ -36,15 +36,13 @@ const choosing = (action: number): Random => ({
 });
 
 test('throughput within 5 % of the best earns 1, below that its share; a new best more', (t) => {
-  // §5.1: r = thr/ref if thr <= .95 ref or thr >= 1.05 ref, otherwise 1.
+  // [Schuler]: r = thr/ref if thr <= .95 ref or thr >= 1.05 ref, otherwise 1.
   t.is(throughputReward(95, 100, 0.05), 0.95);
   t.is(throughputReward(95.1, 100, 0.05), 1);
   t.is(throughputReward(104.9, 100, 0.05), 1);
   t.is(throughputReward(105, 100, 0.05), 1.05);
   t.is(throughputReward(50, null, 0.05), 1);
   t.is(throughputReward(50, 0, 0.05), 1);
-  // §7.1, 1: a negated penalty made what is bad earn; here less always earns less, and no success
-  // nothing.
   t.is(throughputReward(40, 100, 0.05), 0.4);
   t.is(throughputReward(0, 100, 0.05), 0);
 });
@@ -124,7 +122,6 @@ test('of equally good actions a random one is taken, and never one that is maske
   t.true(Math.abs(counts[0]! - 1500) < 165 && counts[2] === 0);
   // The best is masked: 0 at the lowest limit.
   for (let i = 0; i < 100; i++) t.not(greedyAction([9, 1, 1], stepMask(grid, grid, 0), random), 0);
-  // §7.1, 7: the toy chose what it could not do.
   const search = qLearning(Q_PUBLISHED);
   for (let i = 0; i < 300; i++) {
     t.not(search.next(search.initialState(), measurement(0, 1), position(0), random).action, 0);
@@ -135,8 +132,7 @@ test('of equally good actions a random one is taken, and never one that is maske
 test('limits are 10, 30, ..., 310; those that the platform refuses are masked', (t) => {
   t.deepEqual(stepMask(grid, grid, 0), [false, true, true]);
   t.deepEqual(stepMask(grid, grid, 15), [true, true, false]);
-  // Up to 60: 50 (place 2) is the last one. §7.1, 3: a CPU limit was checked against numbers of
-  // replicas.
+  // Up to 60: 50 (place 2) is the last one.
   t.deepEqual(stepMask(grid, { least: 1, most: 60 }, 2), [true, true, false]);
   t.is(nearestPlace(grid, grid, 100), 4, '90 and 110 are equally near: the lower one');
   t.is(nearestPlace(grid, { least: 1, most: 60 }, 300), 2);
@@ -144,12 +140,12 @@ test('limits are 10, 30, ..., 310; those that the platform refuses are masked', 
 });
 
 test('states are limit, CPU bin and memory bin, with unique names', (t) => {
+  // 16 limits x 10 x 10 bins.
   const key = (place: number, cpu: number, memory: number): string =>
     stateKey(place, { limit: 0, throughput: 0, cpu, memory }, 10);
   // Bins [0, .1), ..., [.9, 1]; above 1 the last.
   t.is(key(3, 0, 0.1), '3.0.1');
   t.is(key(3, 1, 7.5), '3.9.9');
-  // §7.1, 9: equal keys overwrote each other. 16 x 10 x 10 = 1600 states.
   const keys = new Set<string>();
   for (let place = 0; place < 16; place++)
     for (let cpu = 0; cpu < 10; cpu++)

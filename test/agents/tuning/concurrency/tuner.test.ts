@@ -55,7 +55,7 @@ test('a limit is held 30 s and 100 activations after it was first seen in force'
     'holding 90',
     'searched 110',
   ]);
-  // 24 each: 96 after 40 s, 120 after 50 s. §7.1, 10: two conditions joined by the wrong word.
+  // 24 each: 96 after 40 s, 120 after 50 s.
   const few = { activations: 24 };
   t.is(steps(upward, Array(6).fill(sample(90, few))).said.indexOf('searched 110'), 5);
 });
@@ -163,7 +163,6 @@ test('figures that cannot be one change nothing', (t) => {
 });
 
 test('after a restart it goes on from the limit in force and from what was learned', (t) => {
-  // §7.1, 11: a client that set limits back to 1 when it started.
   const search = qLearning(Q_DEFAULT);
   const tuner = concurrencyTuner(search, TUNER_DEFAULT);
   const { state } = steps(search, Array(12).fill(sample(150)));
