@@ -23,8 +23,7 @@ function note(kind, error) {
 if (file && isMainThread) {
   process.on('uncaughtExceptionMonitor', (error, origin) => note(origin, error));
   const own = (reason) => note('unhandledRejection', reason);
-  // Where somebody listens, Node makes no exception of a rejection: then, and only then, this
-  // listens as well.
+  // Node turns a rejection into an exception only without listeners, so listen only if others do.
   process.on('newListener', (event, listener) => {
     if (
       event === 'unhandledRejection' &&

@@ -18,7 +18,7 @@ import {
   StringCodec,
 } from 'nats';
 
-// biome-ignore lint/suspicious/noExplicitAny: a stock client knows no types of ours, and each field used is asserted.
+// biome-ignore lint/suspicious/noExplicitAny: a stock client has no types of messages.
 type Loose = any;
 
 const json = JSONCodec<Loose>();
@@ -100,7 +100,7 @@ async function begin(t: ExecutionContext): Promise<NatsConnection | null> {
 }
 
 test.serial(
-  'a stock client lists functions, watches decisions, reads the mean field, pauses one, restores all',
+  'a stock client lists, watches, reads the mean field, pauses and restores',
   async (t) => {
     const nats = await begin(t);
     if (nats === null) return;
@@ -153,7 +153,7 @@ test.serial(
     const listed: string[] = (await ask(svc('hook', 'list'))).functions;
     for (const { name } of functions) t.true(listed.includes(name));
 
-    // Watch decisions: what the agents wish, and what the hook made of it and why.
+    // Watch decisions: the agents' targets, and the hook's grants and reasons.
     const target = await until('a target', async () => {
       const targets = nats.subscribe('gleaner.v1.target.*', { max: 1 });
       for await (const message of targets) return json.decode(message.data);
@@ -187,7 +187,7 @@ test.serial(
     t.true(field.hosts[0].price.cpu >= 0 && field.hosts[0].price.cpu <= 1);
     const made = await ask(svc('aggregator', 'explain'));
     t.is(made.invokers[0].report.host, 'invoker0');
-    // occupancy = wanted / available (design §4)
+    // occupancy = demand / available
     const { report, occupancy } = made.invokers[0];
     t.true(Math.abs(occupancy.cpu - report.demand.cpu / report.available.cpu) < 1e-9);
 

@@ -81,7 +81,7 @@ const addStudy = (reproduce: Command, name: string, description: string): Comman
       .command(name)
       .description(description)
       .option('--quick', 'a small version of the study', false)
-      .option('--out <folder>', `folder of ${name}.md`, 'gleaner-reproduction'),
+      .option('--out <folder>', `folder of the page`, 'gleaner-reproduction'),
   );
 
 /** First limits of the tuners: Knative's default, and the upper end. */

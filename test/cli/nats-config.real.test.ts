@@ -115,7 +115,7 @@ const PUBLISH: [string, Role[]][] = [
       ['KV_gleaner_leases', ['agents', 'aggregator']],
       ['OBJ_gleaner_policies', ['agents']],
       ['gleaner_trajectories', ['agents']],
-      ['KV_somebody_elses', []],
+      ['KV_of_another_client', []],
     ] as [string, Role[]][]
   ).flatMap(([stream, roles]): [string, Role[]][] => [
     [`$JS.API.STREAM.INFO.${stream}`, roles],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { PieceFiles } from '../../experiments/piece-files.js';
 
-test('a piece is there for the study that made it, in this process as in the next, and for no other', (t) => {
+test('a piece belongs to the study that made it, also in the next process', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-pieces-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const files = new PieceFiles(folder, { edition: 1, pairs: 20 });

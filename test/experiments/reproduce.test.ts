@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { gleaner } from '../support/gleaner.js';
 
-test('gleaner reproduce concurrency --quick writes its page, names what was missed, and leaves with 1 where something was', async (t) => {
+test('reproduce concurrency --quick writes its page, and exits with 1 after a miss', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-reproduce-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const args = [
@@ -40,7 +40,7 @@ test('gleaner reproduce with an unknown study is wrong usage', async (t) => {
   t.is((await gleaner(['reproduce', 'everything'])).code, 2);
 });
 
-test('gleaner reproduce right-sizing --quick writes its page with a row for each way', async (t) => {
+test('reproduce right-sizing --quick writes a row for each way', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-reproduce-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const args = [
@@ -62,7 +62,7 @@ test('gleaner reproduce right-sizing --quick writes its page with a row for each
   t.true(page.includes('`gleaner reproduce right-sizing --quick --seeds 1`'));
 });
 
-test('gleaner reproduce faasrm --quick says plainly what was not reached, beside what was published', async (t) => {
+test('reproduce faasrm --quick shows published figures and missed goals', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-reproduce-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const args = [
