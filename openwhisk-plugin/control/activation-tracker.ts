@@ -34,9 +34,9 @@ export interface RunIdentity {
 
 export interface ActivationListener<C extends ManagedContainer<C>> {
   /** `running` of the container already counts it. */
-  activationStarted(activation: Activation<C>, now: Millis): void;
+  onRequest(activation: Activation<C>, now: Millis): void;
   /** Once per activation; `running` no longer counts it. It is reused when this returns. */
-  activationEnded(activation: Activation<C>, now: Millis): void;
+  onAnswer(activation: Activation<C>, now: Millis): void;
 }
 
 /**
@@ -79,7 +79,7 @@ export class ActivationTracker<C extends ManagedContainer<C>> {
     container.running++;
     container.activations++;
     this.#byConnection.set(head.connection, activation);
-    this.#listener.activationStarted(activation, now);
+    this.#listener.onRequest(activation, now);
   }
 
   /** A request head, readable or not: the activation on this connection has ended. */
@@ -153,7 +153,7 @@ export class ActivationTracker<C extends ManagedContainer<C>> {
     activation.reason = reason;
     activation.status = status;
     activation.clean &&= reason === 'answer';
-    this.#listener.activationEnded(activation, now);
+    this.#listener.onAnswer(activation, now);
     this.#pool.push(activation);
   }
 

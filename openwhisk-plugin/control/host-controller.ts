@@ -99,10 +99,6 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
 
   // ---- a request: decide, write
 
-  activationStarted(activation: Activation<C>, now: Millis): void {
-    this.onRequest(activation, now);
-  }
-
   onRequest(activation: Activation<C>, now: Millis): void {
     const { container, run, revision } = activation;
     const { fn } = revision;
@@ -254,10 +250,6 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   }
 
   // ---- an answer, or another end: measure, learn, release, report
-
-  activationEnded(activation: Activation<C>, now: Millis): void {
-    this.onAnswer(activation, now);
-  }
 
   onAnswer(activation: Activation<C>, now: Millis): void {
     const { container, run, revision } = activation;
