@@ -222,7 +222,7 @@ test.serial(
     await until(
       () => up.output().includes('the configuration is unchanged'),
       5000,
-      'the error is told',
+      'the error is reported',
     );
     writeFileSync(up.config, before.replace('mode: enforce', 'mode: observe'));
     up.child.kill('SIGHUP');
@@ -233,14 +233,18 @@ test.serial(
     const held = await ask('restore', '--hold');
     t.is(held.code, 0, held.err);
     await until(
-      () => up.output().includes('kill switch: every user limit is restored'),
+      () => up.output().includes('kill switch on: every user limit is restored'),
       2000,
-      'the switch is seen',
+      'the hook reports the kill switch',
     );
     process.kill(nats.pid, 'SIGCONT');
-    await until(async () => (await host())?.killed === true, 15_000, 'the hook says so');
+    await until(
+      async () => (await host())?.killed === true,
+      15_000,
+      'the view shows the kill switch',
+    );
     t.is((await ask('restore', '--release')).code, 0);
-    await until(async () => (await host())?.killed === false, 5000, 'it goes on');
+    await until(async () => (await host())?.killed === false, 5000, 'the kill switch is released');
     up.child.kill('SIGTERM');
     t.is(await up.ended, 0, up.output());
   },
