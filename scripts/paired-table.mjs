@@ -12,7 +12,7 @@ const METRICS = {
   'response.mean': 'response ms, mean',
   'worst.slowdown': 'worst function',
 };
-/** What must not be worse (issue 5, 5(b)). */
+/** Figures that must not be worse than the baselines'. */
 const JUDGED = ['service.mean', 'service.p99', 'slo.missed', 'slo.late'];
 
 const [contender, ...files] = process.argv.slice(2);

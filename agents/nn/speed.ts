@@ -4,7 +4,7 @@ import { findEngines } from './engines.js';
 import { adamDefaults } from './network.js';
 import { type NetworkShape, orthogonal } from './shape.js';
 
-/** The networks that every figure of speed is about: the design's actor and critic. */
+/** The networks of all speed figures: SIMPPO's actor and critic. */
 export const speedActor: NetworkShape = { widths: [20, 64, 64, 10], activation: 'tanh' };
 const speedCritic: NetworkShape = { widths: [20, 64, 64, 1], activation: 'tanh' };
 

@@ -1,6 +1,5 @@
 /**
- * Published figures, as issue 5 and the reference quote them. RFET: execution against execution at
- * the user's allocation.
+ * Published figures [FaaSRM]. RFET: execution against execution at the user's allocation.
  */
 
 /**

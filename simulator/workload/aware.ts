@@ -25,8 +25,8 @@ export interface AwareApp {
 
 const AWARE_APPS = 1000;
 /**
- * Sizes of the parts: 800 to train the meta-learner, a fifth of them held out for validation
- * (§3.5), and 200 to test.
+ * Sizes of the parts: 800 to train the meta-learner, a fifth of them held out for validation,
+ * and 200 to test [AWARE].
  */
 export const AWARE_PARTS = { train: 640, validation: 160, test: 200 } as const;
 

@@ -11,7 +11,7 @@ import { SyntheticGleaner } from './synthetic.js';
 
 const TOKEN = 'a token of some length';
 const PAGES = ['#/', '#/functions', '#/contention', '#/mean-field', '#/hosts', '#/events'];
-/** The page may use less than this share of a core with 1000 functions at 1 Hz (issue 7). */
+/** The page may use less than this share of a core with 1000 functions at 1 Hz. */
 const CORE_SHARE = 0.3;
 
 let browser: Browser | null = null;

@@ -503,8 +503,7 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
       const last = (key: string): string =>
         textOf(entries.filter((e) => e.key === key).at(-1)?.value);
       await until(() => last('mode') === 'off' && last('gone') === 'null', 'the change seen');
-      // Field-notes A4-04: in force within 1 s of the reconnect; a plain watch of this client took
-      // up to 6.8 s.
+      // Within 1 s of the reconnect; a plain watch of this client took up to 6.8 s.
       t.true(performance.now() - back < 1000);
       await b.flush();
       a.publish(subject, bytes('after'));

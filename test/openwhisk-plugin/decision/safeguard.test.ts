@@ -42,7 +42,7 @@ function memory(user: number, peak: number, change: (fn: FunctionState) => void 
   return grant;
 }
 
-// Design §3.2: unit = max(50, 5 % of user); lower = max(peak + unit, peak / .75); over when peak <=
+// unit = max(50, 5 % of user); lower = max(peak + unit, peak / .75); over when peak <=
 // .9 user; floor 100; cap 8000.
 const table: [user: number, peak: number, lower: number, upper: number, reason: string][] = [
   [1000, -1, 1000, 1000, 'first_call'],

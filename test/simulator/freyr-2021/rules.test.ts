@@ -21,7 +21,7 @@ const fn: PublishedFunction = {
   timeout: 30,
 };
 
-test('durations by the law of §3.2', (t) => {
+test('durations follow the published law', (t) => {
   // Ideal amounts and more: no lack, floor(10) + 1.
   t.is(durationOf(fn, { cpu: 5, memory: 5 }), 11);
   t.is(durationOf(fn, { cpu: 8, memory: 8 }), 11);
@@ -50,7 +50,7 @@ function ended(
   return request;
 }
 
-test('the mask of §1.2', (t) => {
+test('the published mask', (t) => {
   const history = new FunctionHistory(fn);
   t.deepEqual(safeguardRange(history, 'cpu'), { lower: 4, upper: 4 }, 'nothing is known: the user');
   // Peak min(4, 5) = 4 of 4: above 0.9 of the user's, so more is allowed; lower is one above the

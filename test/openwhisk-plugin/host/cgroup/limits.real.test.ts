@@ -24,7 +24,7 @@ import {
   removeContainers,
   removeParent,
   runContainer,
-  runSleepers,
+  runIdleContainers,
   sleep,
 } from './real-containers.js';
 
@@ -492,7 +492,7 @@ test.serial(
     const engine = new DockerEngine({ managed: (name) => managed.has(name) });
     const writer = writerFor(await engine.facts());
     try {
-      await runSleepers(names);
+      await runIdleContainers(names);
       for (const container of await engine.snapshot()) {
         const handle = writer.open(container);
         handle.setQuota(millicores(300));

@@ -60,7 +60,7 @@ export async function runContainer(
 }
 
 /** As many containers as wanted, of a program that needs next to nothing. */
-export async function runSleepers(names: readonly string[]): Promise<void> {
+export async function runIdleContainers(names: readonly string[]): Promise<void> {
   const image = await nodeImage();
   const { stdout: sleepPath } = await run('sh', ['-c', 'command -v sleep']);
   const limits = [
