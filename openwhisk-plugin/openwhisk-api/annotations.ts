@@ -29,9 +29,9 @@ const PREFIX = 'gleaner.';
 const UNREADABLE_MAX = 32;
 const UNREADABLE_LENGTH = 200;
 
-/** What the owner of an action says about it by annotations. */
+/** Settings that the owner of an action gives by annotations. */
 export interface Annotations {
-  /** `gleaner.mode`; `off` is `observe` here. Null: nothing said. */
+  /** `gleaner.mode`; `off` is `observe` here. Null if not annotated. */
   readonly mode: Mode | null;
   /** `gleaner.mode` as its owner wrote it; null: nothing, or nothing that can be read. */
   readonly modeAsWritten: z.output<typeof modeText> | null;
@@ -101,8 +101,8 @@ export function actionSettings(
 }
 
 /**
- * The action's concurrency limit and what may become of it; undefined where the namespace tells no
- * range, or one that leaves no choice.
+ * The action's concurrency limit and its allowed range; undefined if the namespace has no known
+ * range, or a range of one value.
  *
  * @param version the version its user deployed last
  * @param open what Gleaner changed of it

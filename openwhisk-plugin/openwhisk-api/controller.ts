@@ -30,14 +30,12 @@ import {
 import { RetryPolicy, type RetrySettings } from './retry-policy.js';
 
 export interface ControllerSettings extends RetrySettings {
-  /**
-   * Changes a minute, all namespaces together; what is undone does not wait.
-   */
+  /** Changes per minute, all namespaces together; undoing does not wait. */
   readonly changesPerMinute: number;
   readonly holdMs: number;
-  /** At the start: a service waits for an API that cannot be reached, a person is told at once. */
+  /** A service waits for an unreachable API at the start; a command fails at once. */
   readonly waitForHost: boolean;
-  /** What the operator says of a function. */
+  /** The operator's settings of a function. */
   allowanceOf(fn: string): Allowance;
 }
 
@@ -48,7 +46,7 @@ const IN_FLIGHT_WAIT = 10_000 as Millis;
 interface Namespace {
   readonly rest: OpenWhiskRest;
   readonly ranges: Ranges;
-  /** Why nothing more is asked of it in this run. */
+  /** Why it gets no more requests in this run. */
   keyError: Error | null;
 }
 
@@ -58,14 +56,13 @@ export interface ActionOutcome {
   readonly planned: Planned | null;
   readonly from: LimitValues;
   readonly to: LimitValues;
-  /** Why it failed, or what an operator should know all the same. */
+  /** Why it failed, or a note for the operator. */
   readonly note: string;
 }
 
 /**
- * Writes actions' limits into OpenWhisk and takes them back. Every change is in the journal before
- * it is asked for; each action is read right before it is written, and nothing is sent where
- * nothing differs.
+ * Writes limits of actions into OpenWhisk and undoes them. Every change is in the journal before it
+ * is sent; each action is read right before it is written, and unchanged limits are not sent.
  */
 export class ActionsController {
   readonly #namespaces: ReadonlyMap<string, Namespace>;
@@ -112,7 +109,7 @@ export class ActionsController {
           );
         });
       const limits = await controller.#retryPolicy.execute(() => rest.namespaceLimits());
-      // 1.0.0 tells its memory range at the root alone, which a gateway in front may not pass on.
+      // 1.0.0 has its memory range only at the root, which a gateway may not pass on.
       const platform =
         limits.maxActionMemory === undefined
           ? await controller.#retryPolicy.execute(() => rest.platform()).catch(() => null)
@@ -179,7 +176,7 @@ export class ActionsController {
   }
 
   /**
-   * Takes back what of the journal's changes still stands. `journal` null: a dry run over `open`.
+   * Undoes the journal's open changes. `journal` null: a dry run over `open`.
    */
   async undo(
     open: ReadonlyMap<string, OpenChange>,
@@ -339,7 +336,7 @@ export class ActionsController {
     }
   }
 
-  /** Errors become outcomes; after a key was refused its namespace is asked nothing more. */
+  /** Errors become outcomes; after a key was refused its namespace gets no more requests. */
   async #withOutcome(
     fn: string,
     act: (namespace: Namespace, path: string) => Promise<ActionOutcome>,

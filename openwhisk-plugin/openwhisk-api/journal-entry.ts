@@ -6,7 +6,7 @@ const limits = z.object({
   instances: z.int().optional(),
 });
 const common = { v: z.literal(1), function: z.string(), at: z.number() };
-/** Who changes actions by itself; a change without a reason was asked for by a person. */
+/** Automatic authors of changes; a change without a reason came from a person. */
 const changeReasons = ['right-size', 'concurrency'] as const;
 export type ChangeReason = (typeof changeReasons)[number];
 
@@ -28,7 +28,7 @@ export const entrySchema = z.discriminatedUnion('kind', [
   z.object({ ...common, kind: z.literal('done'), version: z.string() }),
   /** It has not: nothing was changed by the intent before. */
   z.object({ ...common, kind: z.literal('refused') }),
-  /** Nothing of ours stands any more, and why. */
+  /** Why none of our changes is in force any more. */
   z.object({
     ...common,
     kind: z.literal('closed'),

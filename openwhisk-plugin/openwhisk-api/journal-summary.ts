@@ -2,15 +2,14 @@ import type { JournalEntry } from './journal-entry.js';
 import { type OpenChange, openChanges, userVersions } from './open-changes.js';
 
 /**
- * Lines of one action from which they are said in fewer: the tuner of a limit changes it for as
- * long as it runs.
+ * Lines of one action from which they are summarized: a tuner changes its limit again and again.
  */
 const LINES_OF_ONE = 16;
 
 /**
- * The lines that still say something: what of ours stands, which version is whose, and what was too
- * little. Of actions with nothing of ours only the last stays; what changed an action again and
- * again becomes one line for each value of ours.
+ * The lines that are still needed: open changes, whose version is whose, and which sizes were too
+ * small. Actions without open changes keep their last line; repeated changes of an action become
+ * one line for each of our values.
  */
 export function summarized(entries: readonly JournalEntry[]): JournalEntry[] {
   const open = openChanges(entries);
@@ -64,8 +63,8 @@ function linesOf(
   const { at } = newest;
   const kept: JournalEntry[] = change.kept ? [{ ...line, at, kind: 'kept' }] : [];
   if (change.answered) return [...intents, newest, done(setByGleaner, at), ...kept];
-  // Its version is the one before a change with an unknown result; what is ours by then was
-  // ours.
+  // Its version is the one before a change with an unknown result, so an earlier value of ours
+  // counts.
   const before = intents.at(-1) ?? newest;
   const known: JournalEntry[] = change.version === user ? [] : [before, done(change.version, at)];
   return [...intents, ...known, { ...newest, version: change.version }, ...kept];

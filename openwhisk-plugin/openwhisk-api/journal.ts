@@ -16,8 +16,8 @@ import { entrySchema, type JournalEntry } from './journal-entry.js';
 import { summarized } from './journal-summary.js';
 
 /**
- * Lines from which those that say nothing any more are left out at the next opening, where at most
- * this share of them says something.
+ * A journal with at least this many lines is summarized when it is opened, if at most this share
+ * of them is still needed.
  */
 const LINES_MAX = 5_000;
 const MIN_LINES = 0.8;
@@ -27,9 +27,9 @@ class JournalError extends errorClass('GLN_ACTIONS_JOURNAL') {}
 export class ActionsLockedError extends errorClass('GLN_ACTIONS_LOCKED') {}
 
 /**
- * What was changed in OpenWhisk, written and synced before it is asked for, so that whatever ends
- * this process every change can be undone. Lines of JSON, appended; only the last can be torn, and
- * a torn intent was never asked for.
+ * The changes in OpenWhisk, written and synced before they are sent, so that every change can be
+ * undone after any end of this process. Lines of JSON, appended; only the last can be incomplete,
+ * and then its change was never sent.
  */
 export class Journal {
   readonly #path: string;
@@ -99,8 +99,7 @@ export class Journal {
       writeAll(this.#fd, `${JSON.stringify(entry)}\n`);
       fsyncSync(this.#fd);
     } catch (error) {
-      // A line that a full disk cut off would stand in the middle once there is room again, and the
-      // journal could not be read.
+      // An incomplete line would make the journal unreadable once others follow it.
       if (size !== undefined) cutTo(this.#fd, size);
       throw new JournalError(this.#path, messageOf(error), error);
     }
@@ -142,7 +141,7 @@ function cutTo(fd: number, size: number): void {
   try {
     ftruncateSync(fd, size);
   } catch {
-    // What wrote the line has failed, and says so.
+    // The write of the line reports its own failure.
   }
 }
 
@@ -158,8 +157,7 @@ function syncFolder(path: string): void {
 
 function parse(path: string, text: string): JournalEntry[] {
   const entries: JournalEntry[] = [];
-  // What follows the last line's end was torn by the end of a process: what it was to announce was
-  // not asked for yet.
+  // An incomplete last line was cut by the end of a process; its change was not sent yet.
   for (const [i, line] of text.split('\n').slice(0, -1).entries()) {
     let value: unknown;
     try {

@@ -10,7 +10,7 @@ import {
 
 /** What Gleaner changed of one limit. */
 interface OpenLimit {
-  /** What stood before the first of our changes; null: nothing, `instances` alone. */
+  /** Value before the first of our changes; null if there was none (`instances` only). */
   readonly original: number | null;
   /** Every value of ours since, and the newest. */
   readonly setByGleaner: ReadonlySet<number>;
@@ -39,8 +39,8 @@ export interface OpenChange {
 }
 
 /**
- * What stands of the changes that a journal tells, by function. A change without an answer counts:
- * it may have been carried out.
+ * The open changes of a journal by function. A change without an answer counts: it may have been
+ * carried out.
  */
 export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenChange> {
   const open = new Map<string, OpenChange>();
@@ -70,8 +70,7 @@ export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenC
         if (value === undefined) continue;
         const original = entry.original[limit] ?? null;
         const known = limits.get(limit);
-        // Another original: its owner changed it between two of ours, and what they asked for
-        // counts.
+        // Its owner changed it between two of our changes, so the owner's value is the original.
         const setByGleaner =
           known !== undefined && known.original === original ? known.setByGleaner : [];
         limits.set(limit, {
@@ -154,7 +153,7 @@ export interface Undo {
   /** Limits that another client changed since; they stay. */
   readonly changedByOthers: readonly WritableLimit[];
   /**
-   * OpenWhisk cannot take `instances` away again; the namespace's whole concurrency does the same.
+   * OpenWhisk cannot remove `instances`; the namespace's whole concurrency has the same effect.
    */
   readonly raisedToMax: boolean;
 }

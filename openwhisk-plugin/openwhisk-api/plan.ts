@@ -11,7 +11,7 @@ import {
   writableLimits,
 } from './rest-schemas.js';
 
-/** What a manager (or a person) wants an action's limits to be; what is absent stays. */
+/** Limits of an action that a manager or a person requests; absent ones stay. */
 export interface LimitRequest {
   /** `/namespace/[package/]action`. */
   readonly function: string;
@@ -27,7 +27,7 @@ export interface LimitRequest {
   readonly urgent?: boolean;
 }
 
-/** What an operator says of a function. */
+/** An operator's settings of a function. */
 export interface Allowance {
   readonly mode: Mode;
   readonly memoryMiB?: { min?: number | undefined; max?: number | undefined } | undefined;
@@ -65,7 +65,7 @@ export interface PlanInputs {
   readonly request: LimitRequest;
   readonly ranges: Ranges;
   readonly allowance: Allowance;
-  /** Ours that stands; undefined: none. */
+  /** Our open change, if any. */
   readonly open: OpenChange | undefined;
   /** Wall clock, ms. */
   readonly now: number;
@@ -74,15 +74,14 @@ export interface PlanInputs {
 }
 
 /**
- * The more cautious of what operator and owner say: an annotation can hold back what is allowed,
- * and never allow more.
+ * The stricter of the operator's and the owner's settings: an annotation never allows more.
  */
 function modeOf(action: RestAction, allowance: Allowance): Mode {
   const own = readAnnotations(action).mode ?? allowance.mode;
   return modes.indexOf(own) < modes.indexOf(allowance.mode) ? own : allowance.mode;
 }
 
-/** A range, and who sets its edges: an operator must find what is in the way. */
+/** A range and the source of each edge, which the operator sees. */
 export interface AllowedRange extends Range {
   readonly minBy: string;
   readonly maxBy: string;
@@ -116,7 +115,7 @@ export function allowedMemory(
   return allowed;
 }
 
-/** `at least 384 MB (gleaner.bounds)`: what moved a value to the edge of what is allowed. */
+/** `at least 384 MB (gleaner.bounds)`: what clipped a value. */
 export function rangeLimitText(allowed: AllowedRange, value: number): string {
   return value <= allowed.min
     ? `at least ${allowed.min} MB (${allowed.minBy})`

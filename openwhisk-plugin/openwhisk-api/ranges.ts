@@ -12,7 +12,7 @@ export interface Range {
 }
 
 /**
- * What a namespace may be given; null: the platform has no such limit, or does not tell its range.
+ * Allowed values of a namespace; null if the platform has no such limit or no known range.
  */
 export type Ranges = { readonly [Limit in WritableLimit]: Range | null };
 
@@ -31,9 +31,8 @@ const STANDARD_MEMORY: Range = { min: 128, max: 512 };
 const MB = 1024 * 1024;
 
 /**
- * The ranges of a namespace: its own where the platform has such (2.0.0 and later), else the
- * system's. 1.0.0 tells no range of concurrency; where an operator raised
- * `whisk.concurrency-limit.max` there, Gleaner does not know and leaves it alone.
+ * The ranges of a namespace: its own (2.0.0 and later), otherwise the system's. 1.0.0 has no API
+ * for the range of concurrency, so Gleaner does not change concurrency there.
  */
 export function rangesOf(limits: RestNamespaceLimits, platform: RestPlatform | null): Ranges {
   const range = (min: number | undefined, max: number | undefined): Range | null =>

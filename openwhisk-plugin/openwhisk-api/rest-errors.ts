@@ -14,10 +14,7 @@ export class OpenWhiskAuthError extends errorClass('GLN_OPENWHISK_AUTH') {
 
 export class ActionNotFoundError extends errorClass('GLN_OPENWHISK_NOT_FOUND') {}
 
-/**
- * A 4xx of its own account: out of range, a runtime that is no longer supported. Asking again gives
- * the same answer.
- */
+/** Another 4xx: a value out of range, an unsupported runtime. A retry gives the same answer. */
 export class OpenWhiskRefusedError extends errorClass('GLN_OPENWHISK_REFUSED') {
   readonly detail: string;
   constructor(operation: string, status: number, detail: string) {
@@ -33,8 +30,8 @@ export class OpenWhiskRefusedError extends errorClass('GLN_OPENWHISK_REFUSED') {
 export class ActionConflictError extends errorClass('GLN_OPENWHISK_CONFLICT') {}
 
 /**
- * HTTP 429, 5xx, no answer in time, no connection: may pass. `uncertain`: the request may have been
- * carried out all the same. `unreachable`: there was no connection at all.
+ * HTTP 429, 5xx, no answer in time, no connection: may be temporary. `uncertain`: the request may
+ * have been carried out. `unreachable`: there was no connection.
  */
 export class OpenWhiskUnavailableError extends errorClass('GLN_OPENWHISK_AWAY') {
   readonly uncertain: boolean;

@@ -56,8 +56,7 @@ export const namespaceLimitsSchema = z.object({
 export type RestNamespaceLimits = z.output<typeof namespaceLimitsSchema>;
 
 /**
- * `GET /` (Controller.scala, info): the system's own memory range, in bytes. In 1.0.0 the only
- * place that tells it.
+ * `GET /` (Controller.scala, info): the system's memory range, in bytes; in 1.0.0 its only source.
  */
 export const platformSchema = z.object({
   limits: z

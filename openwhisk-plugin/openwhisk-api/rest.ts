@@ -159,7 +159,7 @@ export class OpenWhiskRest {
     }
     const parsed = schema.safeParse(answer);
     if (parsed.success) return parsed.data;
-    // Paths of what is wrong, never the values: an answer holds parameters.
+    // Only paths of invalid fields, never values: an answer holds parameters.
     const wrong = parsed.error.issues
       .map((issue) => issue.path.join('.') || 'the whole')
       .slice(0, 3);
@@ -168,7 +168,7 @@ export class OpenWhiskRest {
 }
 
 /**
- * OpenWhisk's own words for what went wrong, if it said any (ErrorResponse.scala: `{error, code}`).
+ * OpenWhisk's error text, if the answer has one (ErrorResponse.scala: `{error, code}`).
  */
 function errorDetail(error: unknown): string {
   const body = (error as { error?: { error?: unknown } | null }).error;
@@ -176,7 +176,7 @@ function errorDetail(error: unknown): string {
   return text.replace(/\s+/g, ' ').slice(0, DETAIL_MAX);
 }
 
-/** What Node and the resolver tell where no connection came about, in words. */
+/** Texts for the codes of Node and the resolver when no connection was made. */
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   EHOSTUNREACH: 'no route to the host',

@@ -8,14 +8,14 @@ import {
 import { type LimitValues, type RestAction, writableLimits } from './rest-schemas.js';
 
 export interface RetrySettings {
-  /** Attempts of one request where OpenWhisk is away, and the wait after the first; it doubles. */
+  /** Attempts of one request while OpenWhisk is down, and the wait after the first; it doubles. */
   readonly attempts: number;
   readonly backOff: Millis;
   /** Told before each wait: a person should not wonder. */
   readonly waiting?: (why: string, wait: Millis) => void;
 }
 
-/** How often, and after which wait, OpenWhisk is asked again where it is away. */
+/** How often, and after which wait, requests are retried while OpenWhisk is down. */
 export class RetryPolicy {
   readonly #attempts: number;
   readonly #first: Millis;
@@ -33,9 +33,9 @@ export class RetryPolicy {
   }
 
   /**
-   * One PUT, asked again where that is safe. After an unknown end the action is read first: the
+   * One PUT, retried only if that is safe. After an unknown result the action is read first: the
    * change may be there already, and a second PUT would make a second version. Rejects with
-   * `uncertain` set wherever the change may have been made.
+   * `uncertain` set if the change may have been made.
    */
   async write(
     rest: OpenWhiskRest,

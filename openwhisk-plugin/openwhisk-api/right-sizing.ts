@@ -36,7 +36,7 @@ export interface RightSizingParts {
   tell(event: ActionEvent): void;
 }
 
-/** What is asked of the agents for one turn. */
+/** What one turn requests from the agents. */
 export interface SizeEvidence {
   readonly advice: readonly SizeAdvice[];
   readonly hosts: readonly HostUserMemory[];
@@ -51,10 +51,9 @@ export interface JudgedSize extends SizeRecommendation {
 }
 
 /**
- * Sizes of actions from what their calls say: recommended with evidence, written a few at a time
- * where operator and owner allow it, watched, and taken back at the first OOM kill. Everything it
- * knows of its own past is in the journal. Concurrency limits that tuners try are written by the
- * same way (`tune`).
+ * Sizes of actions from their usage: recommended with evidence, written a few at a time if operator
+ * and owner allow it, watched, and undone at the first OOM kill. All its state is in the journal.
+ * Concurrency limits that tuners try are written in the same way (`tune`).
  */
 export class RightSizing {
   readonly #parts: RightSizingParts;
@@ -160,7 +159,7 @@ export class RightSizing {
     const writable = (fn: string, size: Bytes): Bytes => {
       const action = listed.get(fn);
       const allowed = action === undefined ? null : this.#parts.controller.allowedMemory(action);
-      // A limit outside of the range could not be given back, and is left alone.
+      // A limit outside of the range could not be restored, so it is not changed.
       const now = action?.action.limits.memory ?? 0;
       if (allowed === null || now < allowed.min || now > allowed.max) return size;
       const moved = Math.min(allowed.max * MIB, Math.max(allowed.min * MIB, size));
@@ -190,7 +189,7 @@ export class RightSizing {
       { function: fn, memory: to, why: 'right-size' },
       open.get(fn),
     );
-    // Nothing of it is left where bounds keep the size that it has: the edge tells.
+    // No change remains if bounds keep the current size; the edge names them.
     if (isChange(planned) || from === to) return '';
     return planned.left.memory ?? 'nothing would change';
   }

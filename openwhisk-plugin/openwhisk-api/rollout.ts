@@ -11,7 +11,7 @@ export interface SizingRules {
   readonly canaries: number;
   readonly watchTime: number;
   readonly watchCalls: number;
-  /** Null: whether it pays is not asked. */
+  /** Null: the benefit is not checked. */
   readonly payBack: number | null;
   readonly killedSizeHoldTime: number;
   /** Least time from a change of an action to one that makes it smaller. */
@@ -20,7 +20,7 @@ export interface SizingRules {
 
 type SizeVerdict =
   | 'ready'
-  /** More than it has now, up to what its user asked for: written at once. */
+  /** More than its current size, up to its user's: written at once. */
   | 'raise'
   | 'too few calls'
   | 'too short a time'
@@ -47,8 +47,8 @@ export interface SizeRecommendation {
   /** Cold starts once, of the new revision: its containers are not used again. */
   readonly costs: number;
   /**
-   * Cold starts that the room saves, all functions together, an hour; null: invokers' memory is not
-   * known.
+   * Cold starts per hour that the freed memory saves, all functions together; null if the memory of
+   * the invokers is unknown.
    */
   readonly saves: number | null;
   readonly verdict: SizeVerdict;
@@ -78,8 +78,8 @@ const RAISED_BELOW = 0.1;
 const MAX_WATCHES = 10;
 
 /**
- * What every function's memory should be, those that free most first. Cold starts are estimated for
- * all changes made together, and each has the part that it frees of the room.
+ * The recommended memory of every function, those that free most first. Cold starts are estimated
+ * for all changes together; each change gets its share by the memory that it frees.
  */
 export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
   const { advice, hosts, open, killed, rules, now, writable = (_, size) => size } = inputs;
@@ -89,7 +89,7 @@ export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
     const { function: fn, limit, size, containers, killedAt } = evidence;
     const original = open.get(fn)?.limits.get('memory')?.original ?? null;
     const ceiling = original === null ? limit : original * MIB;
-    // Above what the user asked for only where that itself was too small.
+    // Above the user's size only if that itself was too small.
     const advised = (
       killedAt !== null && killedAt >= ceiling ? size : Math.min(size, ceiling)
     ) as Bytes;
@@ -181,9 +181,9 @@ export interface Wave {
 }
 
 /**
- * The next wave. A few are changed first and watched; each found good lets one more be watched at a
- * time, and after an OOM kill it restarts with a few. Pure: all that it needs of the past is in
- * the journal, so it goes on where a killed process stopped.
+ * The next wave. A few are changed first and watched; each one kept allows one more at a time, and
+ * after an OOM kill it restarts with a few. Pure: its state is in the journal, so it continues
+ * where a killed process stopped.
  *
  * @param keptBefore changes found good since the last OOM kill
  */

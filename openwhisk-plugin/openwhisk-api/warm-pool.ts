@@ -1,8 +1,8 @@
-/** A function as a user of the room for warm containers. */
+/** A function's use of the memory for warm containers. */
 export interface WarmPoolUse {
   /** Calls a second. */
   readonly rate: number;
-  /** What one container takes of the room, bytes. */
+  /** Memory of one container, bytes. */
   readonly size: number;
   /** Time that one call keeps a container busy, s. */
   readonly busy: number;
@@ -24,10 +24,10 @@ function taken(uses: readonly WarmPoolUse[], keep: number): number {
 }
 
 /**
- * How long an idle container lives until another takes its room, s: where the longest idle goes
- * first, about the same for all (Che's approximation of a least-recently-used cache, IEEE JSAC
- * 20(7), 2002; Fuerst and Sharma, ASPLOS'21, look at warm containers this way). Calls are taken as
- * Poisson, hosts as one. At most `idle`, OpenWhisk's own time.
+ * How long an idle container lives until another one takes its memory, s. If the longest idle is
+ * evicted first, the time is about the same for all (Che's approximation of a least-recently-used
+ * cache, IEEE JSAC 20(7), 2002; Fuerst and Sharma, ASPLOS'21, apply it to warm containers). Assumes
+ * Poisson arrivals and one host. At most `idle`, OpenWhisk's own time.
  */
 export function keepAliveTime(
   uses: readonly WarmPoolUse[],

@@ -33,7 +33,7 @@ export function readMounts(root: string): Mounts {
     const [, , , mountRoot, point] = line.slice(0, separator).split(' ');
     const [type, , options] = line.slice(separator + 3).split(' ');
     if (mountRoot === undefined || point === undefined) continue;
-    // The last one is what is seen.
+    // The last mount hides the earlier ones.
     if (type === 'proc' && point === '/proc')
       processesHidden = /(^|,)hidepid=([1-9]|noaccess|invisible)/.test(options ?? '');
     if (type !== 'cgroup' && type !== 'cgroup2') continue;

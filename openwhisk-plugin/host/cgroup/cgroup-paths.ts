@@ -31,14 +31,12 @@ interface Membership {
 }
 
 /**
- * Where the cgroups of a container are, from what the kernel says of its first process and of the
- * mounts: never from a guessed path. Each controller is looked up separately, so v1, v2 and hybrid
- * hosts are one case. Where /proc hides other processes, the hierarchies are searched for the
- * container's id.
+ * The cgroups of a container, from the kernel's data of its first process and of the mounts, never
+ * from a guessed path. Each controller is looked up separately, so v1, v2 and hybrid hosts are one
+ * case. If /proc hides other processes, the hierarchies are searched for the container's id.
  *
  * @param pid the container's first process
- * @param id the engine's identifier: a path without it belongs to another process (the pid was
- * handed on)
+ * @param id the engine's identifier: a path without it belongs to another process (a reused pid)
  * @param root the file system's root, `/` but in tests Throws {@link CgroupNotFoundError}, {@link
  * CgroupNamespaceError}.
  */

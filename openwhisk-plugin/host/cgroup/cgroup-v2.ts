@@ -57,7 +57,7 @@ export class CgroupV2Files implements LimitFiles {
     return this.#memory !== null;
   }
 
-  /** As it stands in `cpu.max`: a ratio is kept whatever the period. */
+  /** As in `cpu.max`: the ratio is kept for any period. */
   get period(): number {
     const period = this.#max?.number(1) ?? UNREADABLE;
     return period > 0 ? period : this.#userPeriod;

@@ -23,8 +23,8 @@ export class ContainerWeight {
   readonly #user: UserLimits;
   readonly #host: HostFormula;
   /**
-   * What the runtime gave it; null where only a leftover weight is there to see: then the host's
-   * formula says.
+   * The runtime's weight; null if only a leftover weight is visible: then the host's formula
+   * decides.
    */
   readonly #own: number | null;
 
@@ -58,8 +58,8 @@ export class ContainerWeight {
   }
 
   /**
-   * From what is certain alone: systemd's record of what the runtime told it, shares that were
-   * never set, or a weight that exactly one formula makes of the user's shares.
+   * Only from certain sources: systemd's record of the runtime's weight, shares that were never
+   * set, or a weight that exactly one formula gives for the user's shares.
    */
   #find(found: number, scope: SystemdScope | null): number | null {
     const recorded = scope?.recorded('CPUWeight') ?? null;

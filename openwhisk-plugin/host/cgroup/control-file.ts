@@ -3,7 +3,7 @@ import { CgroupNotFoundError, CgroupOpenFilesError, CgroupReadOnlyError } from '
 
 /** `max` of v2, -1 and PAGE_COUNTER_MAX of v1. */
 export const UNLIMITED = Number.POSITIVE_INFINITY;
-/** What {@link ControlFile.number} says when the cgroup is gone or the text is no number. */
+/** Result of {@link ControlFile.number} if the cgroup is gone or the text is not a number. */
 export const UNREADABLE = -2;
 
 const NEWLINE = 10;
@@ -27,8 +27,7 @@ export type WriteError = 'EBUSY' | 'EINVAL' | 'gone' | 'other';
 
 /**
  * One file of a cgroup on a descriptor that stays open: 1-2 us an access instead of 9, and a
- * vanished cgroup answers ENODEV instead of hitting whatever has its name now. Nothing is allocated
- * where nothing fails.
+ * vanished cgroup answers ENODEV instead of a new one with its name. Allocates only on failure.
  */
 export class ControlFile {
   #descriptor: number;
@@ -96,7 +95,7 @@ export class ControlFile {
     return this.fill() > 0 ? (buffer[0] as number) : -1;
   }
 
-  /** Null = written. {@link UNLIMITED} is written as `unlimited` says. */
+  /** Null = written. {@link UNLIMITED} is written as the text `unlimited`. */
   write(value: number, unlimited: '-1' | 'max' = '-1', suffix = -1): WriteError | null {
     let length = value === UNLIMITED ? buffer.write(unlimited, 0, 'latin1') : digits(value, 0);
     if (suffix >= 0) {

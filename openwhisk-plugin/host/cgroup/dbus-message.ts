@@ -135,8 +135,8 @@ export class MessageReader {
   #rest: Buffer = Buffer.alloc(0);
 
   /**
-   * Replies and errors that are complete now; other messages are left out. Throws RangeError at
-   * what is no D-Bus message.
+   * Replies and errors that are complete; other messages are skipped. Throws RangeError for invalid
+   * D-Bus data.
    */
   push(chunk: Buffer): Reply[] {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);

@@ -18,9 +18,9 @@ export const QUOTA_ROUNDING = 0.02;
 export type Drift = 'none' | 'limits' | 'swap' | 'gone';
 
 /**
- * Compares what was last written with what the kernel says, read into `found` (a quota that differs
- * by rounding alone is set to the expected one): systemd's daemon-reload, an operator's hand or a
- * half-applied engine call undo limits without a word.
+ * Compares the last written limits with the kernel's, read into `found` (a quota that differs only
+ * by rounding is set to the expected one): systemd's daemon-reload, an operator or a half-applied
+ * engine call may undo limits.
  */
 export function findDrift(handle: DriftHandle, found: Limits): Drift {
   const { shares, quota, memory } = handle.expected;

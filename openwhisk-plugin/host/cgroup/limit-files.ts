@@ -52,8 +52,7 @@ export interface LimitFiles {
   protect(amount: number): WriteError | null | 'unsupported';
   protection(): number;
   /**
-   * Made when asked for: two thousand containers would keep ten thousand texts for the one that
-   * lowers its memory.
+   * Created on demand, because few of thousands of containers ever lower their memory.
    */
   readonly paths: MemoryPaths;
   close(): void;

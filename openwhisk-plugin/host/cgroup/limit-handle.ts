@@ -18,7 +18,7 @@ export interface HandleContext extends HostFormula {
   readonly lowerer: MemoryLowerer;
   /** Room above the use that a lowered limit must leave, as a share of the use. */
   readonly margin: number;
-  /** What the users of the open containers asked for, bytes, by memory directory. */
+  /** User memory limits of the open containers, bytes, by memory directory. */
   readonly guaranteedBytes: Map<string, number>;
   readonly scopeFailed: (container: ContainerInfo, error: unknown) => void;
 }
@@ -44,8 +44,7 @@ export class CgroupLimitHandle implements LimitHandle {
   #closed = false;
 
   /**
-   * @param freezer path of the file that says whether the container is paused, null where there is
-   * none
+   * @param freezer path of the file that shows whether the container is paused, or null
    */
   constructor(
     container: ContainerInfo,
@@ -111,8 +110,7 @@ export class CgroupLimitHandle implements LimitHandle {
     if (!Number.isFinite(quota) || quota < 0) return 'refused';
     const period = this.#files.period;
     let requested = this.#quotaMicros(quota, period);
-    // What is another one than before is written whatever is there; twice in each activation that
-    // saves a reading.
+    // A changed value is written without reading first, which saves two reads per activation.
     const isNew = requested !== this.#quotaMicros(this.#expected.quota, period);
     const found = isNew ? Number.NaN : this.#files.quota();
     if (found === UNREADABLE) return 'gone';
@@ -200,9 +198,8 @@ export class CgroupLimitHandle implements LimitHandle {
       return this.#repairSwap(found);
     }
     if (requested > found) return 'refused';
-    // Back to the user's own limit: what fits below it is what the user has asked for, so no room
-    // is kept, and a paused container is no exception. Below it there must be room, and a paused
-    // container is left alone.
+    // Restoring the user's limit needs no margin, also in a paused container. A lower limit needs
+    // one, and a paused container does not get it.
     const isUserValue =
       this.#user.memory !== NO_LIMIT && requested >= wholePages(this.#user.memory);
     const before = this.#expected.memory;
@@ -220,7 +217,7 @@ export class CgroupLimitHandle implements LimitHandle {
     this.#lowering = null;
     if (this.#closed) return result;
     if (Atomics.load(this.#generation, 0) !== own) {
-      // A raise came while the kernel was at work: what it asked for is what must stand.
+      // A raise came while the kernel was reclaiming, and the newer limit wins.
       const newest = wholePages(this.#expected.memory);
       if (this.#expected.memory !== before || result === 'written')
         this.#files.raise(newest, this.#swapAllowance);
@@ -251,7 +248,7 @@ export class CgroupLimitHandle implements LimitHandle {
   }
 
   read(into: Limits): boolean {
-    // What this host cannot limit is as the user asked for.
+    // A limit that this host does not support counts as the user's.
     let { shares, quota, memory }: Limits = this.#user;
     if (this.#files.hasWeight) {
       const weight = this.#files.weight();
@@ -319,7 +316,7 @@ export class CgroupLimitHandle implements LimitHandle {
     const now = this.#files.memory();
     if (now === UNREADABLE) return 'gone';
     if (!samePages(now, requested)) return 'not_effective';
-    // Rounded to larger pages: what the kernel says is what is expected from now on.
+    // Rounded to larger pages: the kernel's value is expected from now on.
     this.#expected.memory = memoryBytes(now);
     return 'written';
   }
@@ -363,8 +360,8 @@ export class CgroupLimitHandle implements LimitHandle {
   }
 
   /**
-   * systemd has written the scope's files as it knows them: the user's quota and weight, and the
-   * memory limit that it was told last.
+   * systemd has written the scope's files: the user's quota and weight, and the last memory limit
+   * that it got.
    */
   #writeAgain(): void {
     if (this.#closed) return;
@@ -375,7 +372,7 @@ export class CgroupLimitHandle implements LimitHandle {
       const micros = this.#quotaMicros(quota, files.period);
       if (files.quota() !== micros) files.writeQuota(micros);
     }
-    // Raised since: what it was told is lower. What was lowered since it is told next.
+    // Raised since: systemd wrote the lower limit. A limit lowered since goes to systemd next.
     if (files.hasMemory && this.#lowering === null && files.memory() < wholePages(memory))
       files.raise(wholePages(memory), this.#swapAllowance);
   }

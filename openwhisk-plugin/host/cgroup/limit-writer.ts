@@ -21,8 +21,7 @@ export interface CgroupLimitWriterOptions {
   readonly root?: string;
   readonly cgroupVersion: 1 | 2;
   /**
-   * Where systemd owns the cgroups: how to tell it. Absent with the cgroupfs
-   * driver.
+   * How to set limits in systemd if it owns the cgroups. Absent with the cgroupfs driver.
    */
   readonly scopes?: ScopeProperties;
   /**
@@ -31,8 +30,8 @@ export interface CgroupLimitWriterOptions {
    */
   readonly margin?: number;
   /**
-   * Of the container runtime on v2, as its version says ({@link formulaOfRuntime}); containers
-   * whose weight shows another one count more.
+   * The v2 formula of the container runtime's version ({@link formulaOfRuntime}); containers whose
+   * weight shows another one count more.
    */
   readonly formula?: WeightFormula;
 }
@@ -80,9 +79,8 @@ export class CgroupLimitWriter implements LimitWriter {
   }
 
   /**
-   * The weight the kernel would really express. On v2 weights are coarse and stand in proportion to
-   * the container's own shares: 128 shares are weight 5 with an older runc, so that the next step
-   * up is +20 %.
+   * The nearest weight that the kernel can express. On v2 weights are coarse and proportional to
+   * the container's shares: 128 shares are weight 5 with an older runc, so the next step is +20 %.
    */
   expressible(shares: number, userShares = 1024): number {
     const requested = clampShares(shares);

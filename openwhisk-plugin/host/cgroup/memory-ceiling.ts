@@ -42,8 +42,7 @@ export function memoryCeiling(
       const path = join(group, name);
       if (path !== below) siblings += guaranteeTo(path, version, guarantees);
     }
-    // Where the group has room for all that those below can use, whatever it is, a loan cannot fill
-    // it.
+    // A loan cannot fill a group that is larger than all that its children can use.
     if (limit !== UNLIMITED && !(siblings + most <= limit))
       ceiling = Math.min(ceiling, limit - siblings - others);
     others += siblings;

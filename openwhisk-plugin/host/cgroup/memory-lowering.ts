@@ -83,7 +83,7 @@ function swapText(job: LoweringJob): string {
   return String(job.paths.version === 1 ? job.limit + job.swap : job.swap);
 }
 
-/** Whatever says that the limit was met the hard way since. */
+/** Counters that grow when the kernel kills or throttles because of the limit. */
 function kills(files: TextFiles, paths: MemoryPaths): number {
   const text = files.read(paths.events);
   if (paths.version === 1) return keyed(text, 'oom_kill');

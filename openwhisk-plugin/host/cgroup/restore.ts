@@ -30,10 +30,9 @@ export interface RestoreReport {
 }
 
 /**
- * Puts every managed container back to what its user asked for, from Docker alone: what inspect
- * says against what the kernel has. For a hook that starts or leaves, and for its supervisor after
- * a crash. Containers that end meanwhile are left out. Rejects with a
- * GleanerError where the engine does not answer.
+ * Restores the user limits of every managed container, from Docker's inspect output only. For a
+ * hook that starts or stops, and for its supervisor after a crash. Skips containers that end
+ * meanwhile. Rejects with a GleanerError if the engine does not answer.
  */
 export async function restoreAll(parts: {
   engine: ContainerListing;
@@ -46,8 +45,7 @@ export async function restoreAll(parts: {
     if (error instanceof CgroupNotFoundError) return;
     failed.push({ container, error: error instanceof Error ? error : new Error(messageOf(error)) });
   };
-  // All are opened first: containers that were left alone show the writer which weights the runtime
-  // gives on this host.
+  // All are opened first: unchanged containers show the writer the runtime's weights on this host.
   const handles: { container: ContainerInfo; handle: LimitHandle }[] = [];
   for (const container of containers) {
     try {

@@ -86,7 +86,7 @@ export function distinctFromUserWeight(weight: number, userShares: number): numb
   return chosen;
 }
 
-/** The shares that a weight stands for beside the container's own. */
+/** The shares that correspond to a weight, in proportion to the container's own. */
 export function sharesOfWeight(weight: number, userShares: number, base: number): number {
   return (weight * clampShares(userShares)) / base;
 }

@@ -74,7 +74,7 @@ export class SystemdBus implements ScopeProperties {
       body: body.bytes(),
     });
     // systemd answers first and writes the cgroup's files afterwards, before it reads its next
-    // message: this answer says that they are written.
+    // message: this answer means that they are written.
     await this.#call({
       destination: SYSTEMD,
       path: '/org/freedesktop/systemd1',
@@ -112,7 +112,7 @@ export class SystemdBus implements ScopeProperties {
     });
   }
 
-  /** Authenticated by the user id that the kernel tells the bus, and greeted. */
+  /** Authenticates by the user id, which the bus gets from the kernel, and sends `Hello`. */
   #connect(): Promise<Socket> {
     return new Promise<Socket>((resolve, reject) => {
       const socket = createConnection(this.#path);

@@ -23,7 +23,7 @@ export interface ScopeProperties {
 export interface ScopeListener {
   failed(error: unknown): void;
   /**
-   * systemd has written all files of the scope, also those of properties that it was not told now.
+   * systemd has written all files of the scope, also those of properties that were not changed.
    */
   applied(): void;
 }
@@ -35,12 +35,12 @@ const RECORDS = ['run/systemd/system.control', TRANSIENT] as const;
 /**
  * What systemd must know of a container's cgroup. It writes every limit that it knows of a unit at
  * each daemon-reload and at each change of any property, and a limit that it does not know as "no
- * limit": Docker's systemd driver does not tell it a swap limit of 0
- * (https://github.com/opencontainers/cgroups/issues/74). So memory, swap and protection are told
- * together, always.
+ * limit": Docker's systemd driver does not set a swap limit of 0
+ * (https://github.com/opencontainers/cgroups/issues/74). So memory, swap and protection are always
+ * set together.
  *
- * A quota and a weight are not told: they change twice in an activation, and where systemd undoes
- * them they are the user's own. The listener writes them again.
+ * Quota and weight are not set in systemd, because they change twice per activation. When systemd
+ * resets them to the user's, the listener writes them again.
  */
 export class SystemdScope {
   readonly #unit: string;
@@ -68,7 +68,7 @@ export class SystemdScope {
   }
 
   /**
-   * systemd has not yet written what it was told: files may change without anybody else's doing.
+   * systemd has not written all its properties yet, so files may still change.
    */
   get isBusy(): boolean {
     return this.#busy;
@@ -100,8 +100,8 @@ export class SystemdScope {
   }
 
   /**
-   * What systemd was told at run time, by the container runtime too; null: nothing, or this process
-   * cannot see it.
+   * Properties set in systemd at run time, also by the container runtime; null if there are none or
+   * this process cannot read them.
    */
   recorded(name: ScopeProperty['name'] | 'CPUWeight'): number | null {
     const dropIns = RECORDS.map((folder) => join(folder, `${this.#unit}.d`, `50-${name}.conf`));

@@ -30,8 +30,7 @@ const KEPT = { 1: 6, 2: 7 } as const;
 const STAT_STEP = 256 * 1024;
 const STAT_MILLIS = 1000;
 /**
- * v1: how often the limit was met, and who was killed, is looked at where the peak has come so near
- * to it, else now and then.
+ * v1: limit hits and OOM kills are read if the peak is this near to the limit, otherwise rarely.
  */
 const NEAR = 0.9;
 const FULL_READ_MILLIS = 30_000;
@@ -109,7 +108,7 @@ export class CgroupUsageProbe implements UsageProbe {
   #filledAt = 0;
   #cpuBefore = Number.POSITIVE_INFINITY;
   #slowAt = Number.NEGATIVE_INFINITY;
-  /** This sample reads what is read seldom. */
+  /** This sample also reads the rarely read files. */
   #isSlow = true;
   #waited = -1;
   #peakBefore = -1;
@@ -153,8 +152,7 @@ export class CgroupUsageProbe implements UsageProbe {
     into.at = this.#clock.monotonic();
     this.#isSlow = into.at - this.#slowAt >= SLOW_MILLIS;
     if (this.#isSlow) this.#slowAt = into.at;
-    // What has not run since then has met no limit and taken no memory: the rest stands. It may be
-    // paused, though.
+    // Without CPU use since then nothing else has changed, except that it may be paused.
     const stands = this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !into.frozen;
     if (stands && into.at - this.#filledAt < FULL_READ_MILLIS)
       return !this.#isSlow || this.#checkForPause(into);
@@ -172,7 +170,7 @@ export class CgroupUsageProbe implements UsageProbe {
     this.#budget.use(this);
     this.#files ??= new SampleFiles(this.#paths, this.#schedstat);
     const files = this.#files;
-    // Not one descriptor was left: what is known stands, and the next sample tries again.
+    // No descriptor is left: the last values stay, and the next sample tries again.
     if (files.usage === null && this.#paths.memory !== null) this.closeFiles();
     return (
       this.#sampleCpu(into, files) &&
@@ -397,9 +395,9 @@ function quietly(open: () => ControlFile | null): ControlFile | null {
 }
 
 /**
- * Null where the peak is that of the container's whole life, which says nothing about one
- * activation. That the file opens for writing proves nothing: before kernel 6.12 `memory.peak` has
- * mode 0444, which root opens all the same, and each write fails with EINVAL
+ * Null if the peak covers the container's whole life, which is useless for one activation. An open
+ * for writing proves nothing: before kernel 6.12 `memory.peak` has mode 0444, which root can open,
+ * and each write fails with EINVAL
  * (https://docs.kernel.org/admin-guide/cgroup-v2.html, `memory.peak`). So it is reset once to see
  * whether it can be; the kernel takes any text for that.
  */

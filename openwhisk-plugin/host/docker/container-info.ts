@@ -13,9 +13,8 @@ const PERIODS = { least: 1000, most: 1_000_000 } as const;
 export type BridgesById = ReadonlyMap<string, Bridge>;
 
 /**
- * What the user asked for, in the kernel's terms. `CpuShares` is a weight and says nothing about a
- * size; without quota the whole host may be used; the quota is taken as it
- * stands, never computed from memory.
+ * The user's limits in the kernel's units. `CpuShares` is a weight, not an amount; without a quota
+ * the container may use the whole host; the quota is never computed from memory.
  */
 export function userLimits(host: Inspect['HostConfig']): UserLimits {
   const isPeriod = host.CpuPeriod >= PERIODS.least && host.CpuPeriod <= PERIODS.most;

@@ -9,7 +9,7 @@ export interface ManagedFilter {
 }
 
 /**
- * What a container was made for. The name says nothing about the function: a prewarmed container
+ * What a container was created for. The name does not identify the function: a prewarmed container
  * keeps its name.
  */
 export type ContainerRole = 'action' | 'prewarmed' | 'system';
@@ -49,7 +49,7 @@ export function invokerOf(name: string): string {
 }
 
 /**
- * OpenWhisk's own actions (its health check) and prewarmed containers are told by name until a
+ * OpenWhisk's own actions (its health check) and prewarmed containers are known by name until a
  * `/run` names the function. A user can choose names that look like either; the only effect is that
  * this user's container is not boosted before its `/init`.
  */

@@ -38,8 +38,8 @@ export interface DockerClientOptions {
 
 /**
  * The Engine API over its unix socket. There is no way to send anything but a `GET`: Gleaner only
- * reads from Docker. Each call has a deadline, at most four run at once, answers are
- * bounded, and an engine that hangs is left alone.
+ * reads from Docker. Each call has a deadline, at most four run at once, answers are bounded, and
+ * an engine that hangs gets no calls for a while.
  */
 export class DockerClient {
   readonly #socketPath: string;
@@ -80,7 +80,7 @@ export class DockerClient {
     return this.#prefix;
   }
 
-  /** The engine may have been upgraded while it was away. */
+  /** The engine may have been upgraded while it was down. */
   forgetVersion(): void {
     this.#prefix = null;
   }

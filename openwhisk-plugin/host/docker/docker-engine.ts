@@ -75,15 +75,15 @@ interface Known {
   info: ContainerInfo | null;
   paused: boolean;
   /**
-   * Number of the pass before which it was announced: a listing asked for earlier does not know it.
+   * Number of the pass before which it was announced: an earlier listing does not have it.
    */
   seenIn: number;
   /**
-   * Its place among all starts: when its start was told, or the listing that found it was asked
-   * for.
+   * Its position among all starts: of its start event, or of the request of the listing that found
+   * it.
    */
   readonly order: number;
-  /** Its inspect answer could not be read: not asked again before the next full pass. */
+  /** Its inspect answer was unreadable: no retry before the next full pass. */
   isUnreadable: boolean;
   /** Settled when the container's inspect answer has been dealt with. */
   learned: Promise<void>;
@@ -191,7 +191,7 @@ export class DockerEngine implements ContainerEngine {
     };
   }
 
-  /** How weights were made of shares; engines that do not tell are none the worse. */
+  /** Decides how weights were computed from shares; optional. */
   async #runtime(name: string): Promise<string | null> {
     try {
       const { Components } = await this.#client.get('/version', versionSchema);
@@ -270,13 +270,12 @@ export class DockerEngine implements ContainerEngine {
       const known = this.#known.get(container.Id);
       if (!known || (known.isUnreadable && full))
         inspections.push(() => this.#learn(container.Id, order, true));
-      // Its start was told while this pass began, perhaps again: what runs is known only once it
-      // has been inspected.
+      // Its start was announced, perhaps again, while this pass began: inspect it first.
       else if (!known.info) inspections.push(() => known.learned);
       else if (full) inspections.push(() => this.#again(container.Id, known));
       else this.#setPaused(container.Id, known, container.State === 'paused');
     }
-    // A listing with entries that cannot be read does not say what is missing.
+    // A listing with unreadable entries does not show which containers have ended.
     if (listed.unreadable === 0) {
       for (const [id, known] of this.#known)
         if (!running.has(id) && known.seenIn < pass) this.#ended(id);
@@ -285,9 +284,8 @@ export class DockerEngine implements ContainerEngine {
   }
 
   /**
-   * Running containers. The answer has all labels of all containers: where it cannot be read, only
-   * those are asked for whose names may be managed, so that labels of other containers keep none
-   * from being managed.
+   * Running containers. The answer has all labels of all containers. If it is too long, only
+   * containers with a managed name are requested, so that other containers' labels do no harm.
    */
   async #list(): Promise<ReturnType<typeof readable<z.infer<typeof listedSchema>>>> {
     let entries: unknown[];

@@ -26,8 +26,7 @@ const LONGEST_LINE = 1024 * 1024;
 const FIRST_DELAY = 100;
 const LONGEST_DELAY = 5000;
 /**
- * A connection that lasted this long was good: the next pause is short again. A shorter one proves
- * nothing, whatever it told.
+ * After a connection of this length the next pause is short again.
  */
 const HEALTHY = 10_000;
 /**
@@ -39,7 +38,7 @@ const OVERLAP = 1000;
 const REPEATED = 256;
 
 export interface DockerEventsListener {
-  /** The engine has accepted the subscription: whatever happens from here on is told. */
+  /** The engine has accepted the subscription: all later events arrive. */
   subscribed(): void;
   /** Each event once. */
   event(event: EngineEvent, at: Micros): void;

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
 /**
- * The parts of the Engine API's answers that Gleaner reads; everything else is ignored, whatever a
- * version adds.
+ * The parts of the Engine API's answers that Gleaner reads; all other fields are ignored.
  */
 export const versionSchema = z.object({
   ApiVersion: z.string().optional(),

@@ -1,8 +1,7 @@
 import { errorClass } from '../../../config/index.js';
 
 /**
- * No connection, a deadline passed, or the breaker is open: what is known of the containers stays
- * in force.
+ * No connection, a deadline passed, or the breaker is open. The known containers stay known.
  */
 export class EngineUnavailableError extends errorClass('GLN_ENGINE_UNAVAILABLE') {}
 

@@ -13,8 +13,7 @@ export class HookLockedError extends errorClass('GLN_HOOK_LOCKED') {
 class HookLockError extends errorClass('GLN_HOOK_LOCK') {}
 
 /**
- * Whether a process lives and is the one that wrote the lock: its start time tells it from a later
- * owner of the number.
+ * True if the process that wrote the lock is alive; its start time excludes a reused pid.
  */
 function lives(pid: number, startTime: string): boolean {
   try {
@@ -40,8 +39,8 @@ function startTimeOf(pid: number): string {
 }
 
 /**
- * One hook per engine, whatever folders they keep their state in: a socket without a file, which
- * the kernel takes back with its process.
+ * One hook per engine, also with different state folders: an abstract socket, which the kernel
+ * frees with its process.
  */
 export class EngineLock {
   readonly #server: Server;
@@ -106,8 +105,7 @@ export class HookLock {
     for (let attempt = 0; ; attempt++) {
       try {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        // A link that leads nowhere and says who holds it: there whole or not at all, and without a
-        // block of a disk that may be full.
+        // A dangling link that names its owner: created atomically, also on a full disk.
         symlinkSync(`${process.pid} ${startTimeOf(process.pid)}`, path);
         return new HookLock(path);
       } catch (error) {

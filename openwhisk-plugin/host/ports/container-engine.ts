@@ -50,17 +50,16 @@ export interface HostFacts {
 }
 
 /**
- * Why something that the engine said was skipped. One skipped event costs no more than the time
- * until the next listing.
+ * Why an event of the engine was skipped. The next listing makes up for a skipped event.
  */
 export type SkippedEvent = 'huge' | 'malformed' | 'unknown';
 
 /** Calls arrive on the event loop, one at a time; none may block. */
 export interface ContainerEngineListener {
   /**
-   * Containers that have one address after the other are told in the order of their starts: the
-   * latest owns its address, even if the end of the earlier one is told later. `isFound`: found
-   * running by a listing, its start was not announced.
+   * Containers that reuse an address are announced in the order of their starts: the latest owns
+   * it, even if the end of the earlier one is announced later. `isFound`: a listing found it
+   * running.
    */
   containerStarted(container: ContainerInfo, isFound?: boolean): void;
   /**
@@ -77,8 +76,7 @@ export interface ContainerEngineListener {
   reconciled(): void;
   eventSkipped?(kind: SkippedEvent): void;
   /**
-   * The engine does not answer; what is known stays in force, and is compared again when it is
-   * back.
+   * The engine does not answer. The known containers stay known and are compared when it is back.
    */
   engineDown(error: GleanerError): void;
 }

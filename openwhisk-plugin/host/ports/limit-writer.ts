@@ -8,7 +8,7 @@ import type { ContainerInfo } from './container-engine.js';
  */
 export interface LimitHandle {
   setShares(shares: number): WriteResult;
-  /** {@link NO_LIMIT} takes the quota away. The period stays as the container was made. */
+  /** {@link NO_LIMIT} removes the quota. The period is never changed. */
   setQuota(quota: Millicores): WriteResult;
   /**
    * Raises memory and memory+swap together. `refused` where it would be a reduction, and above the
@@ -42,7 +42,7 @@ export interface LimitWriter {
   open(container: ContainerInfo): LimitHandle;
   /** The limit the kernel really expresses for a requested weight: v2 weights are coarse. */
   expressible(shares: number): number;
-  /** Resolves when systemd has answered all that handles have told it. */
+  /** Resolves when systemd has answered every change of every handle. */
   settled?(): Promise<void>;
   /**
    * Called where systemd refuses a limit or does not answer: the kernel has it, but systemd may

@@ -5,8 +5,8 @@ import type { Tap } from './tap.js';
 import type { UsageMonitor } from './usage-monitor.js';
 
 /**
- * All that the hook needs of a host. The real host is its first implementation, the simulated one
- * (simulator/platform) its second: the hook cannot tell them apart.
+ * All that the hook needs of a host. Implemented by the real host and by the simulated one
+ * (simulator/platform).
  */
 export interface Platform {
   readonly name: 'host' | 'simulated';

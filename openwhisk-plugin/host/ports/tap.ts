@@ -18,8 +18,7 @@ export interface Identity {
 export type RequestKind = 'init' | 'run' | 'other';
 
 /**
- * A request head on its way to a container. The object is reused: read it during the call, keep
- * nothing of it but values.
+ * A request head on its way to a container. The object is reused, so keep only its values.
  */
 export interface TapRequest {
   /** Identifies the TCP connection among all of this tap's life. */
@@ -28,8 +27,8 @@ export interface TapRequest {
   readonly address: number;
   readonly kind: RequestKind;
   /**
-   * Null: it could not be read, and the activation is unknown. Never a guess. Of an `/init` with
-   * much code it is beyond what is captured.
+   * Null if it is unreadable: the activation is unknown. In an `/init` with much code it is beyond
+   * the captured bytes.
    */
   readonly identity: Identity | null;
   /**
@@ -39,7 +38,7 @@ export interface TapRequest {
   readonly initName?: string | null;
   /** Kernel's stamp of the packet, converted to the platform's steady clock. */
   readonly at: Micros;
-  /** Length of the body as the head says; -1 where it does not. */
+  /** `Content-Length` of the head, -1 if it has none. */
   readonly contentLength: number;
 }
 
@@ -81,7 +80,7 @@ export interface TapListener {
    */
   listening(bridge: string | null): void;
   /**
-   * Something was missed; `bridge` null: everywhere. User limits must stand until it listens again.
+   * Packets were missed; `bridge` null: on all. User limits must apply until it listens again.
    */
   lost(reason: LossReason, bridge: string | null, detail: string): void;
   /**

@@ -6,8 +6,8 @@ export interface UsageProbe {
   /** Only the CPU counter, the cheapest reading; -1 when the cgroup is gone. */
   cpu(): number;
   /**
-   * False when the cgroup is gone. `into` is the container's own: what cannot have changed since it
-   * was filled is left as it stands.
+   * False when the cgroup is gone. `into` always belongs to this container: values that cannot have
+   * changed since the last call are kept.
    */
   sample(into: UsageSample): boolean;
   /**

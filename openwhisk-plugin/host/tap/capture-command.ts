@@ -15,15 +15,13 @@ export interface CaptureOptions {
   readonly bufferKib: number;
 }
 
-/**
- * Room for headers, a request head and every key before `value` at full length.
- */
+/** Enough bytes for headers, a request head and every key before `value` at full length. */
 const SNAPSHOT = 2048;
 
 /**
- * How tcpdump is started on one bridge. Where setpriv (util-linux) is there, it runs from its first
- * instruction as an unprivileged user with CAP_NET_RAW alone, and the kernel ends it with us, even
- * when we are killed. Elsewhere tcpdump drops root by itself (`-Z`).
+ * The command that starts tcpdump on one bridge. With setpriv (util-linux) it runs from its first
+ * instruction as an unprivileged user with only CAP_NET_RAW, and the kernel ends it with the hook,
+ * even after `kill -9`. Otherwise tcpdump drops root itself (`-Z`).
  */
 export function captureCommand(interfaceName: string, options: CaptureOptions): CaptureCommand {
   const capture = ['-i', interfaceName, '-n', '-U', '--immediate-mode', '-s', String(SNAPSHOT)];

@@ -13,9 +13,9 @@ export const HALF = 1;
 export const OPEN = 2;
 
 /**
- * All that is remembered of TCP connections, in columns of fixed length: nothing is allocated per
- * packet, and memory is bounded whatever comes. A connection is a slot (an index into each column);
- * the least recently used one gives way when all are taken.
+ * The state of TCP connections, in columns of fixed length: nothing is allocated per packet, and
+ * memory is bounded. A connection is a slot (an index into each column); when all are taken, the
+ * least recently used one is evicted.
  */
 export class ConnectionTable {
   readonly capacity: number;
@@ -34,7 +34,7 @@ export class ConnectionTable {
    * is being watched).
    */
   readonly next: Uint32Array;
-  /** Sequence number of the last head taken; `headSeen` says whether there was one. */
+  /** Sequence number of the last accepted head, if `headSeen`. */
   readonly head: Uint32Array;
   readonly headSeen: Uint8Array;
   /** Sequence number of the open request's first body byte. */
@@ -106,7 +106,7 @@ export class ConnectionTable {
     return this.id[slot] !== 0;
   }
 
-  /** The slot to give up so that another can be added; -1 while there is room. */
+  /** The slot to evict before another is added; -1 while one is free. */
   get victim(): number {
     return this.#free >= 0 ? -1 : this.#oldest;
   }

@@ -26,17 +26,17 @@ export interface ConnectionOptions {
   readonly longestRequest: Micros;
 }
 
-/** A sequence number that far ahead cannot be told from one behind. */
+/** A sequence number that is this far ahead may as well be behind. */
 const FARTHEST = 2 ** 31;
 
 /**
- * Decides of each packet whether it can be a head, and of whom.
+ * Decides for each packet whether it can be a head, and of which connection.
  *
- * A connection is trusted from the container's SYN-ACK on, which says where the first head and the
- * first answer begin; each head then says where the next one begins, and its acknowledgement number
- * where its answer does. Connections whose start was missed prove themselves only by time: when
- * every head seen for `longestRequest` followed from the one before, the request that may have been
- * under way at the first of them has ended, and a real head has fallen into the chain.
+ * A connection is trusted from the container's SYN-ACK on, which shows where the first head and the
+ * first answer begin; each head then shows where the next one begins, and its acknowledgement
+ * number where its answer does. A connection whose start was missed is trusted after
+ * `longestRequest` in which every head followed from the one before: by then the request that may
+ * have been under way has ended, and a real head is part of the chain.
  */
 export class Connections {
   readonly #listener: TapListener;
@@ -71,8 +71,8 @@ export class Connections {
   bind(address: number, startedAt: number): void {
     this.#bound.set(address, startedAt);
     this.sources.forget(address);
-    // A quick container is called before its start is announced, perhaps while its address still
-    // counts as an earlier container's: what that one was told is told again.
+    // A fast container gets a request before its start is announced, perhaps while its address
+    // still belongs to an earlier container, so the request is delivered again.
     const table = this.#table;
     for (let slot = 0; slot < table.capacity; slot++) {
       if (!table.isTaken(slot) || table.server[slot] !== address || table.open[slot] !== OPEN)
@@ -124,7 +124,7 @@ export class Connections {
       const again = table.headSeen[known] === 0 && table.trust[known] === TRUSTED;
       if (again && table.next[known] === packet.acknowledged && table.answer[known] === answer)
         return;
-      // The port is used again: whatever ran on the old connection has lost its client.
+      // The port is reused: requests on the old connection have lost their client.
       this.#close(known, true, packet.at);
     }
     if (!this.#mayCall(packet.destination)) {
@@ -225,8 +225,7 @@ export class Connections {
       table.trust[slot] = UNREADABLE_STREAM;
       return;
     }
-    // The last request's answer or body was not seen: its start is told before it is ended by this
-    // one.
+    // The last request's answer or body was missed: its start is delivered before this one ends it.
     if (table.open[slot] === HALF) this.#deliveries.tell(slot);
     table.head[slot] = packet.sequence;
     table.headSeen[slot] = 1;

@@ -14,8 +14,8 @@ interface Mutable extends TapRequest {
 }
 
 /**
- * Decides what the listener is told: of containers whose time has begun, from sources that count,
- * each request once.
+ * Decides what the listener gets: requests to containers that have started, from accepted sources,
+ * each once.
  */
 export class Deliveries {
   readonly #listener: TapListener;

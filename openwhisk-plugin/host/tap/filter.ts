@@ -1,8 +1,7 @@
 import { FIN, RST, SYN } from './packet.js';
 
 /**
- * Four payload bytes as BPF sees them: a big-endian word at the payload's first byte, whatever the
- * TCP options before it.
+ * The first four payload bytes as a big-endian word, behind TCP options of any length.
  */
 const PAYLOAD = 'tcp[((tcp[12] & 0xf0) >> 2):4]';
 
@@ -15,9 +14,9 @@ const INIT_BODY = '0x7b227661'; // {"va
  * The kernel filter for containers that serve on `port`.
  *
  * From the container: FIN, RST and SYN-ACK, then answer heads. To the container: request heads and
- * first body packets. The flags stand first: a load beyond the end of a packet makes BPF reject it,
- * so a bare FIN never gets past a payload test. SYN-ACK is one small packet per connection; it says
- * where the first head begins, which nothing else can prove.
+ * first body packets. The flags come first: a load beyond the end of a packet makes BPF reject it,
+ * so a bare FIN never passes a payload test. SYN-ACK is one small packet per connection; only it
+ * proves where the first head begins.
  */
 export function captureFilter(port: number): string {
   if (!Number.isInteger(port) || port < 1 || port > 65535)

@@ -5,7 +5,7 @@ export class RequestHead {
   kind: RequestKind = 'other';
   /** Bytes up to and with the empty line; 0 where the head is not whole. */
   length = 0;
-  /** As the head says; -1 where it says nothing. */
+  /** `Content-Length` of the head, -1 if it has none. */
   contentLength = -1;
   /**
    * True only where the next head's place follows from this one: no coding, at most one

@@ -110,19 +110,19 @@ function identityOf(
   return { action, version, activationId, deadline: deadline as Micros };
 }
 
-/** What the body of an `/init` tells, refilled by {@link readInit}. */
+/** The data of an `/init` body, refilled by {@link readInit}. */
 export interface InitBody {
   /** The action's own name, without namespace and package; null where it cannot be read. */
   name: string | null;
-  /** Null where the whole body was not captured, or does not tell. */
+  /** Null if the body was not captured completely, or has no identity. */
   identity: Identity | null;
 }
 
 /**
- * Reads whose container is initialized:
+ * Reads which action is initialized:
  * `{"value":{"name":"plain","binary":false,"main":"main","code":"…","env":{"__OW_ACTION_NAME":…}}}`
- * (OpenWhisk's `ExecutableWhiskAction.containerInitializer`). The name stands in front. The
- * environment stands behind the code, so it is read only where `whole`: the bytes from `start` to
+ * (OpenWhisk's `ExecutableWhiskAction.containerInitializer`). The name comes first. The
+ * environment is behind the code, so it is read only if `whole`: the bytes from `start` to
  * `end` are all of the body. Every string is the invoker's or escaped by it, so a user's code or
  * parameter cannot pass for a key. Code is skipped in place and never copied.
  */

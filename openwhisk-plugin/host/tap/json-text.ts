@@ -1,4 +1,4 @@
-/** Reading of JSON in place: positions in a packet's bytes, and text only for what is kept. */
+/** Reads JSON in place: positions in a packet's bytes, and strings only for kept values. */
 export const QUOTE = 34;
 export const BACKSLASH = 92;
 export const COLON = 58;
@@ -10,8 +10,7 @@ export const ascii = (text: string): Uint8Array =>
   Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 
 /**
- * Index of the closing quote; -1 where there is none before `end` or where a control character
- * stands in between.
+ * Index of the closing quote; -1 if there is none before `end`, or a control character before it.
  */
 export function stringEnd(bytes: Uint8Array, start: number, end: number): number {
   for (let i = start; i < end; i++) {

@@ -13,8 +13,7 @@ export type PacketSink = (
 const FILE_HEADER = 24;
 const RECORD_HEADER = 16;
 /**
- * tcpdump is asked for 2048 bytes a packet; anything beyond this is no packet but a stream out of
- * step.
+ * tcpdump captures 2048 bytes per packet; a longer record means that the stream is out of sync.
  */
 const LONGEST_PACKET = 65536;
 
@@ -89,8 +88,7 @@ export class PcapStream {
   }
 
   /**
-   * Size of the header or record that starts here; 0 where too little is there to tell, -1 where it
-   * cannot be one.
+   * Size of the header or record that starts here; 0 if bytes are missing, -1 if it is invalid.
    */
   #sizeAt(bytes: Uint8Array, offset: number, available: number): number {
     if (this.#state === 'header') return FILE_HEADER;

@@ -33,7 +33,7 @@ export interface TapOptions {
    * to it.
    */
   readonly longestRequest: Micros;
-  /** A clock that is never set: all stamps that the listener is told are by its `wall()`. */
+  /** A clock that is never set: all time stamps for the listener come from its `wall()`. */
   readonly clock: Clock;
   /** The wall clock as it is now, steps included; us. */
   readonly wallNow: () => number;
@@ -53,8 +53,7 @@ const DEFAULTS: TapOptions = {
 };
 
 /**
- * Limits decided on packets that the kernel dropped must not stand for more than .2 s; a question
- * costs .3 ms of CPU.
+ * Limits based on dropped packets must not apply for more than .2 s; each check costs .3 ms of CPU.
  */
 const DROP_CHECK = millis(100);
 
@@ -164,7 +163,7 @@ export class TcpdumpTap implements Tap {
     const id = this.#nextBridge++;
     const name = bridge.interfaceName;
     const packet = this.#packet;
-    /** Why it cannot start, as it was told last. */
+    /** The last reported reason why it cannot start. */
     let notified: string | null = null;
     const capture = new Capture(name, this.#captureOptions, this.#options.timers, {
       packet: (bytes, offset, captured, original, at) => {
@@ -187,7 +186,7 @@ export class TcpdumpTap implements Tap {
       ended: (never, detail) => {
         watched.listening = false;
         connections.distrust(id);
-        // A capture that cannot start is tried again and again; each reason is told once.
+        // A capture that cannot start is retried; each reason is reported once.
         if (never && notified === detail) return;
         notified = never ? detail : null;
         listener.lost(never ? 'unavailable' : 'restarted', name, detail);

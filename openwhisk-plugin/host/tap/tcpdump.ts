@@ -130,7 +130,7 @@ export class Capture {
     });
   }
 
-  /** Asks tcpdump for its counters; what it dropped since the last time is told to the listener. */
+  /** Requests tcpdump's counters; the listener gets the drops since the last time. */
   askForDrops(): void {
     if (this.#unanswered >= MAX_UNANSWERED) this.#fail?.('tcpdump does not answer any more');
     else if (this.#child?.kill('SIGUSR1') && this.#answers) this.#unanswered++;
@@ -178,15 +178,14 @@ export class Capture {
     // `fail`'s own among them.
     child.on('error', (error) => fail(messageOf(error)));
     child.stderr?.on('error', () => undefined);
-    // `close` comes after the last of stderr, which tells why.
+    // `close` comes after the last of stderr, which has the reason.
     child.once('close', (code, signal) => {
       fail(`tcpdump ended (${signal ?? `code ${code}`})${reasonIn(stderrText)}`);
     });
   }
 
   /**
-   * Takes the lines that hold counters; returns what is left of the text, for the reason of its
-   * end.
+   * Removes the lines with counters; returns the other text, which has the reason of its end.
    */
   #readCounters(text: string): string {
     const end = text.lastIndexOf('\n');
@@ -261,7 +260,7 @@ export class Capture {
 }
 
 /**
- * The last line; with the one before it where it goes on in parentheses, as libpcap's errors do.
+ * The last line, with the one before it if it continues in parentheses, as libpcap's errors do.
  */
 function reasonIn(stderrText: string): string {
   const lines = stderrText.trim().split('\n');

@@ -60,9 +60,9 @@ export class WallClockCheck {
   }
 
   /**
-   * A stamp of the past, by the steady clock. A clock that was set back shows the same times twice:
-   * of the moments that a stamp may stand for, the latest is taken, because packets and events are
-   * read soon after they happen. Never later than now once the clock was set. Nothing is allocated.
+   * Converts a past time stamp to the steady clock. A clock that was set back shows the same times
+   * twice: the latest possible moment is used, because packets and events are read soon after they
+   * happen. Never later than now once the clock was set. Nothing is allocated.
    */
   toSteady(stamp: number): Micros {
     const present = stamp - this.#stepped;

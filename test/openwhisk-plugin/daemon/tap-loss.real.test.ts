@@ -57,7 +57,7 @@ async function prepare(): Promise<void> {
   writeFileSync(
     program,
     `#!/bin/bash\nway=$(cat ${how})\n` +
-      `[ "$way" = not ] && { echo 'tcpdump: cannot load libraries' >&2; exit 127; }\n` +
+      `[ "$way" = not ] && { echo 'tcpdump: error while loading it' >&2; exit 127; }\n` +
       `[ "$way" = well ] && exec tcpdump "\${@/#4096/64}"\nexec ${drop} tcpdump "$@"\n`,
   );
   chmodSync(program, 0o755);
