@@ -43,6 +43,8 @@ function run(args, environment = {}) {
   });
 }
 
+const exists = (file) => existsSync(join(root, file));
+
 /** Of these CI's time is made: each runs alone. */
 const SLOWEST_SHOWN = 15;
 /** More failed files than this are no bad luck. */
