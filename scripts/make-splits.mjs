@@ -6,14 +6,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  awareLine,
-  awareName,
-  builtinWorkload,
-  composeAware,
-  SPLIT_MINUTES,
-  splitNames,
-} from '../dist/simulator/index.js';
+import { awareLine, awareName, composeAware } from '../dist/simulator/workload/aware.js';
+import { builtinWorkload } from '../dist/simulator/workload/open.js';
+import { SPLIT_MINUTES, splitNames } from '../dist/simulator/workload/splits.js';
 
 const SEED = 1;
 const folder = join(fileURLToPath(new URL('..', import.meta.url)), 'simulator/workload/shipped');

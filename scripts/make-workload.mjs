@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { importAzure2019 } from '../dist/simulator/index.js';
+import { importAzure2019 } from '../dist/simulator/workload/azure-2019.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const sample = (table) => {

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { placeProgram, programFolder } from '../dist/cli/install/index.js';
+import { placeProgram, programFolder } from '../dist/cli/install/program.js';
 
 const [, , target = '.'] = process.argv;
 if (target.startsWith('-')) {

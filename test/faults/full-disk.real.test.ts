@@ -136,7 +136,7 @@ test.serial(
     logs.close();
     const lines = linesOf(join(folder, 'hook.log'));
     t.is(lines.at(-1), 'there is room');
-    t.regex(lines.at(-2)!, /^--- \d+ lines are missing here$/);
+    t.regex(lines.at(-2)!, /^--- \d+ lines are missing$/);
     const whole = lines.filter((line) => /^line \d+ x{100}$/.test(line)).length;
     t.is(whole + Number(/\d+/.exec(lines.at(-2)!)![0]), 200);
   },
