@@ -282,7 +282,7 @@ way('tcpdump cannot start', {
     tcpdumpRuns('not');
     killTcpdump();
   },
-  cause: /code 127\): tcpdump: cannot load libraries/,
+  cause: /code 127\): tcpdump: error while loading it/,
   meanwhile: 'containers',
   repair: well,
 });
