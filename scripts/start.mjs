@@ -81,7 +81,9 @@ function build() {
     'cli',
     'config',
     'dashboard',
+    'experiments',
     'openwhisk-plugin',
+    'runtime',
     'simulator',
   ];
   const newest = Math.max(

@@ -356,7 +356,9 @@ test('no other file of the product opens an HTTP server', (t) => {
     'cli',
     'config',
     'dashboard',
+    'experiments',
     'openwhisk-plugin',
+    'runtime',
     'simulator',
   ].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
