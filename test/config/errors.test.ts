@@ -5,24 +5,14 @@ import { NoRespondersError, ServiceError } from '../../broker/index.js';
 import { ERRORS, type ErrorCode, type ErrorRow, placeholdersOf } from '../../config/error-table.js';
 import { reportError } from '../../config/exit.js';
 import { errorClass, errorsReference, UsageError } from '../../config/index.js';
+import { PRODUCT_FOLDERS } from '../support/product-folders.js';
 
 const rows = Object.entries(ERRORS) as [ErrorCode, ErrorRow][];
-const PRODUCT = [
-  'agents',
-  'broker',
-  'cli',
-  'config',
-  'dashboard',
-  'experiments',
-  'openwhisk-plugin',
-  'runtime',
-  'simulator',
-];
 
 test('each code of the table has one class that raises it, and each raised code is in it', (t) => {
   const raised = execFileSync(
     'grep',
-    ['-rhoE', "errorClass\\('GLN_[A-Z_]+'\\)", '--include=*.ts', ...PRODUCT],
+    ['-rhoE', "errorClass\\('GLN_[A-Z_]+'\\)", '--include=*.ts', ...PRODUCT_FOLDERS],
     { encoding: 'utf8' },
   );
   const codes = raised

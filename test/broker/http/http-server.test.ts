@@ -6,6 +6,7 @@ import type { HttpHandler, HttpServerOptions } from '../../../broker/http/http-s
 import { HttpServer } from '../../../broker/http/index.js';
 import { parseTarget } from '../../../broker/http/request-target.js';
 import { silentLogger } from '../../../broker/index.js';
+import { PRODUCT_FOLDERS } from '../../support/product-folders.js';
 import { openRaw, rawExchange, rawGet } from '../../support/raw-http.js';
 import { until } from '../contract/harness.js';
 
@@ -350,17 +351,7 @@ testProp(
 );
 
 test('no other file of the product opens an HTTP server', (t) => {
-  const found = [
-    'agents',
-    'broker',
-    'cli',
-    'config',
-    'dashboard',
-    'experiments',
-    'openwhisk-plugin',
-    'runtime',
-    'simulator',
-  ].flatMap((folder) =>
+  const found = PRODUCT_FOLDERS.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => join(folder, name))
