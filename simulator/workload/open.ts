@@ -4,7 +4,7 @@ import type { ImportSummary } from './anomalies.js';
 import { importAzure2019 } from './azure-2019.js';
 import { importAzure2021 } from './azure-2021.js';
 import { findBuiltin, isBuiltin, meant } from './builtin.js';
-import { type LoadScaling, type ScaledWorkload, scaleToLoad } from './offered-load.js';
+import { type ScaledWorkload, scaleToLoad } from './offered-load.js';
 import { loadWorkload } from './shipped.js';
 import { type Part, shippedSplit, takePart } from './splits.js';
 import { recognizeFile, recognizeFolder } from './trace-files.js';
@@ -15,7 +15,7 @@ import { PhasedStream, WorkloadStream } from './workload-stream.js';
 export interface WorkloadOptions {
   /** The first functions in the order of the file; how many. */
   readonly functions?: number;
-  /** Of the assumptions an importer draws, and of thinning; default: the workload's own. */
+  /** Of the assumptions that an importer draws; default: the workload's own. */
   readonly seed?: number;
   /** Minutes of the recording, from 0 on. */
   readonly minutes?: { readonly from: number; readonly count: number };
@@ -27,7 +27,7 @@ export interface WorkloadOptions {
   readonly part?: Part;
   readonly partBy?: 'function' | 'time';
   /** Offered load and the cores to scale it to. */
-  readonly load?: { readonly load: number; readonly cores: number; readonly by?: LoadScaling };
+  readonly load?: { readonly load: number; readonly cores: number };
   /** Every anomaly of a trace is an error. */
   readonly strict?: boolean;
 }
@@ -122,16 +122,12 @@ function ready(
   summary?: ImportSummary,
 ): LoadedWorkload {
   if (options.load === undefined) return { workload: phases[0]!, phases, summary };
-  const scaling = scaleToLoad(phases[0]!, { ...options.load, seed: options.seed });
+  const scaling = scaleToLoad(phases[0]!, options.load);
   const time = scaling.workload.compression.time;
-  const later = phases.slice(1).map((phase) => {
-    if (options.load?.by === 'thin')
-      throw new WorkloadError(phase.name, ['a change scenario is scaled by time or cores']);
-    const host = { ...phase.host, cores: scaling.workload.host.cores };
-    return checkWorkload(
-      { ...phase, host, compression: { ...phase.compression, time } },
-      phase.name,
+  const later = phases
+    .slice(1)
+    .map((phase) =>
+      checkWorkload({ ...phase, compression: { ...phase.compression, time } }, phase.name),
     );
-  });
   return { workload: scaling.workload, phases: [scaling.workload, ...later], summary, scaling };
 }

@@ -81,65 +81,28 @@ test('compressed durations: the load is what calls drawn add up to', (t) => {
   t.true(Math.abs(expectedLoad(made, 8) / drawn - 1) < 0.03, `${expectedLoad(made, 8)} ${drawn}`);
 });
 
-test('a load by time stretches gaps, thinning drops activations, cores count cores', (t) => {
+test('scaling to a load multiplies the gaps and leaves durations as they are', (t) => {
   const { workload: sample } = openWorkload('azure-sample');
   const cores = 24;
   const before = expectedLoad(sample, cores);
-  const byTime = scaleToLoad(sample, { load: 0.7, cores });
-  t.true(Math.abs(byTime.after - 0.7) < 1e-6);
-  t.true(Math.abs(byTime.workload.compression.time - 0.7 / before) < 1e-12);
-  const byCores = scaleToLoad(sample, { load: 0.7, cores, by: 'cores' });
-  t.is(byCores.cores, Math.round((cores * before) / 0.7));
-  t.is(byCores.workload.host.cores, byCores.cores);
-  t.true(Math.abs(byCores.after / 0.7 - 1) < 0.01);
-  const byThin = scaleToLoad(sample, { load: 0.7, cores, by: 'thin' });
-  // Heavy tails: few functions make most of the work, so the share kept differs from the share of
-  // work.
-  t.true(Math.abs(byThin.after / 0.7 - 1) < 0.1, `${byThin.after}`);
-  t.deepEqual(scaleToLoad(sample, { load: 0.7, cores, by: 'thin' }), byThin);
-  for (const scaled of [byTime, byCores, byThin]) {
-    t.is(scaled.before, before);
-    t.deepEqual(
-      scaled.workload.functions.map((fn) => fn.profile),
-      sample.functions.map((fn) => fn.profile),
-    );
-  }
-  t.is(
-    describeScaling({ ...byTime, factor: 3.58274, before: 2.508, after: 0.7 }),
-    'offered load 0.700 on 24 cores (gaps between calls x 3.583; 2.508 before; durations as ' +
-      'recorded)',
+  const scaled = scaleToLoad(sample, { load: 0.7, cores });
+  t.true(Math.abs(scaled.after - 0.7) < 1e-6);
+  t.true(Math.abs(scaled.workload.compression.time - 0.7 / before) < 1e-12);
+  t.is(scaled.before, before);
+  t.deepEqual(
+    scaled.workload.functions.map((fn) => fn.profile),
+    sample.functions.map((fn) => fn.profile),
   );
-  t.regex(describeScaling(byThin), /% of the calls kept/);
-  t.regex(describeScaling(byCores), /cores x /);
-});
-
-test('thinning takes from every kind of arrivals', (t) => {
-  const functions = [
-    { perMinute: [1000] },
-    { ratePerSecond: 10, seconds: 60 },
-    { atMs: Array.from({ length: 1000 }, (_, i) => i) },
-    { atMs: [1] },
-  ].map((arrivals, i) => ({ ...workload({}).functions[0]!, name: `/guest/f${i}`, arrivals }));
-  const made = workload({}, { functions });
-  const half = expectedLoad(made, 1) / 2;
-  const { workload: thin } = scaleToLoad(made, { load: half, cores: 1, by: 'thin', seed: 3 });
-  const [first, second, third] = thin.functions.map((fn) => fn.arrivals);
-  // Binomial: 500 with a standard deviation of 16.
-  t.true(first !== undefined && 'perMinute' in first && Math.abs(first.perMinute[0]! - 500) < 80);
-  t.like(second, { ratePerSecond: 5, seconds: 60 });
-  t.true(third !== undefined && 'atMs' in third && Math.abs(third.atMs.length - 500) < 80);
+  t.is(
+    describeScaling({ ...scaled, factor: 3.58274, before: 2.508, after: 0.7 }),
+    'offered load 0.700 on 24 cores (gaps between activations x 3.583; 2.508 before; durations ' +
+      'as recorded)',
+  );
 });
 
 test('what cannot be brought to a load is refused', (t) => {
   const made = workload({});
-  t.throws(() => scaleToLoad(made, { load: 0.7, cores: 1, by: 'thin' }), {
-    message: /thinning cannot raise/,
-  });
   t.throws(() => scaleToLoad(made, { load: 0, cores: 1 }), { message: /cannot be brought/ });
   const silent = workload({ arrivals: { perMinute: [0] } });
   t.throws(() => scaleToLoad(silent, { load: 0.7, cores: 1 }), { message: /cannot be brought/ });
-  const rare = workload({ arrivals: { atMs: [1] } });
-  t.throws(() => scaleToLoad(rare, { load: 1e-9, cores: 1, by: 'thin', seed: 1 }), {
-    message: /no call is left/,
-  });
 });
