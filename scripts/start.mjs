@@ -20,6 +20,7 @@ import {
 } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sourceFolders } from './folders.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const at = (...parts) => join(root, ...parts);
@@ -74,21 +75,9 @@ function newestSource(folder) {
 }
 
 function build() {
-  const folders = [
-    'agents',
-    'bench',
-    'broker',
-    'cli',
-    'config',
-    'dashboard',
-    'experiments',
-    'openwhisk-plugin',
-    'runtime',
-    'simulator',
-  ];
   const newest = Math.max(
     modified(at('tsconfig.json')),
-    ...folders.map((folder) => newestSource(at(folder))),
+    ...sourceFolders.map((folder) => newestSource(at(folder))),
   );
   const built = existsSync(at('dist', 'cli', 'main.js'))
     ? Math.max(modified(stamp), modified(at('dist', 'cli', 'main.js')))

@@ -12,6 +12,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { productFolders } from './folders.mjs';
 import { merged, resultsByFile, slowestFiles } from './tap.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -170,17 +171,7 @@ for (const line of existsSync(faults) ? readFileSync(faults, 'utf8').trim().spli
   failed++;
 }
 const folders = report.code === 0 ? linesByFolder() : new Map();
-for (const folder of [
-  'agents',
-  'broker',
-  'cli',
-  'config',
-  'dashboard',
-  'experiments',
-  'openwhisk-plugin',
-  'runtime',
-  'simulator',
-]) {
+for (const folder of productFolders) {
   const { covered, total } = folders.get(folder) ?? { covered: 0, total: 0 };
   const percent = total === 0 ? 0 : (100 * covered) / total;
   console.log(`line coverage of ${folder}: ${percent.toFixed(1)} %`);

@@ -1,12 +1,7 @@
-/** The folders of the product's own code: neither benches nor tests. */
-export const PRODUCT_FOLDERS = [
-  'agents',
-  'broker',
-  'cli',
-  'config',
-  'dashboard',
-  'experiments',
-  'openwhisk-plugin',
-  'runtime',
-  'simulator',
-];
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const { productFolders } = (await import(pathToFileURL(resolve('scripts/folders.mjs')).href)) as {
+  productFolders: readonly string[];
+};
+export const PRODUCT_FOLDERS = productFolders;
