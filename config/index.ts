@@ -40,7 +40,7 @@ export {
   managerTable,
   PACKAGE_PREFIX,
 } from './managers.js';
-export { memoryAfterOom, targetAfterOom } from './oom.js';
+export { memoryAfterOom } from './oom.js';
 export { isExcluded, overrideFor } from './patterns.js';
 export { type PolicyKind, type PolicyName, policyNames, policyTable } from './policies.js';
 export { ConfigError, type ConfigProblem, formatProblem } from './problem.js';

@@ -1,4 +1,4 @@
-import { type Bytes, type Millis, mebibytes, targetAfterOom } from '../../config/index.js';
+import { type Bytes, type Millis, mebibytes, memoryAfterOom } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 
 /** Constants of right-sizing. Bytes, ms. */
@@ -84,7 +84,7 @@ function recentPeak(state: RightSizeState, halfLife: number, now: number): numbe
  * Sets each action's nominal memory from its history: OpenWhisk admits by nominal memory, so only a
  * smaller `limits.memory` lets more warm containers fit. The size is peak + margin, rounded up. It
  * rises at once, and falls only after enough activations and time. After an OOM kill it returns to
- * the user limit, or above it once by {@link targetAfterOom} however often kills occur. Hooks
+ * the user limit, or above it once by {@link memoryAfterOom} however often kills occur. Hooks
  * compensate the smaller CPU weight that OpenWhisk derives from memory
  * (`FunctionState.rightSizeFactor`), and do not change the limits of running containers.
  */
@@ -118,7 +118,7 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
       if (oomKills > 0) {
         callsUntilFall = constants.callsAfterOom;
         // Above the user limit only if that limit itself was too small.
-        needed = limit >= user ? targetAfterOom(limit) : user;
+        needed = limit >= user ? memoryAfterOom(limit) : user;
         // The kill proves a peak of this size; at the user limit, one that keeps the larger size
         // until it has decayed.
         peak = Math.max(peak, limit >= user ? needed / (1 + constants.marginShare) : limit);

@@ -4,7 +4,7 @@ import {
   type Millicores,
   type Millis,
   mebibytes,
-  targetAfterOom,
+  memoryAfterOom,
 } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 import {
@@ -142,7 +142,7 @@ export function vpaObserve(
   if (oomKills > 0) {
     const limit = granted.memory.max > 0 ? granted.memory.max : user.memory;
     if (limit > 0)
-      next = withMemoryPeak(next, targetAfterOom(Math.max(limit, peak.memory)), constants, now);
+      next = withMemoryPeak(next, memoryAfterOom(Math.max(limit, peak.memory)), constants, now);
   }
   if (activations === 0) return next;
   if (peak.memory > 0) next = withMemoryPeak(next, peak.memory, constants, now);

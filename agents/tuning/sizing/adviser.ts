@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Observation } from '../../../broker/messages/index.js';
 import type { HostUserMemory, SizeAdvice } from '../../../broker/services/index.js';
-import { type Bytes, type Micros, type Millis, targetAfterOom } from '../../../config/index.js';
+import { type Bytes, type Micros, type Millis, memoryAfterOom } from '../../../config/index.js';
 import {
   busyMillis,
   isValidObservation,
@@ -195,7 +195,7 @@ export class SizeAdviser {
     }
     const recent = sizing.recent(halfLife, now);
     const seen = Math.max(0, now - sizing.since) as Millis;
-    const killed = kills > 0 && killedAt >= limit ? targetAfterOom(killedAt) : 0;
+    const killed = kills > 0 && killedAt >= limit ? memoryAfterOom(killedAt) : 0;
     const needed = Math.max(killed, recent + Math.max(marginShare * recent, minMargin));
     return {
       function: fn,

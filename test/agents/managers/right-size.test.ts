@@ -65,10 +65,10 @@ test('an OOM kill below the user limit restores it for 1000 activations', (t) =>
 });
 
 test('kills at the user limit raise the size once', (t) => {
-  // max(1.2 x 256 MiB, 256 MiB + 100 MB) = 351.4 MiB: 384. The same kill again asks for the same.
+  // max(1.2 x 256 MiB, 256 MiB + 100 MiB) = 356 MiB: 384. The same kill again asks for the same.
   const kill = { oomKills: 1, activations: 0, peak: amounts(0, 0) };
   t.deepEqual(sizes(times(10, kill)), new Array(10).fill(384));
-  // With 384 in force: 460.8 or 479.4 MiB: 512, the end of the range.
+  // With 384 in force: 460.8 or 484 MiB: 512, the end of the range.
   const more = { ...kill, user: asks(384) };
   t.deepEqual(sizes([kill, more, more, { ...kill, user: asks(512) }]), [384, 512, 512, 512]);
 });

@@ -121,7 +121,7 @@ test('one memory sample per interval: a higher peak replaces a lower one', (t) =
 });
 
 test('an OOM kill is a sample of its own and is answered at once', (t) => {
-  // max(1.2 x 256 MiB, 256 MiB + 100 MB) = 368435456: ln 2.84217728 / ln 1.05 = 21.41: bucket 21.
+  // max(1.2 x 256 MiB, 256 MiB + 100 MiB) = 373293056: ln 2.86646528 / ln 1.05 = 21.58: bucket 21.
   // Ten kills are no more than one.
   const oom = { oomKills: 1, activations: 0, peak: amounts(0, 0) };
   const { decisions } = play(vpaManager(VPA_DEFAULT), [

@@ -75,7 +75,7 @@ test('an OOM kill is a sample above the limit, and it is reported', (t) => {
     observation({ step: 2, user: user(192), oomKills: 1, peak: amounts(500, 0) }),
     at(0),
   );
-  // 192 MiB + 100 MB = 287.4 MiB: 320.
+  // 192 MiB + 100 MiB = 292 MiB: 320.
   t.like(adviser.advice(at(0))[0], { kills: 1, killedAt: mebibytes(192), size: mebibytes(320) });
 });
 
