@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Broker, launchNatsServer } from '../broker/index.js';
+import type { Broker } from '../broker/index.js';
 import { NatsBroker } from '../broker/nats/index.js';
+import { launchNatsServer } from './nats-server.js';
 
 /**
  * A real nats-server with an empty store, for as long as `run` takes; all connections of `connect`

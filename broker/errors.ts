@@ -72,7 +72,4 @@ export class ServiceError extends errorClass('GLN_SERVICE') {
   }
 }
 
-/** The embedded nats-server does not start. */
-export class LaunchError extends errorClass('GLN_BROKER_LAUNCH') {}
-
 export class ModeConflictError extends errorClass('GLN_MODE_CONFLICT') {}

@@ -9,7 +9,6 @@ export {
 } from './errors.js';
 export { functionName, functionToken, isFunctionName } from './function-token.js';
 export { Inbox } from './inbox.js';
-export { launchNatsServer } from './launcher.js';
 export { Lease } from './lease.js';
 export { type Logger, silentLogger, warnOnce } from './logger.js';
 export type { ModeAuthor, ModeChange } from './mode-store.js';

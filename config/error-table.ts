@@ -176,12 +176,6 @@ export const ERRORS = {
     message: '{path}: {detail}',
     hint: 'use a .creds file or an nkey seed, as `nsc` or `nk -gen user` write them',
   },
-  GLN_BROKER_LAUNCH: {
-    message: 'cannot start nats-server: {reason}',
-    hint:
-      'install nats-server >= 2.9 (Debian, Ubuntu: apt-get install nats-server) or set ' +
-      'nats.servers; otherwise check that its port is free and its folder can be written',
-  },
   GLN_SERVICE: { message: '{problem}', hint: '{hint}' },
   GLN_MODE_CONFLICT: {
     message: '{key} in gleaner_mode was changed by another client',

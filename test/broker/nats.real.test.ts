@@ -3,24 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { connect, nkeys } from 'nats';
-import { launchNatsServer, subjects } from '../../broker/index.js';
+import { subjects } from '../../broker/index.js';
 import { runAggregator } from '../../broker/mean-field/index.js';
 import { NatsBroker } from '../../broker/nats/index.js';
 import type { BrokerStatus } from '../../broker/port.js';
-import type { GleanerError } from '../../config/index.js';
 import { millis, systemClock, systemTimers } from '../../config/index.js';
 import { ManualTime } from '../support/manual-time.js';
 import { bytes, textOf, until } from './contract/harness.js';
 import { natsServerHere, RealServer } from './contract/server.js';
-
-test('a missing binary is named, with what to install', async (t) => {
-  const error = await t.throwsAsync<GleanerError>(
-    launchNatsServer({ binary: 'no-such-nats-server', storeDirectory: tmpdir() }),
-    { code: 'GLN_BROKER_LAUNCH' },
-  );
-  t.regex(error.message, /program not found/);
-  t.regex(error.hint, /install nats-server/);
-});
 
 test('invalid credentials are refused at once, with the file name', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'gleaner-creds-'));

@@ -6,8 +6,8 @@ import {
   hookService,
   type ServiceContract,
 } from '../../broker/services/index.js';
-import { subjectMatches } from '../../broker/subject-rules.js';
 import { bucketTable, topics } from '../../broker/tables.js';
+import { subjectMatches } from '../support/memory-broker/subject-matches.js';
 
 const matches = (pattern: string, subject: string): boolean =>
   subjectMatches(pattern.split('.'), subject.split('.'));

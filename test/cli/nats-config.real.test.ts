@@ -19,11 +19,11 @@ import type { LearnerState } from '../../agents/ppo/index.js';
 import { newWeights } from '../../agents/simppo/base-policy.js';
 import { settingsOf } from '../../agents/simppo/index.js';
 import { BrokerOwnPolicyStore } from '../../agents/simppo/own-policy-store.js';
+import { launchNatsServer } from '../../bench/nats-server.js';
 import {
   type Broker,
   functionToken,
   inboxPrefixOf,
-  launchNatsServer,
   permissionsOf,
   ROLES,
   type Role,
@@ -31,7 +31,6 @@ import {
 } from '../../broker/index.js';
 import { runAggregator } from '../../broker/mean-field/index.js';
 import { callEveryInstance, callService } from '../../broker/services/index.js';
-import { subjectMatches } from '../../broker/subject-rules.js';
 import { makeCertificates } from '../../cli/nats-config/certificate.js';
 import { writeNatsConfig } from '../../cli/nats-config/index.js';
 import { loadConfig, millis, SeededRandom, systemClock, systemTimers } from '../../config/index.js';
@@ -42,6 +41,7 @@ import { until } from '../broker/contract/harness.js';
 import { NATS_BINARY } from '../broker/contract/server.js';
 import { HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
 import { until as eventually, gleaner } from '../support/gleaner.js';
+import { subjectMatches } from '../support/memory-broker/subject-matches.js';
 import { missing } from '../support/real-parts.js';
 
 const FN = functionToken('/guest/hello');

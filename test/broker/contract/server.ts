@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Broker, launchNatsServer } from '../../../broker/index.js';
-import type { LaunchedServer } from '../../../broker/launcher.js';
+import { type LaunchedServer, launchNatsServer } from '../../../bench/nats-server.js';
+import type { Broker } from '../../../broker/index.js';
 import { NatsBroker } from '../../../broker/nats/index.js';
 import { until } from './harness.js';
 

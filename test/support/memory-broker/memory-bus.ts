@@ -1,9 +1,9 @@
 import type { Broker } from '../../../broker/port.js';
 import type { StoreOperation } from '../../../broker/store-health.js';
-import { subjectMatches } from '../../../broker/subject-rules.js';
 import { type GleanerError, systemTimers, type Timers } from '../../../config/index.js';
 import { MemoryBroker } from './memory-broker.js';
 import { MemoryBucket, MemoryStream } from './memory-stores.js';
+import { subjectMatches } from './subject-matches.js';
 
 export interface Delivery {
   readonly subject: string;

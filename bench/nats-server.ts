@@ -3,7 +3,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../config/index.js';
-import { LaunchError } from './errors.js';
 
 export interface LaunchOptions {
   /** Path of the nats-server binary, or its name on PATH. */
@@ -47,7 +46,7 @@ class TailLog {
 
 /**
  * Starts nats-server with JetStream as a child, on the loopback only. The server picks a free port
- * and writes it to a file, so there is no race for one. Rejects with `GLN_BROKER_LAUNCH`.
+ * and writes it to a file, so there is no race for one.
  */
 export async function launchNatsServer(options: LaunchOptions): Promise<LaunchedServer> {
   const portsDirectory = mkdtempSync(join(tmpdir(), 'gleaner-nats-'));
@@ -107,11 +106,11 @@ export async function launchNatsServer(options: LaunchOptions): Promise<Launched
     }
     if (done) {
       clean();
-      throw new LaunchError(`it exited before it was ready: ${lastLines()}`);
+      throw new Error(`nats-server exited before it was ready: ${lastLines()}`);
     }
     if (performance.now() > deadline) {
       await stop();
-      throw new LaunchError(`it was not ready in time: ${lastLines()}`);
+      throw new Error(`nats-server was not ready in time: ${lastLines()}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
     port = readPort(portsDirectory);
@@ -142,7 +141,6 @@ function readPort(directory: string): number | null {
   }
 }
 
-function notStarted(binary: string, error: unknown): LaunchError {
-  const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-  return new LaunchError(`${binary}: ${missing ? 'program not found' : messageOf(error)}`, error);
+function notStarted(binary: string, error: unknown): Error {
+  return new Error(`cannot start ${binary}: ${messageOf(error)}`, { cause: error });
 }
