@@ -4,6 +4,7 @@ import { loadMeta, type MetaLearner, shippedMeta } from '../../agents/aware/inde
 import { defaultEngine } from '../../agents/nn/index.js';
 import { stderrProgress } from '../../runtime/index.js';
 import { PieceFiles } from '../piece-files.js';
+import type { Reproduction } from '../reproduction.js';
 import { awareMissed, awareReport } from './reproduce.js';
 import { gatherStudy } from './study.js';
 import { awarePieces, pieceKey } from './study-pieces.js';
@@ -58,7 +59,13 @@ export interface AwareRun {
  * The study, its pieces on worker threads; what is there of a run that was stopped is not played
  * again.
  */
-export async function reproduceAware({ quick, meta, workers, folder, command }: AwareRun) {
+export async function reproduceAware({
+  quick,
+  meta,
+  workers,
+  folder,
+  command,
+}: AwareRun): Promise<Reproduction> {
   const some = <T>(from: readonly T[], count: number): T[] =>
     Array.from({ length: count }, (_, i) => from[Math.floor((i * from.length) / count)]!);
   const size = quick ? AWARE_QUICK : AWARE;

@@ -1,2 +1,1 @@
-export { concurrencyReport } from './reproduce.js';
-export { concurrencyStudy, studyVerdicts } from './study.js';
+export { concurrencyReproduction } from './reproduce.js';

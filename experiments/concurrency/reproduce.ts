@@ -1,6 +1,8 @@
 import type { Interval } from '../compare/index.js';
+import type { SeededStudy } from '../reproduction.js';
 import {
   BAD_BELOW,
+  concurrencyStudy,
   JUDGED,
   LATE,
   LEARNED_AT,
@@ -8,6 +10,7 @@ import {
   STUDY_NOISE,
   type StudyRow,
   type StudyVerdict,
+  studyVerdicts,
 } from './study.js';
 import { SURFACES } from './surface.js';
 
@@ -32,7 +35,7 @@ const places = (verdicts: readonly StudyVerdict[]): string =>
     : verdicts.map(({ surface, start }) => `${surface} from ${start}`).join(', ');
 
 /** docs/results/concurrency.md: what came of `command`. */
-export function concurrencyReport(
+function concurrencyReport(
   rows: readonly StudyRow[],
   verdicts: readonly StudyVerdict[],
   command: string,
@@ -99,3 +102,28 @@ export function concurrencyReport(
     '- `plateau-100`: where the constant is already as good as can be, exploring only costs.',
   ].join('\n')}\n`;
 }
+
+/** First limits of the tuners: Knative's default, and the upper end. */
+const STARTS = [100, 310];
+
+export const concurrencyReproduction: SeededStudy = {
+  name: 'concurrency',
+  description:
+    "Schuler's Q-learning of the concurrency limit on response surfaces, with a constant " +
+    'limit and hill climbing (15 s)',
+  firstSeed: 1,
+  seeds: 20,
+  quickSeeds: 5,
+  run({ seeds, quick, command }) {
+    const rows = concurrencyStudy({ seeds, starts: quick ? STARTS.slice(0, 1) : STARTS });
+    const verdicts = studyVerdicts(rows);
+    return {
+      markdown: concurrencyReport(rows, verdicts, command),
+      figures: { rows, verdicts },
+      missed: verdicts.flatMap(({ surface, start, finds, beatsConstant }) => [
+        ...(finds ? [] : [`${surface} from ${start}: not found in 90 % of the seeds`]),
+        ...(beatsConstant ? [] : [`${surface} from ${start}: not above constant 100`]),
+      ]),
+    };
+  },
+};

@@ -1,4 +1,5 @@
 import { faasrmParameters, faasrmWeights, shippedFaasrm } from '../../agents/faasrm/index.js';
+import type { SeededStudy } from '../reproduction.js';
 import {
   CORRECTED_CONTENDERS,
   type CorrectedSection,
@@ -6,6 +7,7 @@ import {
   correctedSection,
 } from './corrected-study.js';
 import { type PublishedRow, publishedStudy } from './published-study.js';
+import { faasrmMisses, faasrmReport } from './reproduce.js';
 
 /**
  * Held-out settings in which about half of the memory is held by calls; a little more and calls
@@ -20,22 +22,33 @@ const QUICK_SETTINGS: readonly CorrectedSetting[] = [
 ];
 const FUNCTIONS = [10, 50, 1000];
 const QUICK_FUNCTIONS = [10, 50];
-export const FAASRM_SEEDS = 10;
-export const FAASRM_QUICK_SEEDS = 5;
 /** By the published rules hardly anything is drawn. */
 const PUBLISHED_SEEDS = 5;
 
-export interface FaasrmResults {
-  readonly published: readonly PublishedRow[];
-  readonly corrected: readonly CorrectedSection[];
-}
+export const faasrmReproduction: SeededStudy = {
+  name: 'faasrm',
+  description:
+    "FaaSRM's learned choice with the published simulator's rules and on the cluster model, " +
+    'with fixed, greedy, ensure, libra and lower bounds (10 min; --quick: 10 s)',
+  firstSeed: 1,
+  seeds: 10,
+  quickSeeds: 5,
+  run({ seeds, quick, command, onRun }) {
+    const { published, corrected } = runFaasrm(quick, seeds, onRun);
+    return {
+      markdown: faasrmReport(published, corrected, command),
+      figures: { published, corrected },
+      missed: faasrmMisses(corrected),
+    };
+  },
+};
 
 /** Both halves, with the weights that come with the product. */
-export function runFaasrm(
+function runFaasrm(
   quick: boolean,
   seeds: readonly number[],
   onRun: (done: number, all: number) => void,
-): FaasrmResults {
+): { readonly published: PublishedRow[]; readonly corrected: CorrectedSection[] } {
   const [cluster, rules] = [shippedFaasrm('cluster'), shippedFaasrm('freyr-2021')];
   if (cluster === null || rules === null)
     throw new Error('the weights that come with the product are missing');

@@ -1,2 +1,1 @@
-export { newFunctionMissed, newFunctionReport } from './reproduce.js';
-export { newFunctionStudy, newFunctionTables } from './study.js';
+export { newFunctionReproduction } from './reproduce.js';

@@ -1,10 +1,12 @@
 import type { Interval } from '../compare/index.js';
+import type { SeededStudy } from '../reproduction.js';
 import {
   ALLOWED,
   NEW_FUNCTION_SHAPE,
   type NewFunctionRequest,
   type NewFunctionRun,
   type NewFunctionTable,
+  newFunctionStudy,
   newFunctionTables,
 } from './study.js';
 
@@ -12,7 +14,7 @@ const number = ({ mean, low, high }: Interval): string =>
   `${mean.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
 
 /** What was asked and not reached. */
-export function newFunctionMissed(runs: readonly NewFunctionRun[]): string[] {
+function newFunctionMissed(runs: readonly NewFunctionRun[]): string[] {
   return newFunctionTables(runs).flatMap(({ mode, rows }) => {
     const aware = rows.find(({ contender }) => contender === 'aware')!;
     return aware.aboveSpread.mean <= ALLOWED
@@ -130,3 +132,33 @@ function runRow({
   ];
   return `| ${cells.join(' | ')} |`;
 }
+
+/** Agents of functions with an activation per second reach the phase serving in this time. */
+const SIZE = {
+  modes: ['weight', 'quota'],
+  before: 20,
+  after: 240,
+  load: 0.7,
+  repeats: 2,
+} as const;
+/** Ends while agents are offline. */
+const QUICK = { ...SIZE, modes: ['quota'], before: 5, after: 30 } as const;
+
+export const newFunctionReproduction: SeededStudy = {
+  name: 'new-function',
+  description:
+    'slowdown of a new function while its agent learns: aware, simppo and the fallback alone ' +
+    '(10 min; --quick: 10 s)',
+  firstSeed: 1,
+  seeds: 5,
+  quickSeeds: 1,
+  run({ seeds, quick, command, onRun }) {
+    const request = { ...(quick ? QUICK : SIZE), seeds };
+    const runs = newFunctionStudy({ ...request, onRun });
+    return {
+      markdown: newFunctionReport(runs, request, command),
+      figures: { runs, tables: newFunctionTables(runs) },
+      missed: newFunctionMissed(runs),
+    };
+  },
+};

@@ -1,2 +1,1 @@
-export { payloadMissed, payloadReport } from './reproduce.js';
-export { PAYLOAD_CASES, payloadStudy } from './study.js';
+export { payloadReproduction } from './reproduce.js';

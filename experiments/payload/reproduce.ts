@@ -1,5 +1,13 @@
 import type { Interval } from '../compare/index.js';
-import { PAYLOAD_FIGURES, type PayloadCase, type PayloadFigure, type PayloadRow } from './study.js';
+import type { SeededStudy } from '../reproduction.js';
+import {
+  PAYLOAD_CASES,
+  PAYLOAD_FIGURES,
+  type PayloadCase,
+  type PayloadFigure,
+  type PayloadRow,
+  payloadStudy,
+} from './study.js';
 
 /** Where sizes say nothing, a mean slowdown higher by more than this is a loss. */
 const LOSS = 1.005;
@@ -16,7 +24,7 @@ const nameOf = ({ workload, correlation }: PayloadCase): string =>
   correlation === null ? workload : `${workload}, ${correlation}`;
 
 /** What was asked and not reached. */
-export function payloadMissed(rows: readonly PayloadRow[]): string[] {
+function payloadMissed(rows: readonly PayloadRow[]): string[] {
   return rows.flatMap(({ case: one, load, paired }) => {
     const mean = paired.mean.ratio;
     const where = `${nameOf(one)} at load ${load}`;
@@ -27,7 +35,7 @@ export function payloadMissed(rows: readonly PayloadRow[]): string[] {
 }
 
 /** docs/results/payload.md: what came of `command`. */
-export function payloadReport(
+function payloadReport(
   rows: readonly PayloadRow[],
   {
     command,
@@ -78,3 +86,32 @@ export function payloadReport(
     '  ignores them.',
   ].join('\n')}\n`;
 }
+
+const SIZE = { loads: [0.7, 0.9], calls: 40_000 } as const;
+/** A tenth of the functions on a tenth of the hosts, and the ends of the range. */
+const QUICK = {
+  loads: [0.9],
+  calls: 5000,
+  functions: 100,
+  cases: PAYLOAD_CASES.filter(({ correlation }) => correlation === 0 || correlation === 0.95),
+} as const;
+
+export const payloadReproduction: SeededStudy = {
+  name: 'payload',
+  description:
+    'short-first with and without payload sizes as predictors of CPU time, on held-out seeds ' +
+    '(3 min; --quick: 10 s)',
+  // The constants of the estimate were chosen with smaller seeds.
+  firstSeed: 11,
+  seeds: 5,
+  quickSeeds: 2,
+  run({ seeds, quick, command, onRun }) {
+    const size = quick ? QUICK : SIZE;
+    const rows = payloadStudy({ ...size, seeds, onRun });
+    return {
+      markdown: payloadReport(rows, { command, seeds, calls: size.calls }),
+      figures: { rows },
+      missed: payloadMissed(rows),
+    };
+  },
+};

@@ -1,2 +1,1 @@
-export { sizingMissed, sizingReport } from './reproduce.js';
-export { sizingStudy } from './study.js';
+export { rightSizingReproduction } from './reproduce.js';

@@ -1,38 +1,64 @@
+import { join } from 'node:path';
+import { stderrProgress } from '../../runtime/index.js';
+import type { Reproduction } from '../reproduction.js';
+import { simppoFigures, simppoMissed } from './figures.js';
 import { PieceStore, piecesOf, type StudyPart } from './pieces.js';
-import type { StudySize } from './protocol.js';
+import { FULL, QUICK, type StudySize } from './protocol.js';
+import { simppoReport } from './report.js';
 
-export interface StudyRequest {
-  readonly size: StudySize;
-  readonly folder: string;
+export interface SimppoRun {
+  readonly quick: boolean;
+  /** Number of seeds; absent: as usual. */
+  readonly seeds?: number;
   /** Only pieces whose key begins so. */
   readonly only?: string;
   /** Begins no piece after this. */
   readonly minutes?: number;
-  /** Share of the pieces asked for that are done, and the one at work. */
-  readonly onProgress: (share: number, key: string) => void;
+  /** Folder of the pieces. */
+  readonly folder: string;
+  readonly command: string;
 }
 
-export interface StudyRun {
-  readonly store: PieceStore;
-  /** Keys that are still to be run; empty: the report can be written. */
-  readonly missing: readonly string[];
+/** Reports the pieces run so far; the others count as missed. */
+export function reproduceSimppo(run: SimppoRun): Reproduction {
+  const { quick, seeds, folder, command } = run;
+  const whole = quick ? QUICK : FULL;
+  const size =
+    seeds === undefined
+      ? whole
+      : { ...whole, seeds: Array.from({ length: seeds }, (_, i) => i + 1) };
+  const store = new PieceStore(join(folder, quick ? 'simppo-quick' : 'simppo'), size);
+  const missing = runPieces(store, size, run);
+  return {
+    markdown: simppoReport(store, size, command),
+    figures: simppoFigures(store, size),
+    missed: [...simppoMissed(store, size), ...missing.map((key) => `${key}: not run yet`)],
+  };
 }
 
-/** Runs what is missing of a study, piece by piece, as far as it was asked for. */
-export function runStudy({ size, folder, only = '', minutes, onProgress }: StudyRequest): StudyRun {
-  const store = new PieceStore(folder, size);
+/** Runs what is missing, piece by piece, as far as asked. @returns keys that are still missing */
+function runPieces(
+  store: PieceStore,
+  size: StudySize,
+  { only = '', minutes = Number.POSITIVE_INFINITY }: SimppoRun,
+): string[] {
   const pieces = piecesOf(size);
   const missing = (): StudyPart[] => pieces.filter(({ key }) => !store.has(key));
-  const missingPieces = missing().filter(({ key }) => key.startsWith(only));
-  const until = performance.now() + (minutes ?? Number.POSITIVE_INFINITY) * 60_000;
-  for (const [i, piece] of missingPieces.entries()) {
-    if (performance.now() > until) break;
-    // Another process may have run it meanwhile.
-    if (store.has(piece.key)) continue;
-    const report = (share: number): void =>
-      onProgress((i + share) / missingPieces.length, piece.key);
-    report(0);
-    store.save(piece.key, piece.run(store, report));
+  const asked = missing().filter(({ key }) => key.startsWith(only));
+  const until = performance.now() + minutes * 60_000;
+  const progress = stderrProgress();
+  try {
+    for (const [i, piece] of asked.entries()) {
+      if (performance.now() > until) break;
+      // Another process may have run it meanwhile.
+      if (store.has(piece.key)) continue;
+      const report = (share: number): void =>
+        progress.update((i + share) / asked.length, piece.key);
+      report(0);
+      store.save(piece.key, piece.run(store, report));
+    }
+  } finally {
+    progress.end();
   }
-  return { store, missing: missing().map(({ key }) => key) };
+  return missing().map(({ key }) => key);
 }

@@ -1,2 +1,2 @@
-export { type FaasrmPlan, faasrmTrainingSettings, trainFaasrm } from './faasrm.js';
-export { type EpisodeResult, type Place, train, trainingSettings } from './training.js';
+export { faasrmRun, policyRun, runTraining } from './run.js';
+export type { Place } from './training.js';

@@ -1,6 +1,10 @@
 import test from 'ava';
-import { concurrencyStudy, studyVerdicts } from '../../../experiments/concurrency/index.js';
-import { JUDGED, type StudyRow } from '../../../experiments/concurrency/study.js';
+import {
+  concurrencyStudy,
+  JUDGED,
+  type StudyRow,
+  studyVerdicts,
+} from '../../../experiments/concurrency/study.js';
 import { SURFACES } from '../../../experiments/concurrency/surface.js';
 
 const seeds = Array.from({ length: 20 }, (_, i) => i + 1);

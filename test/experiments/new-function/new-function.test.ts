@@ -1,10 +1,10 @@
 import test from 'ava';
-import { newFunctionStudy, newFunctionTables } from '../../../experiments/new-function/index.js';
 import {
   NEW_FUNCTIONS,
   newFunctionWorkload,
 } from '../../../experiments/new-function/new-function.js';
 import { newFunctionReport } from '../../../experiments/new-function/reproduce.js';
+import { newFunctionStudy, newFunctionTables } from '../../../experiments/new-function/study.js';
 import { expectedLoad, profiles12 } from '../../../simulator/workload/index.js';
 
 test('one function of the twelve comes later, and none is called faster for it', (t) => {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { payloadStudy } from '../../../experiments/payload/index.js';
+import { payloadStudy } from '../../../experiments/payload/study.js';
 import {
   ActivationBlock,
   activationStream,

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { sizingStudy } from '../../../experiments/right-sizing/index.js';
+import { sizingStudy } from '../../../experiments/right-sizing/study.js';
 
 test('held out, smaller actions start cold less often; an OOM kill undoes a size', (t) => {
   const rows = sizingStudy({

@@ -1,0 +1,23 @@
+/** Page and figures of a study that `gleaner reproduce` has run. */
+export interface Reproduction {
+  readonly markdown: string;
+  readonly figures: unknown;
+  /** Missed goals. */
+  readonly missed: readonly string[];
+}
+
+/** A study over seeds, with its full and its quick size. */
+export interface SeededStudy {
+  readonly name: string;
+  readonly description: string;
+  readonly firstSeed: number;
+  readonly seeds: number;
+  readonly quickSeeds: number;
+  run(options: {
+    readonly seeds: readonly number[];
+    readonly quick: boolean;
+    /** The command that repeats it. */
+    readonly command: string;
+    readonly onRun: (done: number, all: number) => void;
+  }): Reproduction;
+}

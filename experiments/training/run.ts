@@ -1,0 +1,139 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expectedFaasrm, faasrmCheckpoint, faasrmState } from '../../agents/faasrm/index.js';
+import {
+  type Checkpoint,
+  type Expected,
+  loadCheckpoint,
+  saveCheckpoint,
+} from '../../agents/nn/index.js';
+import type { LearnerState } from '../../agents/ppo/index.js';
+import {
+  expectedPolicy,
+  policyCheckpoint,
+  policyState,
+  settingsOf,
+  widenPolicy,
+} from '../../agents/simppo/index.js';
+import { stderrProgress } from '../../runtime/index.js';
+import { type FaasrmPlan, faasrmTrainingSettings, trainFaasrm } from './faasrm.js';
+import { type EpisodeResult, type TrainingPlan, train, trainingSettings } from './training.js';
+
+/** What to go on from, and how many episodes it has seen. */
+interface Resume {
+  readonly state: LearnerState;
+  readonly episode: number;
+}
+
+/** One training: its episodes and its checkpoints. */
+interface TrainingRun {
+  readonly episodes: number;
+  readonly expected: Expected;
+  /** State before the first episode; null: new weights. */
+  begin(): Promise<LearnerState | null>;
+  state(where: string, checkpoint: Checkpoint): LearnerState;
+  checkpoint(state: LearnerState): Checkpoint;
+  run(
+    resume: Resume | null,
+  ): Iterable<{ readonly result: EpisodeResult; readonly state: LearnerState }>;
+}
+
+export function faasrmRun(plan: Omit<FaasrmPlan, 'resume'>): TrainingRun {
+  const settings = faasrmTrainingSettings(plan);
+  return {
+    episodes: plan.episodes,
+    expected: expectedFaasrm,
+    begin: async () => null,
+    state: faasrmState,
+    checkpoint: (state) => faasrmCheckpoint(state, settings, plan.seed),
+    run: (resume) => trainFaasrm({ ...plan, resume }),
+  };
+}
+
+/** `beginWith`: folder of the policy that is refined. */
+export function policyRun(
+  plan: Omit<TrainingPlan, 'refines' | 'resume'>,
+  beginWith?: string,
+): TrainingRun {
+  const { manager, episodes, seed } = plan;
+  const refines = beginWith !== undefined;
+  const settings = trainingSettings(manager, episodes, refines);
+  return {
+    episodes,
+    expected: expectedPolicy(settings),
+    begin: async () => {
+      if (beginWith === undefined) return null;
+      // `simppo` extends a policy that saw no other agents.
+      const from = manager === 'simppo' ? settingsOf('single-agent') : settings;
+      const checkpoint = await loadCheckpoint(beginWith, expectedPolicy(from));
+      return widenPolicy(policyState(beginWith, checkpoint), from, settings);
+    },
+    state: policyState,
+    checkpoint: (state) => policyCheckpoint(state, settings, seed),
+    run: (resume) => train({ ...plan, refines, resume }),
+  };
+}
+
+const CURVE = 'learning-curve.csv';
+const COLUMNS = [
+  'episode',
+  'setting',
+  'seed',
+  'steps',
+  'reward',
+  'updates',
+  'entropy',
+  'approxKl',
+  'explainedVariance',
+] as const satisfies readonly (keyof EpisodeResult)[];
+/** Episodes between saves. */
+const SAVED_EVERY = 10;
+
+/** Trains, and saves checkpoint and learning curve in `out`. @returns the newest episodes */
+export async function runTraining(
+  training: TrainingRun,
+  out: string,
+  resumes: boolean,
+): Promise<readonly EpisodeResult[]> {
+  const { episodes } = training;
+  mkdirSync(out, { recursive: true });
+  const resume = (resumes ? await resumed(out, training) : null) ?? (await fresh(training));
+  const curve = join(out, CURVE);
+  if ((resume?.episode ?? 0) === 0) writeFileSync(curve, `${COLUMNS.join(',')}\n`);
+  const recent: EpisodeResult[] = [];
+  const progress = stderrProgress();
+  try {
+    for (const { result, state } of training.run(resume)) {
+      writeFileSync(curve, `${COLUMNS.map((key) => csv(result[key])).join(',')}\n`, { flag: 'a' });
+      recent.push(result);
+      if (recent.length > SAVED_EVERY) recent.shift();
+      const done = result.episode + 1;
+      const reward = recent.reduce((sum, one) => sum + one.reward, 0) / recent.length;
+      progress.update(
+        done / episodes,
+        `${done} of ${episodes} episodes, reward ${reward.toFixed(3)}`,
+      );
+      if (done % SAVED_EVERY !== 0 && done !== episodes) continue;
+      const checkpoint = training.checkpoint(state);
+      const counters = { ...checkpoint.counters, episodes: done };
+      await saveCheckpoint(out, { ...checkpoint, counters });
+    }
+  } finally {
+    progress.end();
+  }
+  return recent;
+}
+
+async function fresh(training: TrainingRun): Promise<Resume | null> {
+  const state = await training.begin();
+  return state && { state, episode: 0 };
+}
+
+async function resumed(out: string, { expected, state }: TrainingRun): Promise<Resume | null> {
+  if (!existsSync(join(out, 'model.json'))) return null;
+  const checkpoint = await loadCheckpoint(out, expected);
+  return { state: state(out, checkpoint), episode: checkpoint.counters.episodes ?? 0 };
+}
+
+const csv = (value: number | string): string =>
+  typeof value === 'number' ? String(Number(value.toPrecision(6))) : value;
