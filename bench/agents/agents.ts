@@ -7,7 +7,7 @@ import {
   InvokerEmulator,
   playWorkload,
 } from '../../simulator/invoker-emulator/index.js';
-import { type Plan, planWorkload, shippedWorkload } from '../../simulator/workload/index.js';
+import { azureTen, type Plan, planWorkload } from '../../simulator/workload/index.js';
 import { GleanerProcess } from '../benefit/gleaner-process.js';
 import { pairedRounds, type Round } from '../benefit/paired-runs.js';
 import { PairedTally } from '../benefit/paired-tally.js';
@@ -58,7 +58,7 @@ export interface Stage {
  * trace.
  */
 export async function withAgents<T>(run: (stage: Stage) => Promise<T>): Promise<T> {
-  const plan = planWorkload({ ...shippedWorkload('azure-ten'), compression: compressed(TIME) });
+  const plan = planWorkload({ ...azureTen(), compression: compressed(TIME) });
   const image = await ensureActionImage();
   return withNats(async (url, connect) => {
     const invoker = new InvokerEmulator({
@@ -88,7 +88,7 @@ export async function withAgents<T>(run: (stage: Stage) => Promise<T>): Promise<
   });
 }
 
-const compressed = (time: number) => ({ ...shippedWorkload('azure-ten').compression, time });
+const compressed = (time: number) => ({ ...azureTen().compression, time });
 
 /** Calls of `minutes` recorded minutes from `from` on, from 0 ms on. */
 export function partOf(plan: Plan, from: number, minutes: number): Arrival[] {

@@ -7,12 +7,7 @@ import {
   InvokerEmulator,
   playWorkload,
 } from '../../simulator/invoker-emulator/index.js';
-import {
-  type Plan,
-  planWorkload,
-  shippedWorkload,
-  takeMinutes,
-} from '../../simulator/workload/index.js';
+import { azureTen, type Plan, planWorkload, takeMinutes } from '../../simulator/workload/index.js';
 import { atLeast, type BenchRow, row, within } from '../report.js';
 import { mean, median, quantile } from '../statistics.js';
 import { GleanerProcess, type HookStatus } from './gleaner-process.js';
@@ -88,7 +83,7 @@ function outcomes(records: readonly ActivationRecord[]): string {
 }
 
 function tracePlan(minutes: number): Plan {
-  const workload = shippedWorkload('azure-ten');
+  const workload = azureTen();
   return planWorkload(minutes > 0 ? takeMinutes(workload, 0, minutes) : workload);
 }
 

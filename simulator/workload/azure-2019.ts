@@ -4,7 +4,7 @@ import {
   ActionNames,
   type ImportOptions,
   importedWorkload,
-  MOST_DURATION_MS,
+  MAX_DURATION_MS,
   type Points,
   workloadFunction,
 } from './recorded-function.js';
@@ -65,19 +65,15 @@ export function importAzure2019(
   const root = new SeededRandom(options.seed ?? 1);
   const functions: WorkloadInput['functions'] = [];
   for (const entry of found.entries()) {
-    const recorded = durationsOf(entry.durations, options.timeoutMs ?? MOST_DURATION_MS, log);
+    const recorded = durationsOf(entry.durations, log);
     const memoryMiB = memoryOf(entry.memory, log);
     const arrivals = {
       perMinute: entry.counts,
       sliceMs: 60_000,
-      within: options.within ?? 'uniform',
+      within: 'uniform' as const,
     };
     functions.push(
-      workloadFunction(
-        { ...entry, arrivals, durationMs: recorded.points, memoryMiB },
-        options,
-        root,
-      ),
+      workloadFunction({ ...entry, arrivals, durationMs: recorded.points, memoryMiB }, root),
     );
     const calls = entry.counts.reduce((sum, count) => sum + count, 0);
     summary.kept++;
@@ -367,7 +363,7 @@ function add(counts: number[], from: number, part: Float64Array): void {
   });
 }
 
-function durationsOf({ file, line, values }: Row, timeoutMs: number, log: AnomalyLog) {
+function durationsOf({ file, line, values }: Row, log: AnomalyLog) {
   let averageMs = values[0]!;
   const [minimum, maximum] = [values[1]!, values[2]!];
   const recorded = [...values.subarray(3)];
@@ -389,12 +385,12 @@ function durationsOf({ file, line, values }: Row, timeoutMs: number, log: Anomal
   if (!Number.isNaN(maximum)) recorded[recorded.length - 1] = maximum;
   if (rise(recorded))
     log.note('unordered', file, line, 'percentiles fall, or lie above the maximum');
-  if (recorded.at(-1)! > timeoutMs)
-    log.note('clamped', file, line, `durations above ${timeoutMs} ms`);
+  if (recorded.at(-1)! > MAX_DURATION_MS)
+    log.note('clamped', file, line, `durations above ${MAX_DURATION_MS} ms`);
   if (averageMs < 1 || recorded[0]! < 1) log.note('floored', file, line, 'durations below 1 ms');
   const points = PERCENTILES.map((percent, i): [number, number] => [
     percent / 100,
-    Math.min(timeoutMs, Math.max(1, recorded[i]!)),
+    Math.min(MAX_DURATION_MS, Math.max(1, recorded[i]!)),
   ]);
   return { averageMs: Math.max(1, averageMs), points };
 }

@@ -5,7 +5,7 @@ import {
   ActionNames,
   type ImportOptions,
   importedWorkload,
-  MOST_DURATION_MS,
+  MAX_DURATION_MS,
   type Points,
   workloadFunction,
 } from './recorded-function.js';
@@ -59,10 +59,7 @@ export function importAzure2021(
 ): { workload: Workload; summary: ImportSummary } {
   const log = new AnomalyLog(options.strict);
   const summary = emptySummary('azure-2021', log);
-  const timeoutMs = options.timeoutMs ?? MOST_DURATION_MS;
-  const { calls, shiftMs, spanMs } = readTable(source, log, (reader) =>
-    readCalls(reader, log, timeoutMs),
-  );
+  const { calls, shiftMs, spanMs } = readTable(source, log, (reader) => readCalls(reader, log));
   const from = (options.minutes?.from ?? 0) * 60_000;
   const length = options.minutes === undefined ? spanMs : options.minutes.count * 60_000;
   if (from + length > Math.ceil(spanMs / 60_000) * 60_000) {
@@ -94,10 +91,10 @@ export function importAzure2021(
       name: names.take(func),
       trigger: 'unknown',
       arrivals: { atMs: kept.map(({ at }) => micros(at)).sort((a, b) => a - b), spanMs: length },
-      durationMs: percentiles(kept.map(({ ms }) => Math.min(ms, timeoutMs))),
+      durationMs: percentiles(kept.map(({ ms }) => Math.min(ms, MAX_DURATION_MS))),
       memoryMiB: memoryOf(root.fork(`memory of ${app}`)),
     };
-    functions.push(workloadFunction(recorded, options, root));
+    functions.push(workloadFunction(recorded, root));
     summary.kept++;
     summary.activations += kept.length;
     summary.recordedSeconds += kept.reduce((sum, { ms }) => sum + ms, 0) / 1000;
@@ -119,7 +116,7 @@ interface Calls {
   readonly durations: number[];
 }
 
-function readCalls(reader: TraceReader, log: AnomalyLog, timeoutMs: number) {
+function readCalls(reader: TraceReader, log: AnomalyLog) {
   const [appAt, funcAt, endAt, durationAt] = COLUMNS_2021.map((name) => reader.column(name));
   const calls = new Map<string, Calls>();
   let least = 0;
@@ -141,7 +138,7 @@ function readCalls(reader: TraceReader, log: AnomalyLog, timeoutMs: number) {
         `began ${-startMs / 1000} s before the recording`,
       );
     if (durationMs < 1) log.note('floored', reader.file, reader.line, `took ${durationMs} ms`);
-    if (durationMs > timeoutMs)
+    if (durationMs > MAX_DURATION_MS)
       log.note('clamped', reader.file, reader.line, `took ${durationMs} ms`);
     least = Math.min(least, startMs);
     last = Math.max(last, startMs);

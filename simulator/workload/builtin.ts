@@ -3,11 +3,9 @@ import { suggest } from '../../config/index.js';
 import type { ImportSummary } from './anomalies.js';
 import { awareApps, awareWorkload } from './aware.js';
 import { importAzure2019 } from './azure-2019.js';
-import { profiles12, profiles12Apart } from './profiles-12.js';
 import { CHANGE_SCENARIOS, type ChangeScenario, scenarioPhases } from './scenarios.js';
-import { shippedWorkload } from './shipped.js';
 import { recognizeFolder } from './trace-files.js';
-import { type Workload, WorkloadError } from './workload.js';
+import { loadWorkload, type Workload, WorkloadError } from './workload.js';
 
 /** What a named workload is before anything is taken from it; `phases` where its demand changes. */
 export interface NamedWorkload {
@@ -26,23 +24,38 @@ interface BuiltinOptions {
 
 interface Builtin {
   readonly name: string;
+  /** It is made for the hosts that it names. */
+  readonly hosted?: boolean;
   /** What may stand after a colon. */
   readonly argument?: 'functions' | 'id' | 'scenario';
   readonly description: string;
   make(argument: string | undefined, options: BuiltinOptions): NamedWorkload;
 }
 
-const SAMPLE = fileURLToPath(
-  new URL('../../../simulator/workload/shipped/azure-sample/', import.meta.url),
-);
+/** The data lies beside the sources and is not compiled: the same folder seen from dist/. */
+const SHIPPED = new URL('../../../simulator/workload/shipped/', import.meta.url);
+const SAMPLE = fileURLToPath(new URL('azure-sample/', SHIPPED));
+
+/** Ten functions of Azure's trace, as scripts/make-workload.mjs has made them. */
+export const azureTen = (): Workload => loadWorkload(new URL('azure-ten.json', SHIPPED));
+
+const profiles12Slos = (): Workload => loadWorkload(new URL('profiles-12.yaml', SHIPPED));
+
+/** The twelve profiles without their users' objectives. */
+export function profiles12(): Workload {
+  const workload = profiles12Slos();
+  const functions = workload.functions.map(({ sloMs: _, ...fn }) => fn);
+  return { ...workload, name: 'profiles-12', functions };
+}
 
 /** Workloads with a name. */
 export const builtinWorkloads: readonly Builtin[] = [
   {
     name: 'azure-ten',
+    hosted: true,
     argument: 'functions',
     description: 'ten functions of the Azure trace of 2019, an hour in six minutes',
-    make: () => ({ workload: shippedWorkload('azure-ten') }),
+    make: () => ({ workload: azureTen() }),
   },
   {
     name: 'azure-sample',
@@ -53,15 +66,17 @@ export const builtinWorkloads: readonly Builtin[] = [
   },
   {
     name: 'profiles-12',
+    hosted: true,
     argument: 'functions',
     description: 'twelve serverless benchmarks with demand that follows the payload, an hour',
     make: () => ({ workload: profiles12() }),
   },
   {
     name: 'profiles-12-slos',
+    hosted: true,
     argument: 'functions',
     description: 'the same with objectives set by their users: six urgent, six patient',
-    make: () => ({ workload: profiles12Apart() }),
+    make: () => ({ workload: profiles12Slos() }),
   },
   {
     name: 'aware',
@@ -126,6 +141,12 @@ export function findBuiltin(
     functions,
   };
 }
+
+/** A builtin workload that names the hosts that it is made for. */
+export const hostedBuiltin = (name: string): Workload | undefined =>
+  builtinWorkloads.find((one) => one.name === name.split(':')[0])?.hosted === true
+    ? findBuiltin(name, { whole: true }).workload
+    : undefined;
 
 export function isBuiltin(nameAndArgument: string): boolean {
   return builtinWorkloads.some(({ name }) => name === nameAndArgument.split(':')[0]);

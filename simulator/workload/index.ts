@@ -6,18 +6,22 @@ export {
 } from './activation-stream.js';
 export { type DataIssue, dataIssues, type ImportSummary } from './anomalies.js';
 export { type AwareApp, awareApps } from './aware.js';
+export { azureTen, profiles12 } from './builtin.js';
 export { DemandTable } from './demand-table.js';
 export { normalQuantile, quantile, scaled } from './distribution.js';
 export { describeScaling, expectedLoad, scaleToLoad } from './offered-load.js';
-export { activationStream, type LoadedWorkload, openWorkload } from './open.js';
+export {
+  activationStream,
+  type HostShape,
+  type LoadedWorkload,
+  openWorkload,
+  resolveHosts,
+} from './open.js';
 export { PayloadStream } from './payload-stream.js';
 export { type Plan, planWorkload } from './plan.js';
-export { profiles12 } from './profiles-12.js';
 export { CHANGE_SCENARIOS, type ChangeScenario } from './scenarios.js';
 export { grownTo, INPUTS, type InputKind, SEGMENTS } from './segments.js';
-export { shippedWorkload } from './shipped.js';
 export { type Part, shippedSplit } from './splits.js';
-export { type HostShape, resolveHosts } from './stated-host.js';
 export { Table } from './table.js';
 export { TraceError } from './trace-error.js';
 export { checkWorkload, takeMinutes, type Workload, type WorkloadFunction } from './workload.js';

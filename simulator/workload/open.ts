@@ -3,12 +3,17 @@ import type { ActivationStream } from './activation-stream.js';
 import type { ImportSummary } from './anomalies.js';
 import { importAzure2019 } from './azure-2019.js';
 import { importAzure2021 } from './azure-2021.js';
-import { findBuiltin, isBuiltin, meant } from './builtin.js';
+import { findBuiltin, hostedBuiltin, isBuiltin, meant } from './builtin.js';
 import { type ScaledWorkload, scaleToLoad } from './offered-load.js';
-import { loadWorkload } from './shipped.js';
 import { type Part, shippedSplit, takePart } from './splits.js';
 import { recognizeFile, recognizeFolder } from './trace-files.js';
-import { checkWorkload, takeMinutes, type Workload, WorkloadError } from './workload.js';
+import {
+  checkWorkload,
+  loadWorkload,
+  takeMinutes,
+  type Workload,
+  WorkloadError,
+} from './workload.js';
 import { PhasedStream, WorkloadStream } from './workload-stream.js';
 
 /** Options of a workload besides its name or path. */
@@ -130,4 +135,43 @@ function ready(
       checkWorkload({ ...phase, compression: { ...phase.compression, time } }, phase.name),
     );
   return { workload: scaling.workload, phases: [scaling.workload, ...later], summary, scaling };
+}
+
+/** Invoker hosts of a simulated cluster, all alike. */
+export interface HostShape {
+  readonly hosts: number;
+  readonly cores: number;
+  readonly memoryMiB: number;
+  readonly userMemoryMiB: number;
+}
+
+/**
+ * The hosts that the user asks for, else those that the workload names (a recorded trace names
+ * none), else `defaults`. @throws WorkloadError
+ */
+export function resolveHosts(
+  nameOrPath: string,
+  overrides: Partial<HostShape>,
+  defaults: HostShape,
+): HostShape {
+  const base = declaredHosts(nameOrPath) ?? defaults;
+  return {
+    hosts: overrides.hosts ?? base.hosts,
+    cores: overrides.cores ?? base.cores,
+    memoryMiB: overrides.memoryMiB ?? base.memoryMiB,
+    userMemoryMiB: overrides.userMemoryMiB ?? base.userMemoryMiB,
+  };
+}
+
+function declaredHosts(nameOrPath: string): HostShape | undefined {
+  const workload = isBuiltin(nameOrPath)
+    ? hostedBuiltin(nameOrPath)
+    : existsSync(nameOrPath) &&
+        !statSync(nameOrPath).isDirectory() &&
+        recognizeFile(nameOrPath).kind === 'product'
+      ? loadWorkload(nameOrPath)
+      : undefined;
+  if (workload === undefined) return undefined;
+  const { count, cores, memoryMiB, userMemoryMiB } = workload.host;
+  return { hosts: count, cores, memoryMiB, userMemoryMiB };
 }

@@ -2,21 +2,12 @@ import type { SeededRandom } from '../../config/index.js';
 import type { ImportSummary } from './anomalies.js';
 import { type DemandClass, demandClass } from './demand-classes.js';
 import { scaled } from './distribution.js';
-import {
-  type Arrivals,
-  type Compression,
-  checkWorkload,
-  type Workload,
-  type WorkloadInput,
-} from './workload.js';
+import { type Arrivals, checkWorkload, type Workload, type WorkloadInput } from './workload.js';
 
 /** Options of all importers. */
 export interface ImportOptions {
   readonly name: string;
   readonly seed?: number;
-  readonly namespace?: string;
-  /** Where calls lie inside their minute (2019). */
-  readonly within?: 'uniform' | 'poisson' | 'bursty' | 'even';
   /**
    * The first functions in the order of the file that have activations in the selected part and are
    * complete; how many.
@@ -24,17 +15,12 @@ export interface ImportOptions {
   readonly functions?: number;
   /** The part taken, in minutes from the start of the first day. */
   readonly minutes?: { readonly from: number; readonly count: number };
-  /** Quota mode: containers get their user CPU as a quota; false: stock containers, none. */
-  readonly quota?: boolean;
-  /** Longest duration, ms; longer ones are clamped to it. OpenWhisk's own cap is 300 s. */
-  readonly timeoutMs?: number;
   /** Every anomaly is an error. */
   readonly strict?: boolean;
-  readonly compression?: Partial<Compression>;
-  readonly host?: WorkloadInput['host'];
 }
 
-export const MOST_DURATION_MS = 300_000;
+/** Longer recorded durations are clamped: OpenWhisk's longest time limit. */
+export const MAX_DURATION_MS = 300_000;
 
 /** Probability and value, rising. */
 export type Points = [number, number][];
@@ -62,7 +48,6 @@ const MEMORY_SIZES = [128, 256, 512, 1024, 2048];
 /** Adds what the trace does not say, by the function's demand class (demand-classes.ts). */
 export function workloadFunction(
   recorded: RecordedFunction,
-  options: ImportOptions,
   root: SeededRandom,
 ): WorkloadInput['functions'][number] {
   const demand = demandClass(recorded.name, recorded.trigger, root.fork(recorded.key));
@@ -70,11 +55,11 @@ export function workloadFunction(
   const longest = recorded.durationMs.at(-1)![1];
   const highest = recorded.memoryMiB.at(-1)![1];
   return {
-    name: `/${options.namespace ?? 'guest'}/${recorded.name}`,
+    name: `/guest/${recorded.name}`,
     kind: demand.kind,
-    userCpuMillicores: options.quota === false ? null : demand.userCpuMillicores,
+    userCpuMillicores: demand.userCpuMillicores,
     memoryMiB: MEMORY_SIZES.find((size) => size >= highest) ?? Math.ceil(highest),
-    timeoutMs: longest > 60_000 ? (options.timeoutMs ?? MOST_DURATION_MS) : 60_000,
+    timeoutMs: longest > 60_000 ? MAX_DURATION_MS : 60_000,
     profile: {
       parallelism: demand.parallelism,
       cpuMs: scaled({ quantiles: recorded.durationMs }, demand.busy * cores),
@@ -105,8 +90,6 @@ export function importedWorkload(
     source,
     seed: options.seed ?? 1,
     draws: 'stratified',
-    host: options.host ?? {},
-    compression: options.compression ?? {},
     functions,
   });
 }

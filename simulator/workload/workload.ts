@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { errorClass, readYaml } from '../../config/index.js';
+import { errorClass, messageOf, readYaml } from '../../config/index.js';
 import { distributionSchema } from './distribution.js';
 
 /** The workload format's version: a file of another one is refused, never guessed at. */
@@ -218,6 +219,17 @@ export function parseWorkload(text: string, where = 'workload'): Workload {
   return checkWorkload(content, where, lineOf);
 }
 
+/** Reads and validates a workload file. @throws WorkloadError */
+export function loadWorkload(path: string | URL): Workload {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new WorkloadError(String(path), [messageOf(error)]);
+  }
+  return parseWorkload(text, String(path));
+}
+
 /** Validates a workload made in memory and fills in the defaults. @throws WorkloadError */
 export function checkWorkload(
   value: unknown,
@@ -277,28 +289,4 @@ function arrivalsWithin(arrivals: Arrivals, from: number, count: number): Arriva
     .filter((at) => at >= start && at < start + spanMs)
     .map((at) => at - start);
   return atMs.length > 0 ? { atMs, spanMs } : silence;
-}
-
-/**
- * A workload for real containers: gaps between calls divided by `timeFactor`, durations above 1 s
- * divided by `factor` but never below 300 ms, all shorter ones as recorded. Stated in the workload
- * itself (`compression`), and applied call by call by `planWorkload`: a call's CPU work and waits
- * shrink alike, its memory stays.
- *
- * The ten-function trace (60 minutes, 2447 s of work) takes 6 minutes with 10 and 10; its first 14
- * minutes 84 s.
- */
-export function compressForDocker(
-  workload: Workload,
-  options: { factor: number; timeFactor: number },
-): Workload {
-  return checkWorkload({
-    ...workload,
-    compression: {
-      time: options.timeFactor,
-      duration: options.factor,
-      aboveMs: 1000,
-      floorMs: 300,
-    },
-  });
 }

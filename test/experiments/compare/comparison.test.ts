@@ -9,7 +9,7 @@ import {
   withDefaultSizes,
 } from '../../../experiments/compare/index.js';
 import { runJob, WorkloadCache } from '../../../experiments/compare/job.js';
-import { shippedWorkload } from '../../../simulator/workload/index.js';
+import { azureTen } from '../../../simulator/workload/index.js';
 import { REQUEST, toyComparison, toyComparisonOf } from './comparison.js';
 import { toyEngine } from './toy-engine.js';
 
@@ -125,7 +125,7 @@ test('the first function of the toy pays, and is found', (t) => {
   const { victims } = row(load(toyComparison(), 'weight'), 'short-first');
   // Nine gain (0.2 of fixed's delay), one has 1.8 of it: (1 + 0.9) / (1 + 0.5) = 1.27 in the mean.
   t.is(victims.judged, 10);
-  t.is(victims.worst[0]!.name, shippedWorkload().functions[0]!.name);
+  t.is(victims.worst[0]!.name, azureTen().functions[0]!.name);
   t.true(victims.worst[0]!.ratio > 1.15 && victims.worst[0]!.ratio < 1.4);
 });
 
@@ -153,7 +153,7 @@ test('every run is a line', (t) => {
 });
 
 test('users leave the default limit where they can', (t) => {
-  const workload = shippedWorkload();
+  const workload = azureTen();
   const sized = withDefaultSizes(workload);
   sized.functions.forEach((fn, i) => {
     t.true([256, 512].includes(fn.memoryMiB), `${fn.name} ${fn.memoryMiB}`);

@@ -8,7 +8,7 @@ import { runHook } from '../../../openwhisk-plugin/daemon/index.js';
 import type { Limits } from '../../../openwhisk-plugin/decision/index.js';
 import { ActivationLog, ClusterOutcome } from '../../../simulator/engine/index.js';
 import { Player, SimPlatform } from '../../../simulator/platform/index.js';
-import { type Plan, planWorkload, shippedWorkload } from '../../../simulator/workload/index.js';
+import { azureTen, type Plan, planWorkload } from '../../../simulator/workload/index.js';
 import { runToEnd } from './scene.js';
 
 /** Mean execution time by function, ms. */
@@ -25,7 +25,7 @@ function means(plan: Plan, { calls }: ActivationLog): Map<string, number> {
 }
 
 test('the real hook on a simulated host speeds up functions above their quota', async (t) => {
-  const workload = shippedWorkload();
+  const workload = azureTen();
   const plan = planWorkload(workload);
   const alone = new ActivationLog();
   runToEnd(new SimPlatform(plan, { recorder: alone }));

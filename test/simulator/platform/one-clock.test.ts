@@ -6,14 +6,14 @@ import { decodeEvent } from '../../../broker/messages/index.js';
 import { loadConfig, SeededRandom } from '../../../config/index.js';
 import { runHook } from '../../../openwhisk-plugin/daemon/index.js';
 import { Player, SimPlatform } from '../../../simulator/platform/index.js';
-import { planWorkload, shippedWorkload } from '../../../simulator/workload/index.js';
+import { azureTen, planWorkload } from '../../../simulator/workload/index.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 test('every time that people read is the real one, though simulated time is ahead', async (t) => {
   // Ten simulated seconds a real one: six simulated minutes after the start it is 36 s later.
   const start = Date.UTC(2026, 0, 1, 21, 12) * 1000;
-  const platform = new SimPlatform(planWorkload(shippedWorkload()), {
+  const platform = new SimPlatform(planWorkload(azureTen()), {
     epochMicros: start,
     timeOfDay: (simulated) => start + simulated / 10,
   });
@@ -52,7 +52,7 @@ test('every time that people read is the real one, though simulated time is ahea
 });
 
 test('a player knows the real time of a simulated moment', (t) => {
-  const platform = new SimPlatform(planWorkload(shippedWorkload()));
+  const platform = new SimPlatform(planWorkload(azureTen()));
   const player = new Player(platform, { speed: 10 });
   const before = Date.now() * 1000;
   const at = player.timeOfDay(platform.now - 10_000_000);

@@ -5,7 +5,7 @@ import { isThrottled } from '../../../simulator/engine/bucket.js';
 import { timeUnderQuota } from '../../../simulator/engine/cfs.js';
 import { ActivationLog, ClusterOutcome, OnCore } from '../../../simulator/engine/index.js';
 import { SimPlatform } from '../../../simulator/platform/index.js';
-import { planWorkload, shippedWorkload } from '../../../simulator/workload/index.js';
+import { azureTen, planWorkload } from '../../../simulator/workload/index.js';
 import { cores, fn, runToEnd, scene } from './scene.js';
 
 const call = fc.record({
@@ -91,7 +91,7 @@ testProp(
 
 /** All that engine and tap say in a run of the shipped workload at fixed limits, as one hash. */
 async function fingerprint(seed: number): Promise<string> {
-  const { functions } = shippedWorkload();
+  const { functions } = azureTen();
   const s = await scene(functions, { cores: 2, userMemoryMiB: 2048, seed });
   s.platform.run(600_000_000);
   return createHash('sha256').update(s.log.join('\n')).digest('hex');
@@ -104,7 +104,7 @@ test('one seed, one run, to the byte', async (t) => {
 });
 
 test('nothing of a run depends on how it is cut into steps', (t) => {
-  const plan = planWorkload(shippedWorkload());
+  const plan = planWorkload(azureTen());
   const whole = new ActivationLog();
   runToEnd(new SimPlatform(plan, { recorder: whole }));
   const cut = new ActivationLog();

@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { importAzure2019, type TraceFiles } from '../../../simulator/workload/azure-2019.js';
-import {
-  planWorkload,
-  shippedWorkload,
-  Table,
-  TraceError,
-} from '../../../simulator/workload/index.js';
+import { azureTen, planWorkload, Table, TraceError } from '../../../simulator/workload/index.js';
 import { soloMs } from '../../../simulator/workload/plan.js';
 import type { ImportOptions } from '../../../simulator/workload/recorded-function.js';
 
@@ -282,17 +277,11 @@ test('what is no such table at all is refused at once', (t) => {
   });
 });
 
-test('stock containers carry no quota', (t) => {
-  const { workload } = importAzure2019(tables({}), { ...OPTIONS, quota: false });
-  t.is(workload.functions[0]!.userCpuMillicores, null);
-});
-
 test('the shipped workload is what the importer makes of the sample', (t) => {
   const { workload } = importAzure2019(sample('exp_openwhisk'), {
     name: 'azure-ten',
     seed: 1,
-    compression: { time: 10, duration: 10, aboveMs: 1000, floorMs: 300 },
-    host: { cores: 4, memoryMiB: 8192, userMemoryMiB: 4096 },
   });
-  t.deepEqual(shippedWorkload('azure-ten'), workload);
+  const compression = { time: 10, duration: 10, aboveMs: 1000, floorMs: 300 };
+  t.deepEqual(azureTen(), { ...workload, compression });
 });

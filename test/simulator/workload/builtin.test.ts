@@ -87,7 +87,25 @@ test('different objectives: six tight and six relaxed, alternating by CPU work',
   // The first is patient: 4 / .5 x exp(2.326 x sqrt(.12^2 + .1^2)) + 60 x exp(2.326 x sqrt(.04^2 +
   // .3^2)) = 11.5 + 121 = 133, x 6 = 797.
   t.is(slo['http-endpoint'], 800);
-  t.is(Object.values(slo).filter((one) => one !== undefined).length, 12);
+  const p99 = ({ profile, userCpuMillicores }: (typeof workload.functions)[number]): number => {
+    const { cpuMs, ioMs, payload, parallelism } = profile;
+    const at99 = (of: typeof cpuMs, exponent: number): number => {
+      if (typeof of === 'number') return of;
+      if (!('lognormal' in of)) throw new Error('lognormal');
+      const { median, sigma } = of.lognormal;
+      return median * Math.exp(2.326 * Math.hypot(exponent * payload.sigma, sigma));
+    };
+    const cores = Math.min(parallelism, userCpuMillicores! / 1000);
+    return at99(cpuMs, payload.cpu) / cores + at99(ioMs, payload.io);
+  };
+  const work = ({ profile: { cpuMs } }: (typeof workload.functions)[number]): number =>
+    typeof cpuMs === 'object' && 'lognormal' in cpuMs ? cpuMs.lognormal.median : Number.NaN;
+  [...workload.functions]
+    .sort((a, b) => work(a) - work(b))
+    .forEach((fn, rank) => {
+      const factor = rank % 2 === 1 ? 1.2 : 6;
+      t.is(fn.sloMs, Number((factor * p99(fn)).toPrecision(2)), fn.name);
+    });
   t.deepEqual(
     workload.functions.map(({ sloMs: _, ...fn }) => fn),
     openWorkload('profiles-12').workload.functions,

@@ -2,17 +2,17 @@ import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import { normalQuantile } from '../../../simulator/workload/distribution.js';
 import {
+  azureTen,
   checkWorkload,
   planWorkload,
   quantile,
   scaled,
-  shippedWorkload,
   takeMinutes,
 } from '../../../simulator/workload/index.js';
 import { compressionOf, offeredLoad, soloMs } from '../../../simulator/workload/plan.js';
-import { loadWorkload } from '../../../simulator/workload/shipped.js';
+
 import {
-  compressForDocker,
+  loadWorkload,
   parseWorkload,
   WorkloadError,
   type WorkloadInput,
@@ -226,12 +226,12 @@ test('only durations above 1 s are compressed, by the factor, never below 300 ms
 });
 
 test('the ten-function trace fits into ten minutes, and a part of it into 90 s', (t) => {
-  const full = compressForDocker(shippedWorkload(), { factor: 10, timeFactor: 10 });
+  const full = azureTen();
   const plan = planWorkload(full);
   t.is(plan.count, 268);
   t.is(plan.spanMicros, 360_000_000);
   t.true(offeredLoad(plan, 2) < 0.5);
-  const recorded = planWorkload(checkWorkload({ ...shippedWorkload(), compression: {} }));
+  const recorded = planWorkload(checkWorkload({ ...azureTen(), compression: {} }));
   for (let i = 0; i < plan.count; i++) {
     const solo = (p: typeof plan) =>
       soloMs(full.functions[p.fn[i]!]!, p.cpu[i]! / 1000, p.io[i]! / 1000);
@@ -263,7 +263,7 @@ test('minutes are cut out of every kind of arrivals', (t) => {
 });
 
 test('at least two shipped functions can use more CPU than their quota, most less', (t) => {
-  const wants = shippedWorkload().functions.map(
+  const wants = azureTen().functions.map(
     (fn) => fn.profile.parallelism / (fn.userCpuMillicores! / 1000),
   );
   t.is(wants.filter((ratio) => ratio > 1).length, 3);
