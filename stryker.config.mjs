@@ -1,6 +1,6 @@
 /**
  * `npm run mutation`: mutants of the code that decides. The compiled files are mutated, so that a
- * mutant needs no build; scripts/mutation-tests.mjs runs the test files that reach it.
+ * mutant needs no build. GLEANER_MUTATION names one part, `ci`, or one file below dist.
  */
 const PARTS = {
   decision: 'dist/openwhisk-plugin/decision/**/*.js',
@@ -21,9 +21,11 @@ const mutate =
 
 export default {
   mutate: [...mutate, '!dist/**/index.js', '!dist/**/*thread*.js'],
-  testRunner: 'command',
-  commandRunner: { command: 'node scripts/mutation-tests.mjs' },
-  coverageAnalysis: 'off',
+  plugins: ['./scripts/mutation-runner.mjs', './scripts/mutation-equivalents.mjs'],
+  testRunner: 'ava',
+  coverageAnalysis: 'perTest',
+  checkers: ['equivalents'],
+  ignorers: ['log-calls'],
   ignorePatterns: [
     '**/*',
     '!dist/**',
@@ -34,16 +36,15 @@ export default {
     '!simulator/workload/shipped/**',
     '!config/*.yaml',
   ],
-  // Messages are no decisions.
+  // Texts decide nothing.
   mutator: { excludedMutations: ['StringLiteral', 'ObjectLiteral'] },
   concurrency: 2,
-  timeoutMS: 30_000,
+  timeoutMS: 4_000,
   reporters: ['clear-text', 'json'],
   jsonReporter: { fileName: 'coverage/mutation.json' },
   thresholds: { high: 90, low: 85, break: 85 },
   tempDirName: '.stryker-tmp',
   cleanTempDir: 'always',
   disableTypeChecks: false,
-  checkers: [],
   allowConsoleColors: false,
 };
