@@ -22,12 +22,14 @@ const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
 
 const scratch = new LatencyHistogram();
 
-/** min(1, SLO / p99); 1 without an SLO or activations; 0 if activations wait for a container. */
+/** min(1, SLO / p99) [SIMPPO]; both in one unit. */
+export const preservationOf = (slo: number, p99: number): number => (p99 > slo ? slo / p99 : 1);
+
+/** SLO preservation; 1 without an SLO or activations, 0 if activations wait for a container. */
 export function sloPreservation(observation: Observation): number {
   if (observation.containers === 0 && observation.running > 0) return 0;
   if (observation.slo === undefined || observation.activations === 0) return 1;
-  const tail = tailOf(observation.latency);
-  return tail > 0 ? Math.min(1, observation.slo / tail) : 1;
+  return preservationOf(observation.slo, tailOf(observation.latency));
 }
 
 /** min(1, p99 / SLO), the used share of the SLO; 0 without an SLO or activations. */

@@ -1,2 +1,2 @@
-export { FEATURES } from './features.js';
+export { FEATURES, preservationOf } from './features.js';
 export type { Decided, Decision, PhaseChange, ResourceManager, View } from './resource-manager.js';

@@ -39,3 +39,4 @@ export {
   TrajectoryBundle,
   TrajectoryRecorder,
 } from './meta-learner/trajectory.js';
+export { nearestAction } from './steps.js';

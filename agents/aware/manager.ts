@@ -47,7 +47,7 @@ import {
   windowFigures,
 } from './life-cycle/index.js';
 import type { Encoder } from './meta-learner/index.js';
-import { decisionFor, factorOf, nearestAction } from './steps.js';
+import { decisionFor, factorOf, nearestAction, stepsOf } from './steps.js';
 
 const AWARE_BASES = ['simppo', 'firm'] as const;
 /** What learns: PPO from SIMPPO's shipped policy, or FIRM's DDPG from untrained weights. */
@@ -352,7 +352,7 @@ export class AwareManager implements ResourceManager<AwareState> {
     const { settings } = this.#options;
     const action =
       pending.action === null
-        ? nearestAction(pending.held, seen.held, seen.byWeight, settings)
+        ? nearestAction(stepsOf(pending.held, seen.held, seen.byWeight, settings))
         : executed(pending.action, pending.held, seen.held, observation, settings.actions);
     return {
       input: Float32Array.from(pending.input),

@@ -3,24 +3,8 @@ import type { Bytes, Millicores } from '../../config/index.js';
 import type { Decision } from '../resource-manager.js';
 import { directionsOf, type Held, type SimppoSettings } from '../simppo/index.js';
 
-/** The action nearest to a change of the fallback's: the dimension that moved by most steps. */
-export function nearestAction(
-  before: Held,
-  after: Held,
-  byWeight: boolean,
-  { actions }: SimppoSettings,
-): number {
-  const cpu = byWeight
-    ? Math.log(after.cpu / before.cpu) / Math.log(actions.weightStep)
-    : (after.cpu - before.cpu) / actions.cpuStep;
-  const memory = (after.memory - before.memory) / actions.memoryStep;
-  const containers = after.containers - before.containers;
-  const { dimensions } = actions;
-  const steps = [
-    dimensions.cpu ? cpu : 0,
-    dimensions.memory ? memory : 0,
-    dimensions.containers ? containers : 0,
-  ];
+/** The action nearest to a change, in steps of CPU, memory, containers: the largest one counts. */
+export function nearestAction(steps: readonly number[]): number {
   let best = 0;
   let most = 0.5;
   steps.forEach((one, dimension) => {
@@ -29,6 +13,24 @@ export function nearestAction(
     best = 1 + 2 * dimension + (one > 0 ? 0 : 1);
   });
   return best;
+}
+
+/** The agent's steps in a change of the fallback's. */
+export function stepsOf(
+  before: Held,
+  after: Held,
+  byWeight: boolean,
+  { actions }: SimppoSettings,
+): number[] {
+  const { dimensions, cpuStep, memoryStep, weightStep } = actions;
+  const cpu = byWeight
+    ? Math.log(after.cpu / before.cpu) / Math.log(weightStep)
+    : (after.cpu - before.cpu) / cpuStep;
+  return [
+    dimensions.cpu ? cpu : 0,
+    dimensions.memory ? (after.memory - before.memory) / memoryStep : 0,
+    dimensions.containers ? after.containers - before.containers : 0,
+  ];
 }
 
 /**

@@ -21,14 +21,22 @@ export { createSimppo, SIMPPO_NAMES, type SimppoName, settingsOf, threadEngine }
 export { SimppoManager } from './manager.js';
 export { functionOfPolicy } from './own-policy-store.js';
 export { type RetrainTrigger, RevisionTrigger } from './retrain-trigger.js';
-export { rewardOf, weightedReward } from './reward.js';
+export {
+  congestionCharge,
+  publishedReward,
+  rewardOf,
+  type ScalingOutcome,
+  scalingReward,
+} from './reward.js';
 export {
   type ActionSettings,
+  type ScalingRewardSettings,
   type SimppoSettings,
+  scalingRewardSettings,
   simppoSettings,
   type VirtualAgent,
 } from './settings.js';
 export { withHost } from './state.js';
-export { type Directions, type SimppoStep, stepOf } from './step.js';
+export { type Directions, type SimppoStep, takeStep } from './step.js';
 export type { TrajectoryStep } from './trajectory-step.js';
 export { widenPolicy, widenPolicyInputs } from './widen-policy.js';

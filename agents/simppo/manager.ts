@@ -8,10 +8,8 @@ import {
   type Bounds,
   boundsOf,
   cpuTarget,
-  directionsOf,
   executed,
   type Held,
-  maskOf,
   SIMPPO_ACTIONS,
 } from './actions.js';
 import { newWeights, simppoShape } from './base-policy.js';
@@ -27,7 +25,7 @@ import { rewardOf } from './reward.js';
 import { loadedState, savedState } from './saved-state.js';
 import type { SimppoSettings } from './settings.js';
 import { type OnHost, rateAfter, retrainingAfter, type SimppoState, withHost } from './state.js';
-import { stepOf } from './step.js';
+import { type Directions, takeStep } from './step.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
 /** Interval of looking for a stored base policy, while this host has learned nothing, ms. */
@@ -151,26 +149,31 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     // Only control runs: no step, and the target is unchanged.
     if (observation.activations === 0) {
       const state = { ...before, rate, hosts: withHost(before.hosts, host, seen) };
-      return { state, decision: decisionOf(0, seen.held, bounds, observation, settings) };
+      return { state, decision: decisionOf([0, 0, 0], seen.held, bounds, observation, settings) };
     }
     const trajectory = `${before.fn} ${host}`;
     const slowdown = slowdownIn(observation, seen);
     const reward = this.#learn(policy, trajectory, view, known, seen, slowdown, now);
     const retraining = retrainingAfter(before.retraining, this.#policyKind(policy), policy.updates);
     const phase = retraining?.left === 0 ? 'serving' : before.phase;
-    const mask = maskOf(seen.held, bounds, observation, settings.actions, this.#mask);
     const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
     const input = inputOf(view, remembered, bounds, settings.virtual);
     const online = phase === 'online';
-    const { action } = policy.policy.decide(input, mask, online ? this.#random : undefined);
-    const step = stepOf(action, seen.held, seen.last, bounds, observation, settings.actions);
+    const standing = { ...seen, bounds, cpuMode: observation.cpuMode };
+    const step = takeStep(
+      standing,
+      settings.actions,
+      this.#mask,
+      (mask) => policy.policy.decide(input, mask, online ? this.#random : undefined).action,
+    );
+    const { action, held, directions: last } = step;
     if ((online || onStep !== undefined) && action !== null) {
       const logProbabilities = Float64Array.from(SIMPPO_ACTIONS, (_, i) =>
         policy.policy.logProbability(i),
       );
       policy.decided(trajectory, {
         input,
-        mask: mask.slice(),
+        mask: this.#mask.slice(),
         action,
         logProbabilities,
         at: now,
@@ -179,7 +182,6 @@ export class SimppoManager implements ResourceManager<SimppoState> {
         sampled: online,
       });
     } else this.#cut(policy, trajectory);
-    const { held, directions: last } = step;
     const hosts = withHost(before.hosts, host, { ...seen, held, last });
     const state: SimppoState = {
       ...before,
@@ -189,7 +191,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       hosts,
       reward: reward ?? before.reward,
     };
-    const decision = decisionOf(step.action, held, bounds, observation, settings);
+    const decision = decisionOf(last, held, bounds, observation, settings);
     return reward === null ? { state, decision } : { state, decision, reward };
   }
 
@@ -294,7 +296,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
 }
 
 function decisionOf(
-  action: number,
+  actions: Directions,
   held: Held,
   bounds: Bounds,
   observation: Observation,
@@ -311,6 +313,6 @@ function decisionOf(
         : { cpu: cpuTarget(held, bounds, settings.actions) as Millicores }),
     ...(dimensions.memory ? { memory: Math.round(memory) as Bytes } : {}),
     ...(dimensions.containers ? { containers } : {}),
-    actions: directionsOf(action),
+    actions,
   };
 }

@@ -47,6 +47,31 @@ export interface RewardSettings {
   readonly reversal: number;
 }
 
+/** Weights of the reward without user limits; `late` and `failed` are additions to [SIMPPO]. */
+export interface ScalingRewardSettings extends Omit<RewardSettings, 'slowdown'> {
+  /**
+   * Penalty of slow and failed activations, as a share: below the SLO p99 / SLO hides them, and
+   * above the SLO it shows them late.
+   */
+  readonly late: number;
+  /** Penalty of failed activations, as a share: OOM kills, or timed out while waiting. */
+  readonly failed: number;
+  /** p99 / SLO from which SLO preservation is 0 for learning. */
+  readonly maxSloRatio: number;
+}
+
+/** Of SLO preservation and utilization [AWARE artifact]. */
+export const PUBLISHED_WEIGHTS = { slo: 0.7, utilization: 0.3 } as const;
+
+export const scalingRewardSettings: ScalingRewardSettings = {
+  ...PUBLISHED_WEIGHTS,
+  price: 0.5,
+  reversal: 0.1,
+  late: 0.3,
+  failed: 0.3,
+  maxSloRatio: 100,
+};
+
 export interface SimppoSettings {
   readonly virtual: VirtualAgent;
   readonly actions: ActionSettings;

@@ -1,13 +1,22 @@
 import type { Observation } from '../../broker/messages/index.js';
-import { apply, type Bounds, directionsOf, type Held } from './actions.js';
+import { apply, type Bounds, directionsOf, type Held, maskOf } from './actions.js';
 import type { ActionSettings } from './settings.js';
 
 /** Steps of containers, CPU and memory: -1, 0 or 1 each. */
 export type Directions = readonly [number, number, number];
 
+/** Where an agent stands before a step. */
+export interface Standing extends Pick<Observation, 'cpuMode'> {
+  readonly held: Held;
+  /** Directions of the last step. */
+  readonly last: Directions;
+  readonly bounds: Bounds;
+}
+
 /** One step of a SIMPPO agent. */
 export interface SimppoStep {
-  readonly action: number;
+  /** Null: no action is valid, and what is held stays. */
+  readonly action: number | null;
   /** What the action leads to, within the bounds. */
   readonly held: Held;
   readonly directions: Directions;
@@ -15,19 +24,19 @@ export interface SimppoStep {
   readonly isReversal: boolean;
 }
 
-/** The step of an action; null: no action is valid, and what is held stays. */
-export function stepOf(
-  action: number | null,
-  held: Held,
-  last: Directions,
-  bounds: Bounds,
-  mode: Pick<Observation, 'cpuMode'>,
+/** Chooses among the actions that change something, and takes the step. `mask` is written. */
+export function takeStep(
+  standing: Standing,
   settings: ActionSettings,
+  mask: Uint8Array,
+  choose: (mask: Uint8Array) => number | null,
 ): SimppoStep {
+  const { held, last, bounds } = standing;
+  const action = choose(maskOf(held, bounds, standing, settings, mask));
   const directions = directionsOf(action ?? 0);
   return {
-    action: action ?? 0,
-    held: apply(action ?? 0, held, bounds, mode, settings),
+    action,
+    held: apply(action ?? 0, held, bounds, standing, settings),
     directions,
     isReversal: directions.some((direction, i) => direction * last[i]! < 0),
   };

@@ -1,9 +1,10 @@
 import type { Decision, ResourceManager } from '../../agents/index.js';
 import { createManager, type HpaVpaConstants, hpaVpaManager } from '../../agents/managers/index.js';
 import { SIMPPO_ACTIONS } from '../../agents/simppo/index.js';
+import { priceOf } from '../../broker/mean-field/index.js';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import { SeededRandom } from '../../config/index.js';
-import { possibleActions, scalingStep } from './agent/agent.js';
+import { scalingStep } from './agent/agent.js';
 import { SIMPPO_SIZES, scalingSettings } from './agent/settings.js';
 import type { ScalingState } from './agent/state.js';
 import { observationOfState } from './observations.js';
@@ -29,9 +30,11 @@ export function randomActions(seed: number): ScalingController {
     },
     decide: (_, allObserved) =>
       allObserved.map(({ held }) => {
-        possibleActions(held, scalingSettings, mask);
-        const actions = [...mask.keys()].filter((action) => mask[action] === 1);
-        return scalingStep(actions[random.below(actions.length)]!, held, scalingSettings).held;
+        const { held: next } = scalingStep(held, [0, 0, 0], scalingSettings, mask, () => {
+          const actions = [...mask.keys()].filter((action) => mask[action] === 1);
+          return actions[random.below(actions.length)]!;
+        });
+        return next;
       }),
   };
 }
@@ -55,12 +58,11 @@ function managed(
     decide: (cluster, allObserved) =>
       cluster.states.map((state, i) => {
         const observation = observationOfState(state, cluster, latency);
-        const excess = Math.min(1, Math.max(0, cluster.occupancy - 1));
         const view = {
           observation,
           features: [],
           others: null,
-          price: { cpu: excess, memory: 0 },
+          price: { cpu: priceOf(cluster.occupancy), memory: 0 },
           random,
         };
         const result = manager.decide(states[i], view, cluster.now as Millis);

@@ -1,5 +1,4 @@
-import { idleOf } from './agent/reward.js';
-import type { ClusterTotals, ScalingState } from './agent/state.js';
+import { type ClusterTotals, idleOf, type ScalingState } from './agent/state.js';
 import type { ScaledState, ScalingCluster } from './scaling-cluster.js';
 
 /** Waiting calls below this share of the window's are no tail of their own. */

@@ -1,7 +1,7 @@
+import { preservationOf } from '../../agents/index.js';
+import { publishedReward } from '../../agents/simppo/index.js';
 import { quantileOf } from '../compare/index.js';
-import { rawReward } from './agent/reward.js';
-import { scalingSettings } from './agent/settings.js';
-import { preservation, type ScalingState } from './agent/state.js';
+import type { ScalingState } from './agent/state.js';
 import type { ScalingCluster } from './scaling-cluster.js';
 
 /** One function over the steps that count. */
@@ -61,8 +61,9 @@ export class ScoreKeeper {
     this.#occupancy += this.#cluster.occupancy;
     allObserved.forEach((observed, i) => {
       const sums = this.#sums[i]!;
-      sums.reward += rawReward(observed, scalingSettings.reward);
-      sums.slo += preservation(observed);
+      const preservation = preservationOf(observed.slo, observed.tail);
+      sums.reward += publishedReward(preservation, observed.cpuUse, observed.memoryUse);
+      sums.slo += preservation;
       sums.cpu += observed.cpuUse;
       sums.memory += observed.memoryUse;
       sums.violated += Number(observed.tail > observed.slo);

@@ -1,4 +1,5 @@
-import { META_SCALE } from '../../agents/aware/index.js';
+import { META_SCALE, nearestAction } from '../../agents/aware/index.js';
+import { directionsOf } from '../../agents/simppo/index.js';
 
 /** Number and size of a function's containers. */
 export interface AwareAllocation {
@@ -18,60 +19,40 @@ export const RANGES = {
 /** A user's guess: the initial size of [AWARE artifact], with less memory. */
 export const INITIAL: AwareAllocation = { cpu: 1.024, memory: 512, containers: 4 };
 
-/** One step in one dimension; the first does nothing [AWARE]. */
-export const AWARE_ACTIONS = [
-  'stay',
-  'cpu up',
-  'cpu down',
-  'memory up',
-  'memory down',
-  'out',
-  'in',
-] as const;
 const DIMENSIONS = ['cpu', 'memory', 'containers'] as const;
-
 export type Dimension = (typeof DIMENSIONS)[number];
-
-const dimensionOf = (action: number): { dimension: Dimension; sign: number } | null =>
-  action === 0
-    ? null
-    : { dimension: DIMENSIONS[(action - 1) >> 1]!, sign: action % 2 === 1 ? 1 : -1 };
 
 export const within = (dimension: Dimension, value: number): number => {
   const { least, most } = RANGES[dimension];
   return Math.min(most, Math.max(least, value));
 };
 
-/** The allocation after one action, clipped to the ranges. */
+/** The allocation after one of SIMPPO's actions, clipped to the ranges. */
 export function afterAction(allocation: AwareAllocation, action: number): AwareAllocation {
-  const step = dimensionOf(action);
-  if (step === null) return allocation;
-  const { dimension, sign } = step;
-  const value = within(dimension, allocation[dimension] + sign * RANGES[dimension].step);
-  return { ...allocation, [dimension]: value };
+  const [containers, cpu, memory] = directionsOf(action);
+  const moved = (dimension: Dimension, direction: number): number =>
+    within(dimension, allocation[dimension] + direction * RANGES[dimension].step);
+  return {
+    cpu: moved('cpu', cpu),
+    memory: moved('memory', memory),
+    containers: moved('containers', containers),
+  };
 }
 
 /** 1 for each action that changes something, by the bounds of its own dimension. */
 export function allocationMask(allocation: AwareAllocation, to: Uint8Array): Uint8Array {
   to[0] = 1;
-  for (let action = 1; action < AWARE_ACTIONS.length; action++) {
-    const { dimension, sign } = dimensionOf(action)!;
+  DIMENSIONS.forEach((dimension, i) => {
     const { least, most, step } = RANGES[dimension];
     const value = allocation[dimension];
-    to[action] = Number(sign > 0 ? most - value > step / 10 : value - least > step / 10);
-  }
+    to[1 + 2 * i] = Number(most - value > step / 10);
+    to[2 + 2 * i] = Number(value - least > step / 10);
+  });
   return to;
 }
 
-/** The action nearest to a free change: the dimension that changes by most steps. */
-export function actionOf(from: AwareAllocation, to: AwareAllocation): number {
-  let best = 0;
-  let most = 0.5;
-  for (const [i, dimension] of DIMENSIONS.entries()) {
-    const steps = (to[dimension] - from[dimension]) / RANGES[dimension].step;
-    if (Math.abs(steps) < most) continue;
-    most = Math.abs(steps);
-    best = 1 + 2 * i + (steps > 0 ? 0 : 1);
-  }
-  return best;
-}
+/** The action nearest to a free change. */
+export const actionOf = (from: AwareAllocation, to: AwareAllocation): number =>
+  nearestAction(
+    DIMENSIONS.map((dimension) => (to[dimension] - from[dimension]) / RANGES[dimension].step),
+  );

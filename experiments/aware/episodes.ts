@@ -23,7 +23,8 @@ import {
 } from '../../agents/aware/index.js';
 import type { Engine } from '../../agents/nn/index.js';
 import { type LearnerState, type PpoSettings, simulatorSettings } from '../../agents/ppo/index.js';
-import { AWARE_ACTIONS, actionOf, afterAction, allocationMask, INITIAL } from './allocation.js';
+import { SIMPPO_ACTIONS } from '../../agents/simppo/index.js';
+import { actionOf, afterAction, allocationMask, INITIAL } from './allocation.js';
 import type { Controller } from './rule-based.js';
 import type { AwareSystem, SystemSnapshot } from './system.js';
 import { TRANSFER_FEATURES, TransferFeatures } from './transfer.js';
@@ -150,7 +151,7 @@ export class AgentRun {
       engine,
       features: this.#features,
       context: encoder?.shape.embedding ?? 0,
-      actions: AWARE_ACTIONS.length,
+      actions: SIMPPO_ACTIONS.length,
       ppo,
       offline: options.cloneOnly
         ? { ...offlineSettings, from: Number.POSITIVE_INFINITY }
@@ -160,7 +161,7 @@ export class AgentRun {
       start,
     });
     const embedding =
-      encoder === null ? null : new FunctionEmbedding(encoder, AWARE_ACTIONS.length);
+      encoder === null ? null : new FunctionEmbedding(encoder, SIMPPO_ACTIONS.length);
     this.#agent = new AwareAgent(this.learner, embedding);
     this.#run =
       course !== 'life-cycle'
@@ -194,7 +195,7 @@ export class AgentRun {
     let snapshot = this.#snapshot ?? system.step(system.allocation ?? INITIAL);
     let input = this.#input(snapshot);
     for (let step = 0; step < EPISODE_STEPS; step++) {
-      const mask = allocationMask(snapshot.allocation, new Uint8Array(AWARE_ACTIONS.length));
+      const mask = allocationMask(snapshot.allocation, new Uint8Array(SIMPPO_ACTIONS.length));
       const before = snapshot.allocation;
       // Asked at each step, so that its state is current when it has to decide.
       const fallbackTarget = guided ? fallback.decide(snapshot) : before;
@@ -242,7 +243,7 @@ export function controlledEpisode(
   readonly trajectory: Trajectory;
   readonly snapshot: SystemSnapshot;
 } {
-  const recorder = new TrajectoryRecorder(META_FEATURES.length, AWARE_ACTIONS.length);
+  const recorder = new TrajectoryRecorder(META_FEATURES.length, SIMPPO_ACTIONS.length);
   const figures = new EpisodeFigures();
   const input = new Float32Array(META_FEATURES.length);
   let snapshot = first ?? system.step(system.allocation);

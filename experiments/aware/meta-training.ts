@@ -20,10 +20,10 @@ import {
   Rollout,
   simulatorSettings,
 } from '../../agents/ppo/index.js';
+import { SIMPPO_ACTIONS } from '../../agents/simppo/index.js';
 import { type Random, SeededRandom } from '../../config/index.js';
 import type { AwareApp, InputKind } from '../../simulator/workload/index.js';
 import {
-  AWARE_ACTIONS,
   type AwareAllocation,
   afterAction,
   allocationMask,
@@ -56,7 +56,7 @@ export interface MetaTraining {
 }
 
 /** Numbers of one step as the meta-learner reads it. */
-const STEP_WIDTH = META_FEATURES.length + AWARE_ACTIONS.length + 1;
+const STEP_WIDTH = META_FEATURES.length + SIMPPO_ACTIONS.length + 1;
 
 export const metaTraining: MetaTraining = {
   seed: 1,
@@ -133,9 +133,9 @@ function baseEpisode(
   rollout: Rollout | null,
 ): Trajectory {
   const system = new AwareSystem(demand, random.below(2 ** 31));
-  const recorder = new TrajectoryRecorder(META_FEATURES.length, AWARE_ACTIONS.length);
-  const categorical = new MaskedCategorical(AWARE_ACTIONS.length);
-  const logits = new Float32Array(AWARE_ACTIONS.length);
+  const recorder = new TrajectoryRecorder(META_FEATURES.length, SIMPPO_ACTIONS.length);
+  const categorical = new MaskedCategorical(SIMPPO_ACTIONS.length);
+  const logits = new Float32Array(SIMPPO_ACTIONS.length);
   const width = META_FEATURES.length + embedding.length;
   let snapshot = system.step(somewhere(random));
   let rates = NO_RATES;
@@ -147,7 +147,7 @@ function baseEpisode(
   };
   let input = seen();
   for (let step = 0; step < EPISODE_STEPS; step++) {
-    const mask = allocationMask(snapshot.allocation, new Uint8Array(AWARE_ACTIONS.length));
+    const mask = allocationMask(snapshot.allocation, new Uint8Array(SIMPPO_ACTIONS.length));
     pair.actor.forward(input, logits);
     if (categorical.set(logits, mask) !== null) break;
     const action = categorical.sample(random);
@@ -168,7 +168,7 @@ function baseEpisode(
  */
 function policyGradients(rollout: Rollout, pair: ActorCritic, embedding: number): Float32Array[] {
   const { rows, actorInputs } = rollout;
-  const actions = AWARE_ACTIONS.length;
+  const actions = SIMPPO_ACTIONS.length;
   const width = actorInputs.length / rows;
   const values = new Float32Array(rows);
   pair.critic.forwardBatch(actorInputs, rows, values);
@@ -222,7 +222,7 @@ export function trainMetaLearner(
   const encoder = Encoder.initial(training.encoder, root.fork('encoder'));
   const { embedding } = training.encoder;
   const features = META_FEATURES.length + embedding;
-  const shape = { features, actions: AWARE_ACTIONS.length };
+  const shape = { features, actions: SIMPPO_ACTIONS.length };
   const total = training.rounds + training.baseRounds;
   const settings = { ...ppo, updates: total };
   const pair = newActorCritic(engine, shape, settings, root.fork('base'));

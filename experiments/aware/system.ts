@@ -1,3 +1,4 @@
+import { preservationOf } from '../../agents/index.js';
 import { type Random, SeededRandom, standardNormal } from '../../config/index.js';
 import { type AwareAllocation, INITIAL, within } from './allocation.js';
 import type { Demand } from './demand.js';
@@ -15,7 +16,6 @@ export interface SystemSnapshot {
   readonly mean: number;
   readonly p99: number;
   readonly slo: number;
-  /** min(1, SLO / p99). */
   readonly preservation: number;
   /** Share of a call's time in which it neither computed nor waited for a core. */
   readonly waiting: number;
@@ -147,7 +147,7 @@ export class AwareSystem {
       mean,
       p99,
       slo: this.#slo,
-      preservation: Math.min(1, this.#slo / p99),
+      preservation: preservationOf(this.#slo, p99),
       waiting: demand.wait / mean,
       oomKills: killed ? allocation.containers : 0,
     };

@@ -1,4 +1,5 @@
-import { AWARE_ACTIONS, type AwareAllocation, afterAction } from './allocation.js';
+import { SIMPPO_ACTIONS } from '../../agents/simppo/index.js';
+import { type AwareAllocation, afterAction } from './allocation.js';
 import type { SystemSnapshot } from './system.js';
 
 /** How fast the forecast's sums forget. */
@@ -70,7 +71,7 @@ export class TransferFeatures {
     to[at] = Math.min(1, ahead / Math.max(snapshot.rate, 1e-9) / 2);
     NEIGHBOURS.forEach((action, i) => {
       to[at + 1 + i] = this.#table.of(
-        action < AWARE_ACTIONS.length
+        action < SIMPPO_ACTIONS.length
           ? afterAction(snapshot.allocation, action)
           : snapshot.allocation,
       );

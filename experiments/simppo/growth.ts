@@ -1,3 +1,4 @@
+import { lifeCycleSettings } from '../../agents/aware/index.js';
 import { type LearnerState, simulatorSettings } from '../../agents/ppo/index.js';
 import { threadEngine } from '../../agents/simppo/index.js';
 import {
@@ -21,8 +22,6 @@ import {
   WARM_UP,
 } from './protocol.js';
 
-/** An agent retrains if it earns less than this share of its earlier return [AWARE]. */
-const TRIP = 0.974;
 /**
  * Converged: the mean of this many episodes moved by less than 2 % and their deviation is at most 5
  * % of the largest possible return.
@@ -180,7 +179,7 @@ class Stage {
     for (let episode = 0; episode < this.#size.maxRetraining; episode++) {
       if (episode === 1)
         for (let i = 0; i < old; i++)
-          if (atOnce[i]! < TRIP * this.#before[i]!) {
+          if (atOnce[i]! < lifeCycleSettings.servingShare * this.#before[i]!) {
             this.team.learning[i] = true;
             trained[i] = 0;
           }

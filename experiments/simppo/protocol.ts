@@ -81,7 +81,7 @@ export const VARIANTS = {
   none: { ...scalingSettings, virtual: 'none' },
   g4: { ...scalingSettings, virtual: 'g4' },
   'no-price': { ...scalingSettings, reward: unpriced },
-  'idle-price': { ...scalingSettings, reward: { ...reward, priceBy: 'idle' } },
+  'idle-price': { ...scalingSettings, priceBy: 'idle' },
 } as const satisfies Record<string, ScalingAgentSettings>;
 export type VariantName = keyof typeof VARIANTS;
 

@@ -1,6 +1,7 @@
 import type { Observation } from '../../../broker/messages/index.js';
 import { MIB } from '../../../config/index.js';
 import { sloPreservation, tailOf } from '../../features.js';
+import { publishedReward } from '../../simppo/index.js';
 
 /**
  * One control step as the meta-learner reads it, of a live function or of a simulated application.
@@ -82,13 +83,13 @@ export function metaFeatures(step: MetaStep, known: KnownRates, to: Float32Array
   return { usual, last: rate };
 }
 
-/** .7 x SLO preservation + .3 x the mean of both utilizations [SIMPPO], in 0 to 1. */
+/** The published reward of a step, in 0 to 1. */
 export const metaReward = ({
   preservation,
   cpuUtilization,
   memoryUtilization,
 }: Pick<MetaStep, 'preservation' | 'cpuUtilization' | 'memoryUtilization'>): number =>
-  0.7 * preservation + 0.15 * (cpuUtilization + memoryUtilization);
+  publishedReward(preservation, cpuUtilization, memoryUtilization);
 
 /**
  * A step of a live function. Waits are not observed on a host, so the part of the latency that the

@@ -4,40 +4,32 @@ import {
   type ActionBounds,
   type Directions,
   type Held,
-  maskOf,
   SIMPPO_ACTIONS,
   type SimppoStep,
-  stepOf,
+  scalingReward,
+  takeStep,
 } from '../../../agents/simppo/index.js';
 import type { Random } from '../../../config/index.js';
 import { scalingInput, scalingWidth } from './features.js';
-import { learningReward } from './reward.js';
 import { type ScalingAgentSettings, SIMPPO_SIZES } from './settings.js';
-import type { ClusterTotals, ScalingState, ScalingView } from './state.js';
+import { type ClusterTotals, type ScalingState, type ScalingView, scalingCharge } from './state.js';
 
 /** Without user limits, the platform's sizes are the bounds. */
 const PLATFORM_BOUNDS: ActionBounds = {
   cpu: { lower: SIMPPO_SIZES.least.cpu, upper: SIMPPO_SIZES.most.cpu },
   memory: { lower: SIMPPO_SIZES.least.memory, upper: SIMPPO_SIZES.most.memory },
 };
-/** Limits are amounts here, never weights. */
-const BY_QUOTA = { cpuMode: 'quota' } as const;
-const NO_STEP: Directions = [0, 0, 0];
+const FIRST = { action: 0, directions: [0, 0, 0], isReversal: false } as const;
 
-/** 1 for each action that changes something, otherwise 0. */
-export const possibleActions = (
-  held: Held,
-  { actions }: ScalingAgentSettings,
-  to: Uint8Array,
-): Uint8Array => maskOf(held, PLATFORM_BOUNDS, BY_QUOTA, actions, to);
-
-/** The step of an action within the platform's bounds. */
+/** A step within the platform's bounds; `mask` is written. */
 export const scalingStep = (
-  action: number | null,
   held: Held,
+  last: Directions,
   { actions }: ScalingAgentSettings,
-  last: Directions = NO_STEP,
-): SimppoStep => stepOf(action, held, last, PLATFORM_BOUNDS, BY_QUOTA, actions);
+  mask: Uint8Array,
+  choose: (mask: Uint8Array) => number | null,
+): SimppoStep =>
+  takeStep({ held, last, bounds: PLATFORM_BOUNDS, cpuMode: 'quota' }, actions, mask, choose);
 
 export interface ScalingAgentOptions {
   readonly engine: Engine;
@@ -54,7 +46,7 @@ export class ScalingAgent {
   #input: Float32Array;
   readonly #mask = new Uint8Array(SIMPPO_ACTIONS.length);
   #rateBefore = 0;
-  #step: Pick<SimppoStep, 'action' | 'directions' | 'isReversal'>;
+  #step: Omit<SimppoStep, 'held'> = FIRST;
 
   constructor({ engine, settings, random, state }: ScalingAgentOptions) {
     this.settings = settings;
@@ -68,7 +60,6 @@ export class ScalingAgent {
     });
     if (state !== null) this.ppo.import(state);
     this.#input = new Float32Array(features);
-    this.#step = { action: 0, directions: NO_STEP, isReversal: false };
   }
 
   /** Directions of the last step: containers, CPU, memory. */
@@ -78,7 +69,7 @@ export class ScalingAgent {
 
   /** A new episode has no previous step. */
   begin(): void {
-    this.#step = { action: 0, directions: NO_STEP, isReversal: false };
+    this.#step = FIRST;
     this.#rateBefore = 0;
   }
 
@@ -86,9 +77,13 @@ export class ScalingAgent {
   decide(view: ScalingView, explore: boolean): Held {
     const { held, rate } = view.observed;
     const input = this.#observe(view);
-    possibleActions(held, this.settings, this.#mask);
-    const { action } = this.ppo.decide(input, this.#mask, { greedy: !explore });
-    const step = scalingStep(action, held, this.settings, this.last);
+    const step = scalingStep(
+      held,
+      this.last,
+      this.settings,
+      this.#mask,
+      (mask) => this.ppo.decide(input, mask, { greedy: !explore }).action,
+    );
     this.#step = step;
     this.#rateBefore = rate;
     return step.held;
@@ -97,8 +92,10 @@ export class ScalingAgent {
   /** Returns the reward of the last step; `record` puts it into the rollout. */
   learn(observed: ScalingState, totals: ClusterTotals, members: number, record: boolean): number {
     const { action, isReversal } = this.#step;
-    const reward = learningReward(observed, totals, members, isReversal, this.settings.reward);
-    if (record) this.ppo.executed(action, reward);
+    const { reward: weights, priceBy } = this.settings;
+    const charge = scalingCharge(observed, totals, members, priceBy);
+    const reward = scalingReward(observed, charge, isReversal, weights);
+    if (record) this.ppo.executed(action ?? 0, reward);
     return reward;
   }
 

@@ -1,6 +1,8 @@
+import { preservationOf } from '../../../agents/index.js';
 import { VIRTUAL, type VirtualAgent, virtualFeatures } from '../../../agents/simppo/index.js';
+import { priceOf } from '../../../broker/mean-field/index.js';
 import { SIMPPO_SIZES } from './settings.js';
-import { type ClusterTotals, preservation, type ScalingState, type ScalingView } from './state.js';
+import type { ClusterTotals, ScalingState, ScalingView } from './state.js';
 
 /** The published six [SIMPPO], which the mean field adds up, then others of the own function. */
 const SCALING_FEATURES = [
@@ -40,7 +42,7 @@ export function publishedFeatures(
   const own = held.cpu * held.containers;
   return [
     clip(cpuUse),
-    preservation(observed),
+    preservationOf(observed.slo, observed.tail),
     clip(own / capacity),
     clip((allocated - own) / capacity),
     clip(held.containers / SIMPPO_SIZES.most.containers),
@@ -67,7 +69,7 @@ export function scalingInput(
   to[PUBLISHED + 6] = clip(10 * observed.late);
   to[PUBLISHED + 7] = tail > 0 ? clip((Math.log(tail / slo) / TAIL_RANGE + 1) / 2) : 0;
   if (virtual !== 'none') {
-    const excess = clip(totals.allocated / totals.capacity - 1);
+    const excess = priceOf(totals.allocated / totals.capacity);
     to.set(
       virtualFeatures(virtual, { others, price: { cpu: excess, memory: 0 }, features: published }),
       SCALING_FEATURES.length,

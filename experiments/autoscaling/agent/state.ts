@@ -1,27 +1,19 @@
-import type { Held } from '../../../agents/simppo/index.js';
+import { congestionCharge, type Held, type ScalingOutcome } from '../../../agents/simppo/index.js';
 import type { Others } from '../../../broker/mean-field/index.js';
+import type { ScalingAgentSettings } from './settings.js';
 
-/** An agent's observation of its own function in one control step. */
-export interface ScalingState {
+/**
+ * An agent's observation of its own function in one control step. `tail` is of the look-back
+ * window, in ms; 0: nothing ended and nothing waits.
+ */
+export interface ScalingState extends ScalingOutcome {
   readonly held: Held;
-  /** CPU and memory in use / limits of all its containers, 0..1. */
-  readonly cpuUse: number;
-  readonly memoryUse: number;
   /** Share of the containers' time with an activation in them. */
   readonly busy: number;
   /** Activations per second. */
   readonly rate: number;
-  /**
-   * p99 of the response time, ms, over the look-back window; 0: nothing ended and nothing waits.
-   */
-  readonly tail: number;
-  readonly slo: number;
   /** Waiting at the step's end. */
   readonly waiting: number;
-  /** Share of the activations that were late or failed. */
-  readonly late: number;
-  /** Share of the activations that failed: OOM kills, or timed out while waiting. */
-  readonly failed: number;
 }
 
 /** Cluster totals that every agent sees, in millicores. */
@@ -41,5 +33,20 @@ export interface ScalingView {
   readonly totals: ClusterTotals;
 }
 
-/** min(1, SLO / p99); 1 without activations. */
-export const preservation = ({ tail, slo }: ScalingState): number => (tail > slo ? slo / tail : 1);
+/** The unused part of a function's share of the cores, scaled to its allocation. */
+export const idleOf = (own: number, cpuUse: number, occupancy: number): number =>
+  own * (1 - Math.min(1, cpuUse * Math.max(1, occupancy)));
+
+/** The congestion charge by a function's share of all allocated CPU, or of the unused part of it. */
+export function scalingCharge(
+  { held, cpuUse }: ScalingState,
+  { capacity, allocated, idle }: ClusterTotals,
+  members: number,
+  by: ScalingAgentSettings['priceBy'],
+): number {
+  const occupancy = allocated / capacity;
+  const own = held.cpu * held.containers;
+  return by === 'idle'
+    ? congestionCharge(occupancy - 1, members, idleOf(own, cpuUse, occupancy), idle)
+    : congestionCharge(occupancy - 1, members, own, allocated);
+}

@@ -1,21 +1,18 @@
 import test from 'ava';
 import { defaultEngine } from '../../../../agents/nn/index.js';
 import { SIMPPO_ACTIONS } from '../../../../agents/simppo/index.js';
-import { possibleActions, scalingStep } from '../../../../experiments/autoscaling/agent/agent.js';
+import { scalingStep } from '../../../../experiments/autoscaling/agent/agent.js';
 import {
   publishedFeatures,
   scalingInput,
   scalingWidth,
 } from '../../../../experiments/autoscaling/agent/features.js';
 import { LocalMeanField } from '../../../../experiments/autoscaling/agent/mean-field.js';
-import {
-  congestionCharge,
-  gradedPreservation,
-  learningReward,
-  rawReward,
-} from '../../../../experiments/autoscaling/agent/reward.js';
 import { SIMPPO_SIZES } from '../../../../experiments/autoscaling/agent/settings.js';
-import type { ScalingState } from '../../../../experiments/autoscaling/agent/state.js';
+import {
+  type ScalingState,
+  scalingCharge,
+} from '../../../../experiments/autoscaling/agent/state.js';
 import { ScalingTeam, scalingSettings } from '../../../../experiments/autoscaling/index.js';
 
 const MIB = 2 ** 20;
@@ -32,26 +29,19 @@ const observed = (of: Partial<ScalingState> = {}): ScalingState => ({
   failed: 0,
   ...of,
 });
-const action = (name: (typeof SIMPPO_ACTIONS)[number]): number => SIMPPO_ACTIONS.indexOf(name);
 const near = (t: { true(of: boolean, message?: string): void }, a: number, b: number): void =>
   t.true(Math.abs(a - b) < 1e-9, `${a} is not ${b}`);
-
-test('the raw reward is .7 SLO preservation + .3 mean use', (t) => {
-  // .7 x 100/200 + .3 x (.5 + .3)/2 = .35 + .12
-  near(t, rawReward(observed(), scalingSettings.reward), 0.47);
-  near(t, rawReward(observed({ tail: 50 }), scalingSettings.reward), 0.82);
-});
 
 test('the price by share: an average function is charged the excess', (t) => {
   // Occupancy 2, own 4096 of 16384 among 4: 1 x 4 x 1/4 = 1.
   near(
     t,
-    congestionCharge(observed(), { capacity: 8192, allocated: 16_384, idle: 0 }, 4, 'share'),
+    scalingCharge(observed(), { capacity: 8192, allocated: 16_384, idle: 0 }, 4, 'allocated'),
     1,
   );
   near(
     t,
-    congestionCharge(observed(), { capacity: 16_384, allocated: 16_384, idle: 0 }, 4, 'share'),
+    scalingCharge(observed(), { capacity: 16_384, allocated: 16_384, idle: 0 }, 4, 'allocated'),
     0,
   );
 });
@@ -59,53 +49,24 @@ test('the price by share: an average function is charged the excess', (t) => {
 test('the price by idleness: who uses all that it is given pays nothing', (t) => {
   const totals = { capacity: 8192, allocated: 16_384, idle: 8192 };
   // At occupancy 2 a use of .5 of the promise is all that is given.
-  near(t, congestionCharge(observed({ cpuUse: 0.5 }), totals, 4, 'idle'), 0);
+  near(t, scalingCharge(observed({ cpuUse: 0.5 }), totals, 4, 'idle'), 0);
   // A use of .25: half of 4096 idle, 1 x 4 x 2048/8192 = 1.
-  near(t, congestionCharge(observed({ cpuUse: 0.25 }), totals, 4, 'idle'), 1);
-});
-
-test('what is learned from: graded preservation, late and failed calls, price, reversal', (t) => {
-  near(t, gradedPreservation(observed({ tail: 1000 }), 100), 0.5);
-  near(t, gradedPreservation(observed({ tail: 90 }), 100), 1);
-  near(t, gradedPreservation(observed({ tail: 1e6 }), 100), 0);
-  const totals = { capacity: 8192, allocated: 16_384, idle: 8192 };
-  const reward = {
-    ...scalingSettings.reward,
-    price: 0.5,
-    priceBy: 'share',
-    late: 0.3,
-    failed: 0.7,
-    maxSloRatio: 100,
-  } as const;
-  // .7 (1 - ln 2 / ln 100) + .12 - .3 x .1 - .7 x .05 - .5 x 1 - .1
-  const expected = 0.7 * (1 - Math.log(2) / Math.log(100)) + 0.12 - 0.03 - 0.035 - 0.5 - 0.1;
-  near(t, learningReward(observed({ failed: 0.05 }), totals, 4, true, reward), expected);
+  near(t, scalingCharge(observed({ cpuUse: 0.25 }), totals, 4, 'idle'), 1);
 });
 
 test("only the platform's bounds mask: no user's limit", (t) => {
   const { least, most } = SIMPPO_SIZES;
   const mask = new Uint8Array(SIMPPO_ACTIONS.length);
-  possibleActions(
-    { cpu: most.cpu, memory: most.memory, containers: most.containers },
-    scalingSettings,
-    mask,
-  );
-  t.deepEqual(
-    ['stay', 'cpu up', 'cpu down', 'memory up', 'memory down', 'out', 'in'].map(
-      (name) => mask[action(name as 'stay')],
-    ),
-    [1, 0, 1, 0, 1, 0, 1],
-  );
-  possibleActions({ cpu: least.cpu, memory: least.memory, containers: 1 }, scalingSettings, mask);
+  const after = (held: ScalingState['held'], name: (typeof SIMPPO_ACTIONS)[number]) =>
+    scalingStep(held, [0, 0, 0], scalingSettings, mask, () => SIMPPO_ACTIONS.indexOf(name)).held;
+  after(most, 'stay');
+  // stay, cpu up, cpu down, memory up, memory down, out, in
+  t.deepEqual([...mask], [1, 0, 1, 0, 1, 0, 1]);
+  after(least, 'stay');
   t.deepEqual([...mask], [1, 1, 0, 1, 0, 1, 0]);
-  t.deepEqual(scalingStep(action('cpu up'), observed().held, scalingSettings).held, {
-    ...observed().held,
-    cpu: 1152,
-  });
-  t.deepEqual(scalingStep(action('out'), observed().held, scalingSettings).held, {
-    ...observed().held,
-    containers: 5,
-  });
+  const { held } = observed();
+  t.deepEqual(after(held, 'cpu up'), { ...held, cpu: 1152 });
+  t.deepEqual(after(held, 'out'), { ...held, containers: 5 });
 });
 
 test('the virtual agent is the mean of all others, in any order and number', (t) => {
