@@ -363,7 +363,6 @@ export const ERRORS = {
     message: '{path}: there is no checkpoint',
     hint: 'name a folder with model.json and its weights',
   },
-  GLN_PPO_SETTINGS: { message: 'PPO: {problem}', hint: 'correct that training setting' },
   GLN_PPO_ROLLOUT: {
     message: '{problem}',
     hint: 'close the last segment by cut() or end() before an update',

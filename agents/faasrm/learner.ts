@@ -36,7 +36,7 @@ export class FaasrmLearner {
     this.#state = state ?? newState(seed);
     const { options, rollout } = settings;
     const width = options * inputsOf(scoreShape);
-    this.#rollout = new Rollout(rollout, { actor: width, critic: width, actions: options });
+    this.#rollout = new Rollout(rollout, { features: width, actions: options });
     this.#input = new Float32Array(width);
     this.#mask = new Uint8Array(options);
   }
@@ -70,7 +70,7 @@ export class FaasrmLearner {
     }
     this.#look(experience);
     this.#rollout.add({
-      actorInput: this.#input,
+      input: this.#input,
       mask: this.#mask,
       action: option,
       logProbability,

@@ -1,4 +1,4 @@
-import type { InputGradients, PpoBatch } from './engine.js';
+import type { PpoBatch } from './engine.js';
 import { ShapeError } from './errors.js';
 import { expectLength, inputsOf, type NetworkShape, outputsOf } from './shape.js';
 
@@ -6,16 +6,10 @@ import { expectLength, inputsOf, type NetworkShape, outputsOf } from './shape.js
  * Throws `GLN_NN_SHAPE` unless every array of the batch has the length that its rows and the shapes
  * ask for.
  */
-export function checkBatch(
-  batch: PpoBatch,
-  actor: NetworkShape,
-  critic: NetworkShape,
-  inputGradients?: InputGradients,
-): void {
+export function checkBatch(batch: PpoBatch, actor: NetworkShape): void {
   const { rows } = batch;
   if (!Number.isInteger(rows) || rows < 1) throw new ShapeError(`a batch of ${rows} rows`);
-  expectLength('actorInputs', batch.actorInputs, rows * inputsOf(actor));
-  expectLength('criticInputs', batch.criticInputs, rows * inputsOf(critic));
+  expectLength('inputs', batch.inputs, rows * inputsOf(actor));
   expectLength('masks', batch.masks, rows * outputsOf(actor));
   for (const name of ['actions', 'logProbabilities', 'advantages', 'returns'] as const)
     expectLength(name, batch[name], rows);
@@ -26,12 +20,14 @@ export function checkBatch(
     if (batch.masks[row * outputsOf(actor) + action] !== 1)
       throw new ShapeError(`row ${row}: action ${action} was masked, it cannot have been executed`);
   }
-  if (!inputGradients) return;
-  expectLength('dL/d actor inputs', inputGradients.actor, rows * inputsOf(actor));
-  expectLength('dL/d critic inputs', inputGradients.critic, rows * inputsOf(critic));
 }
 
-export function checkActorCritic(critic: NetworkShape): void {
+/** Both see the same inputs, and a critic has one output. */
+export function checkActorCritic(actor: NetworkShape, critic: NetworkShape): void {
   if (outputsOf(critic) !== 1)
     throw new ShapeError(`a critic with ${outputsOf(critic)} outputs; it has one`);
+  if (inputsOf(actor) !== inputsOf(critic))
+    throw new ShapeError(
+      `an actor of ${inputsOf(actor)} and a critic of ${inputsOf(critic)} inputs`,
+    );
 }

@@ -7,9 +7,7 @@ export type EngineName = (typeof ENGINES)[number];
 /** One mini-batch of PPO, row-major. */
 export interface PpoBatch {
   readonly rows: number;
-  readonly actorInputs: Float32Array;
-  /** The same array as `actorInputs` if both see the same. */
-  readonly criticInputs: Float32Array;
+  readonly inputs: Float32Array;
   /** Index of the executed action. */
   readonly actions: Int32Array;
   /** 1 allowed, 0 masked, per row and action: the mask of the time of the decision. */
@@ -42,11 +40,6 @@ export interface PpoStepResult extends StepResult {
   readonly clipFraction: number;
 }
 
-export interface InputGradients {
-  readonly actor: Float32Array;
-  readonly critic: Float32Array;
-}
-
 /**
  * An actor and a critic with weights of their own, trained together. The loss of a batch is
  * policyLoss + valueCoefficient valueLoss - entropyCoefficient entropy, with the clipped surrogate;
@@ -56,11 +49,7 @@ export interface ActorCritic {
   readonly actor: Network;
   readonly critic: Network;
   /** One step of Adam on both, their gradient clipped together. */
-  ppoStep(
-    batch: PpoBatch,
-    settings: PpoStepSettings,
-    inputGradients?: InputGradients,
-  ): PpoStepResult;
+  ppoStep(batch: PpoBatch, settings: PpoStepSettings): PpoStepResult;
   dispose(): void;
 }
 

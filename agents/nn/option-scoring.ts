@@ -1,9 +1,8 @@
-import type { Random } from '../../config/index.js';
 import type { ActorCritic, Engine, PpoBatch, PpoStepResult, PpoStepSettings } from './engine.js';
 import { ShapeError } from './errors.js';
 import { policyGradient, valueGradientOf } from './js/loss.js';
 import { type AdamSettings, type Moments, Network } from './network.js';
-import { type NetworkShape, orthogonal, outputsOf } from './shape.js';
+import { type NetworkShape, outputsOf } from './shape.js';
 
 /** FaaSRM's network: eleven features of a function and one option in, one score out [FaaSRM]. */
 export const scoreShape: NetworkShape = { widths: [11, 32, 16, 1], activation: 'tanh' };
@@ -117,17 +116,17 @@ export class OptionActorCritic implements ActorCritic {
     const { rows } = batch;
     const logits = new Float32Array(batch.masks.length);
     const values = new Float32Array(rows);
-    this.actor.forwardBatch(batch.actorInputs, rows, logits);
-    this.critic.forwardBatch(batch.criticInputs, rows, values);
+    this.actor.forwardBatch(batch.inputs, rows, logits);
+    this.critic.forwardBatch(batch.inputs, rows, values);
     const logitGradient = new Float32Array(logits.length);
     const valueGradient = new Float32Array(rows);
     const policy = policyGradient(batch, logits, settings, logitGradient);
     const valueLoss = valueGradientOf(batch, values, settings, valueGradient);
     if (!Number.isFinite(policy.policyLoss + valueLoss))
       return { ...policy, valueLoss, norm: Number.NaN, applied: false };
-    const actor = this.actor.train(batch.actorInputs, rows, logitGradient, settings);
+    const actor = this.actor.train(batch.inputs, rows, logitGradient, settings);
     const critic = actor.applied
-      ? this.critic.train(batch.criticInputs, rows, valueGradient, settings)
+      ? this.critic.train(batch.inputs, rows, valueGradient, settings)
       : { norm: Number.NaN, applied: false };
     return {
       ...policy,
@@ -141,17 +140,4 @@ export class OptionActorCritic implements ActorCritic {
     this.actor.dispose();
     this.critic.dispose();
   }
-}
-
-/** New weights: scores nearly equal, so that the policy starts nearly uniform. */
-export function newOptionScorer(
-  engine: Engine,
-  options: number,
-  random: Random,
-  shape = scoreShape,
-): OptionActorCritic {
-  const pair = new OptionActorCritic(engine, shape, options);
-  pair.actor.import(orthogonal(shape, 0.01, random.fork('actor')));
-  pair.critic.import(orthogonal(shape, 1, random.fork('critic')));
-  return pair;
 }

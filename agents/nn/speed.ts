@@ -26,8 +26,7 @@ function speedBatch(rows: number): PpoBatch {
   const inputs = draw(rows * 20);
   return {
     rows,
-    actorInputs: inputs,
-    criticInputs: inputs,
+    inputs,
     actions: Int32Array.from({ length: rows }, () => random.below(10)),
     masks: new Uint8Array(rows * 10).fill(1),
     logProbabilities: new Float32Array(rows).fill(-Math.log(10)),
@@ -65,7 +64,7 @@ export function timeEngine(
   pair.actor.import(orthogonal(speedActor, 0.01, random.fork('actor')));
   pair.critic.import(orthogonal(speedCritic, 1, random.fork('critic')));
   const batch = speedBatch(256);
-  const input = batch.actorInputs.slice(0, 20);
+  const input = batch.inputs.slice(0, 20);
   const output = new Float32Array(10);
   const forwardMicros = 1000 * timePerCall(() => pair.actor.forward(input, output), millis);
   const ppoMillis = timePerCall(() => void pair.ppoStep(batch, speedSettings), millis);

@@ -1,25 +1,23 @@
-import { type Clock, millis, type Random, systemClock } from '../../config/index.js';
+import type { Random } from '../../config/index.js';
 import { type ActorCritic, type Engine, type NetworkShape, orthogonal } from '../nn/index.js';
 import { type LearnerState, PpoLearner, type PpoMetrics } from './learner.js';
-import { Policy, type PolicyDecision } from './policy.js';
+import { Policy } from './policy.js';
 import { Rollout } from './rollout.js';
 import type { PpoSettings } from './settings.js';
 
 export interface PpoAgentShape {
   readonly features: number;
-  /** What the critic sees, where it sees more than the actor. */
-  readonly criticFeatures?: number;
   readonly actions: number;
 }
 
 /** Shapes of the two networks: separate, with tanh, as in [CleanRL]. */
 export function ppoShapes(
-  { features, criticFeatures = features, actions }: PpoAgentShape,
+  { features, actions }: PpoAgentShape,
   { hidden }: Pick<PpoSettings, 'hidden'>,
 ): { actor: NetworkShape; critic: NetworkShape } {
   return {
     actor: { widths: [features, ...hidden, actions], activation: 'tanh' },
-    critic: { widths: [criticFeatures, ...hidden, 1], activation: 'tanh' },
+    critic: { widths: [features, ...hidden, 1], activation: 'tanh' },
   };
 }
 
@@ -42,14 +40,10 @@ export function newActorCritic(
 export interface PpoAgentOptions {
   readonly engine: Engine;
   readonly shape: PpoAgentShape;
-  /** Networks of another kind for this shape, as `newOptionScorer` makes; else new ones. */
-  readonly pair?: ActorCritic;
   readonly settings: PpoSettings;
   /** Rows of one update. */
   readonly rollout: number;
   readonly random: Random;
-  readonly clock?: Clock;
-  readonly deadline?: ReturnType<typeof millis>;
 }
 
 /**
@@ -68,69 +62,43 @@ export class PpoAgent {
   readonly #gamma: number;
   readonly #random: Random;
   #acting: Random;
-  #features: Float32Array;
-  #criticFeatures: Float32Array;
+  readonly #input: Float32Array;
   readonly #mask: Uint8Array;
 
-  constructor({
-    engine,
-    shape,
-    pair,
-    settings,
-    rollout,
-    random,
-    clock = systemClock,
-    deadline,
-  }: PpoAgentOptions) {
-    this.#pair = pair ?? newActorCritic(engine, shape, settings, random.fork('weights'));
+  constructor({ engine, shape, settings, rollout, random }: PpoAgentOptions) {
+    this.#pair = newActorCritic(engine, shape, settings, random.fork('weights'));
     this.#learner = new PpoLearner(this.#pair, settings, random.fork('learner'));
-    this.policy = new Policy(this.#pair.actor, {
-      clock,
-      deadline: deadline ?? millis(Number.POSITIVE_INFINITY),
-    });
-    const { features, criticFeatures = features, actions } = shape;
-    this.rollout = new Rollout(rollout, { actor: features, critic: criticFeatures, actions });
+    this.policy = new Policy(this.#pair.actor);
+    this.rollout = new Rollout(rollout, shape);
     this.#gamma = settings.gamma;
     this.#random = random;
     this.#acting = random.fork('acting 0');
-    this.#features = new Float32Array(features);
-    this.#criticFeatures = new Float32Array(criticFeatures);
-    this.#mask = new Uint8Array(actions);
+    this.#input = new Float32Array(shape.features);
+    this.#mask = new Uint8Array(shape.actions);
   }
 
-  /** Samples an action while learning; `greedy` takes the most probable one. */
-  decide(
-    features: Float32Array,
-    mask: Uint8Array,
-    {
-      greedy = false,
-      criticFeatures = features,
-    }: { greedy?: boolean; criticFeatures?: Float32Array } = {},
-  ): Readonly<PolicyDecision> {
-    const decision = this.policy.decide(features, mask, greedy ? undefined : this.#acting);
-    this.#features.set(features);
-    this.#criticFeatures.set(criticFeatures);
+  /** Samples an action while learning; `greedy` takes the most probable one. Null: none is valid. */
+  decide(input: Float32Array, mask: Uint8Array, greedy = false): number | null {
+    this.#input.set(input);
     this.#mask.set(mask);
-    return decision;
+    return this.policy.decide(input, mask, greedy ? undefined : this.#acting);
   }
 
   /**
-   * What was done after the last `decide`, and what it brought. False: it is not recorded, as that
-   * policy could not have done it (it was masked) or the buffer is full.
+   * What was done after the last `decide`, and what it brought. Not recorded if that policy could
+   * not have done it (it was masked) or the buffer is full.
    */
-  executed(action: number, reward: number, discount = this.#gamma): boolean {
+  executed(action: number, reward: number): void {
     const logProbability = this.policy.logProbability(action);
-    if (this.rollout.full || logProbability === Number.NEGATIVE_INFINITY) return false;
+    if (this.rollout.full || logProbability === Number.NEGATIVE_INFINITY) return;
     this.rollout.add({
-      actorInput: this.#features,
-      criticInput: this.#criticFeatures,
+      input: this.#input,
       mask: this.#mask,
       action,
       logProbability,
       reward,
-      discount,
+      discount: this.#gamma,
     });
-    return true;
   }
 
   cut(after: Float32Array): void {

@@ -10,7 +10,7 @@ import {
 } from '../nn/index.js';
 import { generalizedAdvantages } from './gae.js';
 import type { Rollout } from './rollout.js';
-import { checkPpoSettings, type PpoSettings, scheduled } from './settings.js';
+import { type PpoSettings, scheduled } from './settings.js';
 
 /** A rollout that cannot be learned from. */
 export class RolloutError extends errorClass('GLN_PPO_ROLLOUT') {}
@@ -71,7 +71,6 @@ export class PpoLearner {
   #steps = 0;
 
   constructor(pair: ActorCritic, settings: PpoSettings, random: Random) {
-    checkPpoSettings(settings);
     this.#pair = pair;
     this.#settings = settings;
     this.#random = random;
@@ -136,7 +135,7 @@ export class PpoLearner {
     const { rows } = rollout;
     const values = new Float32Array(rows);
     const advantages = new Float32Array(rows);
-    critic.forwardBatch(rollout.criticInputs, rows, values);
+    critic.forwardBatch(rollout.inputs, rows, values);
     const value = new Float32Array(1);
     for (const { from, to, after } of rollout.segments) {
       if (after) critic.forward(after, value);
@@ -198,7 +197,7 @@ function gather(
   order: Int32Array,
   advantages: Float32Array,
   returns: Float32Array,
-  { actor, critic }: ActorCritic,
+  { actor }: ActorCritic,
 ): PpoBatch {
   const rows = order.length;
   const pick = <T extends Float32Array | Uint8Array>(from: T, to: T, width: number): T => {
@@ -207,13 +206,11 @@ function gather(
     return to;
   };
   const some = (from: Float32Array): Float32Array => Float32Array.from(order, (row) => from[row]!);
-  const x = inputsOf(actor.shape);
-  const s = inputsOf(critic.shape);
+  const width = inputsOf(actor.shape);
   const choices = outputsOf(actor.shape);
   return {
     rows,
-    actorInputs: pick(rollout.actorInputs, new Float32Array(rows * x), x),
-    criticInputs: pick(rollout.criticInputs, new Float32Array(rows * s), s),
+    inputs: pick(rollout.inputs, new Float32Array(rows * width), width),
     masks: pick(rollout.masks, new Uint8Array(rows * choices), choices),
     actions: Int32Array.from(order, (row) => rollout.actions[row]!),
     logProbabilities: some(rollout.logProbabilities),

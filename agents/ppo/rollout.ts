@@ -5,9 +5,7 @@ import { ShapeError } from '../nn/index.js';
  * the one wanted.
  */
 export interface Transition {
-  readonly actorInput: Float32Array;
-  /** What the critic sees; the actor's input where it is not given. */
-  readonly criticInput?: Float32Array;
+  readonly input: Float32Array;
   /** 1 allowed, 0 masked, when it was decided. */
   readonly mask: Uint8Array;
   readonly action: number;
@@ -29,8 +27,7 @@ export interface Segment {
 }
 
 export interface RolloutWidths {
-  readonly actor: number;
-  readonly critic: number;
+  readonly features: number;
   readonly actions: number;
 }
 
@@ -38,8 +35,7 @@ export interface RolloutWidths {
 export interface RolloutData {
   readonly widths: RolloutWidths;
   readonly rows: number;
-  readonly actorInputs: Float32Array;
-  readonly criticInputs: Float32Array;
+  readonly inputs: Float32Array;
   readonly masks: Uint8Array;
   readonly actions: Int32Array;
   readonly logProbabilities: Float32Array;
@@ -59,11 +55,8 @@ export class Rollout {
   readonly logProbabilities: Float32Array;
   readonly rewards: Float32Array;
   readonly discounts: Float32Array;
-  readonly #actorWidth: number;
-  readonly #criticWidth: number;
-  readonly #choices: number;
-  readonly #actorInputs: Float32Array;
-  readonly #criticInputs: Float32Array;
+  readonly #widths: RolloutWidths;
+  readonly #inputs: Float32Array;
   readonly #masks: Uint8Array;
   readonly #segments: Segment[] = [];
   #rows = 0;
@@ -71,11 +64,8 @@ export class Rollout {
 
   constructor(capacity: number, widths: RolloutWidths) {
     this.capacity = capacity;
-    this.#actorWidth = widths.actor;
-    this.#criticWidth = widths.critic;
-    this.#choices = widths.actions;
-    this.#actorInputs = new Float32Array(capacity * widths.actor);
-    this.#criticInputs = new Float32Array(capacity * widths.critic);
+    this.#widths = widths;
+    this.#inputs = new Float32Array(capacity * widths.features);
     this.#masks = new Uint8Array(capacity * widths.actions);
     this.actions = new Int32Array(capacity);
     this.logProbabilities = new Float32Array(capacity);
@@ -96,41 +86,24 @@ export class Rollout {
   get segments(): readonly Segment[] {
     return this.#segments;
   }
-  get actorInputs(): Float32Array {
-    return this.#actorInputs.subarray(0, this.#rows * this.#actorWidth);
-  }
-  get criticInputs(): Float32Array {
-    return this.#criticInputs.subarray(0, this.#rows * this.#criticWidth);
+  get inputs(): Float32Array {
+    return this.#inputs.subarray(0, this.#rows * this.#widths.features);
   }
   get masks(): Uint8Array {
-    return this.#masks.subarray(0, this.#rows * this.#choices);
+    return this.#masks.subarray(0, this.#rows * this.#widths.actions);
   }
 
   add(transition: Transition): void {
-    const {
-      actorInput,
-      criticInput = actorInput,
-      mask,
-      action,
-      logProbability,
-      reward,
-      discount,
-    } = transition;
+    const { input, mask, action, logProbability, reward, discount } = transition;
+    const { features, actions } = this.#widths;
     if (this.full) throw new ShapeError(`a rollout of ${this.capacity} rows is full`);
-    if (
-      actorInput.length !== this.#actorWidth ||
-      criticInput.length !== this.#criticWidth ||
-      mask.length !== this.#choices
-    )
-      throw new ShapeError(
-        `a transition of ${actorInput.length}, ${criticInput.length} and ${mask.length} numbers`,
-      );
+    if (input.length !== features || mask.length !== actions)
+      throw new ShapeError(`a transition of ${input.length} and ${mask.length} numbers`);
     if (mask[action] !== 1)
       throw new ShapeError(`action ${action} was masked, it cannot have been executed`);
     const row = this.#rows++;
-    this.#actorInputs.set(actorInput, row * this.#actorWidth);
-    this.#criticInputs.set(criticInput, row * this.#criticWidth);
-    this.#masks.set(mask, row * this.#choices);
+    this.#inputs.set(input, row * features);
+    this.#masks.set(mask, row * actions);
     this.actions[row] = action;
     this.logProbabilities[row] = logProbability;
     this.rewards[row] = reward;
@@ -139,7 +112,7 @@ export class Rollout {
 
   /** The recording stops here, the task does not: `after` is what the critic sees next. */
   cut(after: Float32Array): void {
-    if (after.length !== this.#criticWidth)
+    if (after.length !== this.#widths.features)
       throw new ShapeError(`a critic's input of ${after.length} numbers`);
     this.#close(after.slice());
   }
@@ -164,10 +137,9 @@ export class Rollout {
   export(): RolloutData {
     const some = <T extends Float32Array | Int32Array>(of: T): T => of.slice(0, this.#rows) as T;
     return {
-      widths: { actor: this.#actorWidth, critic: this.#criticWidth, actions: this.#choices },
+      widths: this.#widths,
       rows: this.#rows,
-      actorInputs: this.actorInputs.slice(),
-      criticInputs: this.criticInputs.slice(),
+      inputs: this.inputs.slice(),
       masks: this.masks.slice(),
       actions: some(this.actions),
       logProbabilities: some(this.logProbabilities),
@@ -180,8 +152,7 @@ export class Rollout {
   /** What `export` has given, as a full rollout. */
   static from(data: RolloutData): Rollout {
     const rollout = new Rollout(data.rows, data.widths);
-    rollout.#actorInputs.set(data.actorInputs);
-    rollout.#criticInputs.set(data.criticInputs);
+    rollout.#inputs.set(data.inputs);
     rollout.#masks.set(data.masks);
     for (const name of ['actions', 'logProbabilities', 'rewards', 'discounts'] as const)
       rollout[name].set(data[name]);

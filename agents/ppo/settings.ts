@@ -1,8 +1,3 @@
-import { errorClass } from '../../config/index.js';
-
-/** PPO's settings contradict each other or are out of range. */
-export class PpoSettingsError extends errorClass('GLN_PPO_SETTINGS') {}
-
 /**
  * A value that goes in a straight line from `first` to `last` over `PpoSettings.updates`, and stays
  * there.
@@ -63,26 +58,3 @@ export const onlineSettings: PpoSettings = {
 
 export const scheduled = ({ first, last }: Schedule, update: number, updates: number): number =>
   first + (last - first) * Math.min(1, update / updates);
-
-export function checkPpoSettings(settings: PpoSettings): void {
-  const check = (ok: boolean, detail: string): void => {
-    if (!ok) throw new PpoSettingsError(detail);
-  };
-  const { gamma, lambda, learningRate, entropy, clip, epochs, miniBatch, updates } = settings;
-  check(gamma > 0 && gamma < 1, `gamma ${gamma} is not between 0 and 1`);
-  check(lambda >= 0 && lambda <= 1, `lambda ${lambda} is not in 0..1`);
-  check(
-    learningRate.first > 0 && learningRate.last >= 0,
-    `learning rate ${learningRate.first} to ${learningRate.last}`,
-  );
-  check(
-    entropy.first > 0 && entropy.last > 0,
-    `entropy coefficient ${entropy.first} to ${entropy.last}: above 0`,
-  );
-  check(clip > 0 && clip < 1, `clip ${clip} is not between 0 and 1`);
-  check(settings.maxGradNorm > 0, `largest norm ${settings.maxGradNorm}`);
-  check(settings.targetKl > 0, `largest divergence ${settings.targetKl}`);
-  check(settings.valueCoefficient > 0, `value coefficient ${settings.valueCoefficient}`);
-  for (const [name, value] of Object.entries({ epochs, miniBatch, updates }))
-    check(Number.isInteger(value) && value >= 1, `${name} ${value} is not a positive integer`);
-}

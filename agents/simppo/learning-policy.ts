@@ -1,4 +1,3 @@
-import { millis, systemClock } from '../../config/index.js';
 import type { Engine, Network } from '../nn/index.js';
 import {
   type LearnerState,
@@ -70,10 +69,7 @@ export class LearningPolicy {
     this.#state = state;
     this.#actor = engine.network(ppoShapes(shape, settings.ppo).actor);
     this.#actor.import(state.actor);
-    this.policy = new Policy(this.#actor, {
-      clock: systemClock,
-      deadline: millis(Number.POSITIVE_INFINITY),
-    });
+    this.policy = new Policy(this.#actor);
   }
 
   get state(): LearnerState {
@@ -97,7 +93,7 @@ export class LearningPolicy {
       this.cut(trajectory);
       return null;
     }
-    const step = { actorInput: input, mask, action, logProbability, reward, discount };
+    const step = { input, mask, action, logProbability, reward, discount };
     if (sampled) {
       open.steps.push(step);
       if (this.#rows++ === 0) this.#since = at;
@@ -163,10 +159,9 @@ export class LearningPolicy {
       open.steps = [];
     }
     const { shape, settings, seed, trainer, onUpdate } = this.#options;
-    const { features, actions } = shape;
     const trajectories = this.#closed.splice(0);
     const rows = trajectories.reduce((sum, { steps }) => sum + steps.length, 0);
-    const rollout = new Rollout(rows, { actor: features, critic: features, actions });
+    const rollout = new Rollout(rows, shape);
     for (const { steps, after } of trajectories) {
       for (const step of steps) rollout.add(step);
       rollout.cut(after);

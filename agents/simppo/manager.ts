@@ -160,11 +160,8 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const input = inputOf(view, remembered, bounds, settings.virtual);
     const online = phase === 'online';
     const standing = { ...seen, bounds, cpuMode: observation.cpuMode };
-    const step = takeStep(
-      standing,
-      settings.actions,
-      this.#mask,
-      (mask) => policy.policy.decide(input, mask, online ? this.#random : undefined).action,
+    const step = takeStep(standing, settings.actions, this.#mask, (mask) =>
+      policy.policy.decide(input, mask, online ? this.#random : undefined),
     );
     const { action, held, directions: last } = step;
     if ((online || onStep !== undefined) && action !== null) {
@@ -232,7 +229,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const step = policy.record(trajectory, done, reward, settings.ppo.gamma ** length);
     if (step === null) this.#episodes.cut(trajectory);
     else if (onStep !== undefined) {
-      const { actorInput: state, mask, action, logProbability, discount } = step;
+      const { input: state, mask, action, logProbability, discount } = step;
       const invoker = view.observation.host;
       const { sampled } = pending;
       const policyKind = this.#policyKind(policy);

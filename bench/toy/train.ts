@@ -74,7 +74,7 @@ export function trainToy(run: ToyRun): ToyResult {
   for (let step = 0; step < run.steps; step++) {
     if (step % EPISODE === 0) cluster.reset(random.fork(`episode ${step / EPISODE}`));
     const actions = agents.map(
-      (agent, i) => agent.decide(observe(i), cluster.mask(i, masks[i]!)).action ?? 0,
+      (agent, i) => agent.decide(observe(i), cluster.mask(i, masks[i]!)) ?? 0,
     );
     const reversed = actions.map((action, i) => cluster.act(i, action));
     cluster.advance();

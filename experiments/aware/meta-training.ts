@@ -149,12 +149,12 @@ function baseEpisode(
   for (let step = 0; step < EPISODE_STEPS; step++) {
     const mask = allocationMask(snapshot.allocation, new Uint8Array(SIMPPO_ACTIONS.length));
     pair.actor.forward(input, logits);
-    if (categorical.set(logits, mask) !== null) break;
+    if (!categorical.set(logits, mask)) break;
     const action = categorical.sample(random);
     snapshot = system.step(afterAction(snapshot.allocation, action));
     const reward = metaReward(snapshot);
     const logProbability = categorical.logProbabilities[action]!;
-    rollout?.add({ actorInput: input, mask, action, logProbability, reward, discount: gamma });
+    rollout?.add({ input, mask, action, logProbability, reward, discount: gamma });
     recorder.add(input, action, reward);
     input = seen();
   }
@@ -167,13 +167,13 @@ function baseEpisode(
  * through the actor's input.
  */
 function policyGradients(rollout: Rollout, pair: ActorCritic, embedding: number): Float32Array[] {
-  const { rows, actorInputs } = rollout;
+  const { rows, inputs } = rollout;
   const actions = SIMPPO_ACTIONS.length;
-  const width = actorInputs.length / rows;
+  const width = inputs.length / rows;
   const values = new Float32Array(rows);
-  pair.critic.forwardBatch(actorInputs, rows, values);
+  pair.critic.forwardBatch(inputs, rows, values);
   const logits = new Float32Array(rows * actions);
-  pair.actor.forwardBatch(actorInputs, rows, logits);
+  pair.actor.forwardBatch(inputs, rows, logits);
   const categorical = new MaskedCategorical(actions);
   const outer = new Float32Array(rows * actions);
   const errors = rollout.segments.flatMap(({ from, to }) =>
@@ -186,8 +186,7 @@ function policyGradients(rollout: Rollout, pair: ActorCritic, embedding: number)
   const deviation = Math.sqrt(errors.reduce((sum, one) => sum + one * one, 0) / rows) + 1e-8;
   for (let row = 0; row < rows; row++) {
     const mask = rollout.masks.subarray(row * actions, (row + 1) * actions);
-    if (categorical.set(logits.subarray(row * actions, (row + 1) * actions), mask) !== null)
-      continue;
+    if (!categorical.set(logits.subarray(row * actions, (row + 1) * actions), mask)) continue;
     for (let a = 0; a < actions; a++)
       if (mask[a] === 1)
         outer[row * actions + a] =
@@ -195,8 +194,8 @@ function policyGradients(rollout: Rollout, pair: ActorCritic, embedding: number)
             (Math.exp(categorical.logProbabilities[a]!) - Number(a === rollout.actions[row]))) /
           rows;
   }
-  const inner = new Float32Array(actorInputs.length);
-  pair.actor.gradients(actorInputs, rows, outer, pair.actor.export(), inner);
+  const inner = new Float32Array(inputs.length);
+  pair.actor.gradients(inputs, rows, outer, pair.actor.export(), inner);
   return rollout.segments.map(({ from, to }) => {
     const sum = new Float32Array(embedding);
     for (let row = from; row < to; row++)
@@ -247,8 +246,7 @@ export function trainMetaLearner(
       );
       const pass = together ? encoder.pass(bundles) : null;
       const embeddings = pass?.embeddings ?? bundles.map((bundle) => encoder.embed(bundle));
-      const widths = { actor: features, critic: features, actions: shape.actions };
-      const rollout = new Rollout(applications * EPISODE_STEPS, widths);
+      const rollout = new Rollout(applications * EPISODE_STEPS, shape);
       const known = demands.map((demand, i) => {
         const blank = random.next() < empty;
         const one = blank ? unknown : embeddings[together ? 2 * i : i]!;

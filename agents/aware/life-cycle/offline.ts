@@ -144,7 +144,7 @@ export function cloneActor(
         const { mask, action } = steps[row]!;
         if (
           mask[action] !== 1 ||
-          categorical.set(logits.subarray(i * actions, (i + 1) * actions), mask) !== null
+          !categorical.set(logits.subarray(i * actions, (i + 1) * actions), mask)
         )
           return;
         let allowed = 0;
@@ -201,7 +201,7 @@ function trainInSurrogate(
 ): void {
   const { features: width, actions } = shape;
   const { branches, length } = settings;
-  const rollout = new Rollout(branches * length, { actor: width, critic: width, actions });
+  const rollout = new Rollout(branches * length, { features: width, actions });
   const categorical = new MaskedCategorical(actions);
   const logits = new Float32Array(actions);
   for (const { input, mask } of startsOf(episodes, branches, random.fork('starts'))) {
@@ -209,11 +209,11 @@ function trainInSurrogate(
     for (let step = 0; step < length; step++) {
       const seen = state.slice();
       pair.actor.forward(seen, logits);
-      if (categorical.set(logits, mask) !== null) break;
+      if (!categorical.set(logits, mask)) break;
       const action = categorical.sample(random);
       const logProbability = categorical.logProbabilities[action]!;
       const reward = surrogate.step(state, action);
-      rollout.add({ actorInput: seen, mask, action, logProbability, reward, discount: ppo.gamma });
+      rollout.add({ input: seen, mask, action, logProbability, reward, discount: ppo.gamma });
     }
     rollout.cut(state);
   }
@@ -243,7 +243,7 @@ export function estimatedGainOf(
     const fallback = input.slice();
     for (const { action } of steps.slice(from, from + length)) {
       actor.forward(agent, logits);
-      if (categorical.set(logits, mask) !== null) return null;
+      if (!categorical.set(logits, mask)) return null;
       sum += surrogate.step(agent, categorical.best) - surrogate.step(fallback, action);
       count++;
     }

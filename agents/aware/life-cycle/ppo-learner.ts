@@ -84,11 +84,11 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
   }
 
   decide(input: Float32Array, mask: Uint8Array, learns: boolean): number | null {
-    return this.agent.decide(input, mask, { greedy: !learns }).action;
+    return this.agent.decide(input, mask, !learns);
   }
 
   decideAgain(input: Float32Array, mask: Uint8Array): void {
-    this.agent.decide(input, mask, { greedy: true });
+    this.agent.decide(input, mask, true);
   }
 
   learn(action: number, reward: number, after: Float32Array, trajectory = ''): void {

@@ -1,43 +1,34 @@
 import { checkActorCritic, checkBatch } from '../batch.js';
-import type {
-  ActorCritic,
-  InputGradients,
-  PpoBatch,
-  PpoStepResult,
-  PpoStepSettings,
-} from '../engine.js';
-import { inputsOf, type NetworkShape } from '../shape.js';
+import type { ActorCritic, PpoBatch, PpoStepResult, PpoStepSettings } from '../engine.js';
+import type { NetworkShape } from '../shape.js';
 import { SimdNetwork } from './network.js';
-import { padded, type Workspace } from './workspace.js';
+import type { Workspace } from './workspace.js';
 
 /** Words of `PpoJob` in assembly/ppo.ts, in its order; the six answers are doubles. */
 const JOB = {
   actor: 0,
   critic: 1,
-  actorInputs: 2,
-  criticInputs: 3,
-  actions: 4,
-  masks: 5,
-  logProbabilities: 6,
-  advantages: 7,
-  returns: 8,
-  rows: 9,
-  actorInputGradient: 10,
-  criticInputGradient: 11,
-  workspace: 12,
-  activations: 13,
-  widest: 14,
-  clip: 15,
-  entropyCoefficient: 16,
-  valueCoefficient: 17,
-  maxGradNorm: 18,
-  learningRate: 19,
-  beta1: 20,
-  beta2: 21,
-  epsilon: 22,
-  correct1: 23,
-  correct2: 24,
-  answers: 26,
+  inputs: 2,
+  actions: 3,
+  masks: 4,
+  logProbabilities: 5,
+  advantages: 6,
+  returns: 7,
+  rows: 8,
+  workspace: 9,
+  activations: 10,
+  widest: 11,
+  clip: 12,
+  entropyCoefficient: 13,
+  valueCoefficient: 14,
+  maxGradNorm: 15,
+  learningRate: 16,
+  beta1: 17,
+  beta2: 18,
+  epsilon: 19,
+  correct1: 20,
+  correct2: 21,
+  answers: 22,
 } as const;
 const JOB_BYTES = 4 * JOB.answers + 6 * 8;
 
@@ -47,41 +38,24 @@ export class SimdActorCritic implements ActorCritic {
   readonly #work: Workspace;
 
   constructor(actor: NetworkShape, critic: NetworkShape, workspace: Workspace) {
-    checkActorCritic(critic);
+    checkActorCritic(actor, critic);
     this.#work = workspace;
     this.actor = new SimdNetwork(actor, workspace);
     this.critic = new SimdNetwork(critic, workspace);
   }
 
-  ppoStep(
-    batch: PpoBatch,
-    settings: PpoStepSettings,
-    inputGradients?: InputGradients,
-  ): PpoStepResult {
-    checkBatch(batch, this.actor.shape, this.critic.shape, inputGradients);
+  ppoStep(batch: PpoBatch, settings: PpoStepSettings): PpoStepResult {
+    checkBatch(batch, this.actor.shape);
     const { actor, critic } = this;
     const { kernels, arena } = this.#work;
     const { rows } = batch;
-    const shared = batch.actorInputs === batch.criticInputs;
 
     // Addresses first: whatever may grow the memory comes before the first view is taken.
     const bytes = (array: { readonly byteLength: number }): number => (array.byteLength + 15) & ~15;
-    const actorGradientBytes = inputGradients ? 4 * rows * padded(inputsOf(actor.shape)) : 0;
-    const criticGradientBytes = inputGradients ? 4 * rows * padded(inputsOf(critic.shape)) : 0;
-    const parts = [
-      batch.actions,
-      batch.masks,
-      batch.logProbabilities,
-      batch.advantages,
-      batch.returns,
-    ] as const;
+    const { inputs, actions, masks, logProbabilities, advantages, returns } = batch;
+    const parts = { inputs, actions, masks, logProbabilities, advantages, returns };
     const total =
-      ((JOB_BYTES + 15) & ~15) +
-      bytes(batch.actorInputs) +
-      (shared ? 0 : bytes(batch.criticInputs)) +
-      parts.reduce((sum, part) => sum + bytes(part), 0) +
-      actorGradientBytes +
-      criticGradientBytes;
+      ((JOB_BYTES + 15) & ~15) + Object.values(parts).reduce((sum, part) => sum + bytes(part), 0);
     const job = this.#work.staging(total);
     const activations = Math.max(actor.activations, critic.activations);
     const widest = Math.max(actor.widest, critic.widest);
@@ -104,18 +78,9 @@ export class SimdActorCritic implements ActorCritic {
     const word = job >> 2;
     i32[word + JOB.actor] = actor.at;
     i32[word + JOB.critic] = critic.at;
-    i32[word + JOB.actorInputs] = place(batch.actorInputs);
-    i32[word + JOB.criticInputs] = shared
-      ? i32[word + JOB.actorInputs]!
-      : place(batch.criticInputs);
-    i32[word + JOB.actions] = place(batch.actions);
-    i32[word + JOB.masks] = place(batch.masks);
-    i32[word + JOB.logProbabilities] = place(batch.logProbabilities);
-    i32[word + JOB.advantages] = place(batch.advantages);
-    i32[word + JOB.returns] = place(batch.returns);
+    for (const name of Object.keys(parts) as (keyof typeof parts)[])
+      i32[word + JOB[name]] = place(parts[name]);
     i32[word + JOB.rows] = rows;
-    i32[word + JOB.actorInputGradient] = inputGradients ? at : 0;
-    i32[word + JOB.criticInputGradient] = inputGradients ? at + actorGradientBytes : 0;
     i32[word + JOB.workspace] = workspace;
     i32[word + JOB.activations] = activations;
     i32[word + JOB.widest] = widest;
@@ -135,10 +100,6 @@ export class SimdActorCritic implements ActorCritic {
     if (applied) {
       actor.steps++;
       critic.steps++;
-    }
-    if (inputGradients) {
-      actor.readInputGradient(i32[word + JOB.actorInputGradient]!, rows, inputGradients.actor);
-      critic.readInputGradient(i32[word + JOB.criticInputGradient]!, rows, inputGradients.critic);
     }
     const answer = (job + 4 * JOB.answers) >> 3;
     return {

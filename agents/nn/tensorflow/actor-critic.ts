@@ -2,7 +2,6 @@ import type { Scalar, Tensor, Tensor1D, Tensor2D } from '@tensorflow/tfjs';
 import { checkActorCritic, checkBatch } from '../batch.js';
 import {
   type ActorCritic,
-  type InputGradients,
   type PpoBatch,
   type PpoStepResult,
   type PpoStepSettings,
@@ -29,47 +28,33 @@ export class TensorFlowActorCritic implements ActorCritic {
   readonly #tf: TensorFlow;
 
   constructor(actor: NetworkShape, critic: NetworkShape, tf: TensorFlow) {
-    checkActorCritic(critic);
+    checkActorCritic(actor, critic);
     this.#tf = tf;
     this.actor = new TensorFlowNetwork(actor, tf);
     this.critic = new TensorFlowNetwork(critic, tf);
   }
 
-  ppoStep(
-    batch: PpoBatch,
-    settings: PpoStepSettings,
-    inputGradients?: InputGradients,
-  ): PpoStepResult {
+  ppoStep(batch: PpoBatch, settings: PpoStepSettings): PpoStepResult {
     const { actor, critic } = this;
-    checkBatch(batch, actor.shape, critic.shape, inputGradients);
+    checkBatch(batch, actor.shape);
     const tf = this.#tf;
     return tf.tidy(() => {
-      const actorInputs = tf.tensor2d(batch.actorInputs, [batch.rows, inputsOf(actor.shape)]);
-      const criticInputs = tf.tensor2d(batch.criticInputs, [batch.rows, inputsOf(critic.shape)]);
+      const inputs = tf.tensor2d(batch.inputs, [batch.rows, inputsOf(actor.shape)]);
       const data = this.#data(batch);
       let parts: readonly Scalar[] = [];
       const count = actor.variables.length;
-      const objective = (x: Tensor, s: Tensor, ...variables: Tensor[]): Scalar => {
-        const logits = actor.apply(x as Tensor2D, variables.slice(0, count));
-        const values = critic.apply(s as Tensor2D, variables.slice(count)).flatten() as Tensor1D;
+      const objective = (...variables: Tensor[]): Scalar => {
+        const logits = actor.apply(inputs, variables.slice(0, count));
+        const values = critic.apply(inputs, variables.slice(count)).flatten() as Tensor1D;
         const [loss, ...means] = this.#loss(logits, values, data, settings);
         // `valueAndGrads` disposes of everything but the loss.
         parts = means.map((mean) => tf.keep(mean));
         return loss!;
       };
-      const { value, grads } = tf.valueAndGrads(objective)([
-        actorInputs,
-        criticInputs,
-        ...actor.variables,
-        ...critic.variables,
-      ]);
-      const [dx, ds, ...rest] = grads;
-      if (inputGradients) {
-        inputGradients.actor.set(dx!.dataSync());
-        inputGradients.critic.set(ds!.dataSync());
-      }
-      const actorGradient = actor.flat(rest.slice(0, count));
-      const criticGradient = critic.flat(rest.slice(count));
+      const variables = [...actor.variables, ...critic.variables];
+      const { value, grads } = tf.valueAndGrads(objective)(variables);
+      const actorGradient = actor.flat(grads.slice(0, count));
+      const criticGradient = critic.flat(grads.slice(count));
       const squares = actorGradient.square().sum().add(criticGradient.square().sum());
       const answers = tf.stack([...parts, squares, value]).dataSync();
       for (const part of parts) part.dispose();

@@ -77,12 +77,8 @@ export class ScalingAgent {
   decide(view: ScalingView, explore: boolean): Held {
     const { held, rate } = view.observed;
     const input = this.#observe(view);
-    const step = scalingStep(
-      held,
-      this.last,
-      this.settings,
-      this.#mask,
-      (mask) => this.ppo.decide(input, mask, { greedy: !explore }).action,
+    const step = scalingStep(held, this.last, this.settings, this.#mask, (mask) =>
+      this.ppo.decide(input, mask, !explore),
     );
     this.#step = step;
     this.#rateBefore = rate;

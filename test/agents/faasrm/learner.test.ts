@@ -12,11 +12,11 @@ import {
 import { experienceReward } from '../../../agents/faasrm/reward.js';
 import { packCheckpoint, unpackCheckpoint } from '../../../agents/nn/checkpoint/store.js';
 import { defaultEngine, JsEngine, type PpoBatch } from '../../../agents/nn/index.js';
-import { newOptionScorer } from '../../../agents/nn/option-scoring.js';
 import { InlineTrainer } from '../../../agents/ppo/index.js';
 import { type FaasrmExperience, LEVELS, STATE_FEATURES } from '../../../broker/messages/index.js';
 import { SeededRandom } from '../../../config/index.js';
 import { createPolicy, OptionScorer } from '../../../openwhisk-plugin/decision/index.js';
+import { newOptionScorer } from '../nn/fixtures.js';
 
 const levels = Array.from({ length: LEVELS }, (_, i) => -1 + (2 * i) / (LEVELS - 1));
 const settings: FaasrmSettings = {
@@ -112,8 +112,7 @@ test('a batch’s gradient is the mean of its rows’', (t) => {
   const advantages = Float32Array.of(1, -2, 0.5);
   const of = (from: number, to: number): PpoBatch => ({
     rows: to - from,
-    actorInputs: inputs.slice(from * width, to * width),
-    criticInputs: inputs.slice(from * width, to * width),
+    inputs: inputs.slice(from * width, to * width),
     actions: actions.slice(from, to),
     masks: new Uint8Array((to - from) * LEVELS).fill(1),
     logProbabilities: new Float32Array(to - from).fill(-Math.log(LEVELS)),

@@ -249,7 +249,7 @@ test('an agent stored in the broker’s object store learns on with the same res
     });
   const learn = (agent: PpoAgent): void => {
     while (!agent.rollout.full) {
-      const { action } = agent.decide(
+      const action = agent.decide(
         Float32Array.of(agent.rollout.rows / 20, 1),
         Uint8Array.of(1, 1, 1),
       );

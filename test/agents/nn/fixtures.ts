@@ -7,10 +7,12 @@ import {
   inputsOf,
   layersOf,
   type NetworkShape,
+  OptionActorCritic,
   orthogonal,
   outputsOf,
   type PpoBatch,
   projectPackages,
+  scoreShape,
   TensorFlowEngine,
 } from '../../../agents/nn/index.js';
 import { type Random, SeededRandom } from '../../../config/index.js';
@@ -18,7 +20,7 @@ import { type Random, SeededRandom } from '../../../config/index.js';
 /** The shapes that the design names, and one whose every width needs padding. */
 export const actorShape: NetworkShape = { widths: [20, 64, 64, 10], activation: 'tanh' };
 export const criticShape: NetworkShape = { widths: [20, 64, 64, 1], activation: 'tanh' };
-export { scoreShape } from '../../../agents/nn/index.js';
+export { scoreShape };
 export const oddShape: NetworkShape = { widths: [7, 13, 5, 3], activation: 'relu' };
 
 export const silent = (): void => {};
@@ -46,12 +48,7 @@ export const stepSettings: PpoStepSettings = {
 /**
  * A batch as a policy near the uniform one would have made it, with a fifth of the actions masked.
  */
-export function batchOf(
-  rows: number,
-  actor: NetworkShape,
-  critic: NetworkShape,
-  random: Random,
-): PpoBatch {
+export function batchOf(rows: number, actor: NetworkShape, random: Random): PpoBatch {
   const count = outputsOf(actor);
   const masks = Uint8Array.from({ length: rows * count }, () => (random.next() < 0.8 ? 1 : 0));
   const actions = Int32Array.from({ length: rows }, () => random.below(count));
@@ -63,12 +60,9 @@ export function batchOf(
       .reduce((sum, one) => sum + one, 0);
     logProbabilities[row] = -Math.log(allowed) + 0.3 * (random.next() - 0.5);
   }
-  const actorInputs = draws(rows * inputsOf(actor), random);
   return {
     rows,
-    actorInputs,
-    criticInputs:
-      inputsOf(actor) === inputsOf(critic) ? actorInputs : draws(rows * inputsOf(critic), random),
+    inputs: draws(rows * inputsOf(actor), random),
     actions,
     masks,
     logProbabilities,
@@ -126,4 +120,16 @@ export function gradientsAgree(
       t.true(apart <= tolerance, `${inputs}x${outputs}: ${apart} apart, at most ${tolerance}`);
     }
   }
+}
+
+/** New weights: scores nearly equal, so that the policy starts nearly uniform. */
+export function newOptionScorer(
+  engine: Engine,
+  options: number,
+  random: Random,
+): OptionActorCritic {
+  const pair = new OptionActorCritic(engine, scoreShape, options);
+  pair.actor.import(orthogonal(scoreShape, 0.01, random.fork('actor')));
+  pair.critic.import(orthogonal(scoreShape, 1, random.fork('critic')));
+  return pair;
 }

@@ -30,9 +30,7 @@ test.serial(
     t.false(engine.native);
     t.regex(engine.detail, /^tfjs 4\.22\.0, backend cpu/);
     const pair = seeded(engine, scoreShape, scoreShape);
-    t.true(
-      pair.ppoStep(batchOf(4, scoreShape, scoreShape, new SeededRandom(1)), stepSettings).applied,
-    );
+    t.true(pair.ppoStep(batchOf(4, scoreShape, new SeededRandom(1)), stepSettings).applied);
   },
 );
 

@@ -38,7 +38,7 @@ for (const make of [() => new SimdEngine(), () => new JsEngine()] as (() => Engi
   test.serial(`${name}: 10,000 decisions and 10,000 training steps leak nothing`, async (t) => {
     const engine = make();
     const pair = seeded(engine, scoreShape, scoreShape);
-    const batch = batchOf(8, scoreShape, scoreShape, new SeededRandom(1));
+    const batch = batchOf(8, scoreShape, new SeededRandom(1));
     const input = draws(11, new SeededRandom(2));
     const output = new Float32Array(1);
     const work = (): void => {
@@ -66,7 +66,7 @@ test.serial(
     const engine = await plainTensorFlow();
     const shape = { widths: [4, 8, 1], activation: 'tanh' } as const;
     const pair = seeded(engine, shape, shape);
-    const batch = batchOf(4, shape, shape, new SeededRandom(1));
+    const batch = batchOf(4, shape, new SeededRandom(1));
     const input = draws(4, new SeededRandom(2));
     const output = new Float32Array(1);
     const predict = (times: number): void => {

@@ -36,7 +36,7 @@ export function naiveLoss(
   for (let row = 0; row < batch.rows; row++) {
     const slice = (array: Float32Array, width: number): Float32Array =>
       array.subarray(row * width, (row + 1) * width);
-    const logits = naiveOutputs(actor, actorParameters, slice(batch.actorInputs, actor.widths[0]!));
+    const logits = naiveOutputs(actor, actorParameters, slice(batch.inputs, actor.widths[0]!));
     const weights = logits.map((z, j) => (batch.masks[row * count + j] === 1 ? Math.exp(z) : 0));
     const sum = weights.reduce((a, b) => a + b, 0);
     const p = weights.map((weight) => weight / sum);
@@ -44,11 +44,7 @@ export function naiveLoss(
     const ratio = p[batch.actions[row]!]! / Math.exp(batch.logProbabilities[row]!);
     const clipped = Math.min(Math.max(ratio, 1 - clip), 1 + clip);
     const advantage = batch.advantages[row]!;
-    const [value] = naiveOutputs(
-      critic,
-      criticParameters,
-      slice(batch.criticInputs, critic.widths[0]!),
-    );
+    const [value] = naiveOutputs(critic, criticParameters, slice(batch.inputs, critic.widths[0]!));
     total += -Math.min(ratio * advantage, clipped * advantage) - entropyCoefficient * entropy;
     total += valueCoefficient * 0.5 * (value! - batch.returns[row]!) ** 2;
   }

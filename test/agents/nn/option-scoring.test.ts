@@ -7,10 +7,9 @@ import {
   SimdEngine,
   scoreShape,
 } from '../../../agents/nn/index.js';
-import { newOptionScorer } from '../../../agents/nn/option-scoring.js';
-import { PpoAgent, simulatorSettings } from '../../../agents/ppo/index.js';
+import { Policy, PpoLearner, Rollout, simulatorSettings } from '../../../agents/ppo/index.js';
 import { SeededRandom } from '../../../config/index.js';
-import { draws, relativeDifference, stepSettings } from './fixtures.js';
+import { draws, newOptionScorer, relativeDifference, stepSettings } from './fixtures.js';
 import { differences, naiveOutputs } from './naive.js';
 
 const engines = [new SimdEngine(), new JsEngine()];
@@ -52,8 +51,7 @@ test('the gradient through shared weights is that of finite differences, within 
   masks[1] = 0;
   const batch: PpoBatch = {
     rows,
-    actorInputs: inputs,
-    criticInputs: inputs,
+    inputs,
     actions: Int32Array.of(0, 1, 2, 3, 0),
     masks,
     logProbabilities: new Float32Array(rows).fill(Math.log(0.27)),
@@ -124,27 +122,27 @@ test('PPO learns to choose among options, also for another number of them', (t) 
     return index;
   };
   const options = 6;
-  const agent = new PpoAgent({
-    engine,
-    shape: { features: options * scoreShape.widths[0]!, actions: options },
-    pair: newOptionScorer(engine, options, new SeededRandom(5)),
-    settings: { ...simulatorSettings, learningRate: { first: 5e-3, last: 1e-4 }, updates: 40 },
-    rollout: 128,
-    random: new SeededRandom(6),
-  });
+  const trained = newOptionScorer(engine, options, new SeededRandom(5));
+  const policy = new Policy(trained.actor);
+  const settings = { ...simulatorSettings, learningRate: { first: 5e-3, last: 1e-4 }, updates: 40 };
+  const learner = new PpoLearner(trained, settings, new SeededRandom(6));
+  const rollout = new Rollout(128, { features: 11 * options, actions: options });
   for (let update = 0; update < 40; update++) {
-    while (!agent.rollout.full) {
+    rollout.clear();
+    while (!rollout.full) {
       const input = features(options);
       const mask = Uint8Array.from({ length: options }, (_, j) => (j === 0 ? 1 : random.below(2)));
-      const { action } = agent.decide(input, mask);
-      agent.executed(action!, action === best(input, mask) ? 1 : 0);
-      agent.end();
+      const action = policy.decide(input, mask, random)!;
+      const logProbability = policy.logProbability(action);
+      const reward = action === best(input, mask) ? 1 : 0;
+      rollout.add({ input, mask, action, logProbability, reward, discount: settings.gamma });
+      rollout.end();
     }
-    agent.update();
+    learner.update(rollout);
   }
   const more = 12;
   const pair = new OptionActorCritic(engine, scoreShape, more);
-  pair.actor.import(agent.export().actor);
+  pair.actor.import(trained.actor.export());
   const scores = new Float32Array(more);
   let right = 0;
   for (let i = 0; i < 300; i++) {
@@ -164,8 +162,7 @@ test('what is not finite changes nothing, and shapes that are no scores are refu
   const result = pair.ppoStep(
     {
       rows: 1,
-      actorInputs: inputs,
-      criticInputs: inputs,
+      inputs,
       actions: Int32Array.of(0),
       masks: Uint8Array.of(1, 1),
       logProbabilities: Float32Array.of(-0.7),

@@ -26,7 +26,7 @@ function ready(seed: number): { agent: PpoAgent; job: TrainingJob } {
   const random = new SeededRandom(seed + 100);
   while (!agent.ready) {
     const features = Float32Array.from({ length: 3 }, () => random.next());
-    const { action } = agent.decide(features, Uint8Array.of(1, 1, random.below(2), 1));
+    const action = agent.decide(features, Uint8Array.of(1, 1, random.below(2), 1));
     agent.executed(action!, random.next());
     if (agent.rollout.rows % 20 === 0) agent.cut(features);
   }

@@ -12,8 +12,7 @@ const WIDEST_LOG_RATIO: f32 = 20;
 class PpoJob {
   actor: Network;
   critic: Network;
-  actorInputs: usize;
-  criticInputs: usize;
+  inputs: usize;
   /** int32 per row. */
   actions: usize;
   /** A byte per row and action; 0 is masked. */
@@ -22,9 +21,6 @@ class PpoJob {
   advantages: usize;
   returns: usize;
   rows: i32;
-  /** Rows x padded inputs, or 0. */
-  actorInputGradient: usize;
-  criticInputGradient: usize;
   workspace: usize;
   /** Floats of the activations of CHUNK rows, and the widest padded layer, of both networks. */
   activations: i32;
@@ -39,7 +35,6 @@ class PpoJob {
   epsilon: f32;
   correct1: f32;
   correct2: f32;
-  _align: i32;
   /** Answers: sums over rows, then the norm of the gradient before the clip. */
   policyLoss: f64;
   valueLoss: f64;
@@ -123,30 +118,19 @@ function ppoGradients(job: PpoJob): void {
   const acts = job.workspace;
   const scratch = acts + ((<usize>job.activations) << 2);
   const actions = width(actor, actor.layers);
-  const actorStride = (<usize>width(actor, 0)) << 2;
-  const criticStride = (<usize>width(critic, 0)) << 2;
+  const inputStride = (<usize>width(actor, 0)) << 2;
   const logitStride = outputStride(actor);
   const valueStride = outputStride(critic);
   for (let from = 0; from < job.rows; from += CHUNK) {
     const rows = min(CHUNK, job.rows - from);
-    const start = <usize>from;
-    const x = job.actorInputs + start * actorStride;
+    const x = job.inputs + (<usize>from) * inputStride;
     const logits = forwardRows(actor, x, rows, acts);
     for (let r = 0; r < rows; r++)
       policyRow(job, from + r, logits + (<usize>r) * logitStride, actions, <i32>(logitStride >> 2));
-    const actorDx = job.actorInputGradient;
-    backwardRows(
-      actor, x, rows, acts, logits,
-      actorDx == 0 ? 0 : actorDx + start * ((actorStride + 15) & ~15), scratch, job.widest,
-    );
-    const s = job.criticInputs + start * criticStride;
-    const values = forwardRows(critic, s, rows, acts);
+    backwardRows(actor, x, rows, acts, logits, 0, scratch, job.widest);
+    const values = forwardRows(critic, x, rows, acts);
     for (let r = 0; r < rows; r++) valueRow(job, from + r, values + (<usize>r) * valueStride);
-    const criticDx = job.criticInputGradient;
-    backwardRows(
-      critic, s, rows, acts, values,
-      criticDx == 0 ? 0 : criticDx + start * ((criticStride + 15) & ~15), scratch, job.widest,
-    );
+    backwardRows(critic, x, rows, acts, values, 0, scratch, job.widest);
   }
 }
 

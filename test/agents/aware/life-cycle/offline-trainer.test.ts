@@ -108,7 +108,7 @@ test('what is studied and updated in a thread is what would be here, to the bit'
 /** Steps of its own while it learns. */
 function act(under: PpoLifeCycleLearner, steps: number): void {
   for (let i = 0; i < steps; i++) {
-    const { action } = under.agent.decide(input(), mask);
+    const action = under.agent.decide(input(), mask);
     under.learn(action!, random.next(), after);
   }
 }
