@@ -70,8 +70,6 @@ export class Overview {
     const slo = this.#objectives.view(now);
     while (this.#safeguards.length > 0 && this.#safeguards[0]! < now - MINUTE)
       this.#safeguards.shift();
-    let safeguardTotal = 0;
-    for (const total of this.#safeguardTotals.values()) safeguardTotal += total;
     return {
       harvestedCores: this.#harvested.rate(now),
       lentCores: this.#lent.rate(now),
@@ -79,7 +77,7 @@ export class Overview {
       sloKept: slo.share,
       sloCalls: Math.round(slo.calls),
       safeguardRate: this.#safeguards.length,
-      safeguardTotal,
+      safeguardTotal: total([...this.#safeguardTotals.values()], (count) => count),
       callRate: this.#calls.rate(now),
       verdict: this.#hosts.verdict(),
       ...this.agents,
@@ -91,15 +89,13 @@ export class Overview {
     const hosts = this.#hosts.rows(now);
     if (hosts.length === 0) return;
     const totals = this.totals(now);
-    const sum = (of: (host: (typeof hosts)[number]) => number): number =>
-      hosts.reduce((all, host) => all + of(host), 0);
     this.series.push({
       at: now / SECOND,
-      capacity: sum(({ cpu }) => cpu) / 1000,
-      granted: sum(({ grantedCpu }) => grantedCpu) / 1000,
+      capacity: total(hosts, ({ cpu }) => cpu) / 1000,
+      granted: total(hosts, ({ grantedCpu }) => grantedCpu) / 1000,
       used: hosts.every(({ usedCpu }) => usedCpu === null)
         ? null
-        : sum(({ usedCpu }) => usedCpu ?? 0) / 1000,
+        : total(hosts, ({ usedCpu }) => usedCpu ?? 0) / 1000,
       harvested: totals.harvestedCores,
       lent: totals.lentCores,
       sloKept: totals.sloKept,
@@ -108,48 +104,29 @@ export class Overview {
     });
   }
 
-  #sums(): Sums {
-    const sums = {
-      harvestedTotal: 0,
-      lentTotal: 0,
-      lentMemory: 0,
-      savedTotal: 0,
-      functionsKept: 0,
-      functionsJudged: 0,
-      functionsLearning: 0,
+  /** Of all functions; the objectives count for each host. */
+  #sums() {
+    const evicted = [...this.#functions.evictedTotals.values()];
+    const views = [...this.#functions.all()].flatMap((entry) => [...entry.views.values()]);
+    const objectives = (which: FunctionView['objective']): number =>
+      views.filter(({ objective = 'learning' }) => objective === which).length;
+    const kept = objectives('kept');
+    return {
+      harvestedTotal:
+        total(evicted, ({ harvested }) => harvested) +
+        total(views, ({ harvestedCpuSeconds }) => harvestedCpuSeconds),
+      lentTotal:
+        total(evicted, ({ lent }) => lent) +
+        total(views, ({ acceleratedCpuSeconds }) => acceleratedCpuSeconds),
+      lentMemory: total(views, ({ borrowedMemory }) => borrowedMemory),
+      savedTotal:
+        total(evicted, ({ saved }) => saved) + total(views, ({ savedSeconds }) => savedSeconds),
+      functionsKept: kept,
+      functionsJudged: kept + objectives('missed'),
+      functionsLearning: objectives('learning'),
     };
-    for (const { harvested, lent, saved } of this.#functions.evictedTotals.values()) {
-      sums.harvestedTotal += harvested;
-      sums.lentTotal += lent;
-      sums.savedTotal += saved;
-    }
-    for (const { views } of this.#functions.all())
-      for (const view of views.values()) add(sums, view);
-    return sums;
   }
 }
 
-type Sums = Pick<
-  Totals,
-  | 'harvestedTotal'
-  | 'lentTotal'
-  | 'lentMemory'
-  | 'savedTotal'
-  | 'functionsKept'
-  | 'functionsJudged'
-  | 'functionsLearning'
->;
-
-function add(sums: { -readonly [K in keyof Sums]: Sums[K] }, view: FunctionView): void {
-  sums.harvestedTotal += view.harvestedCpuSeconds;
-  sums.lentTotal += view.acceleratedCpuSeconds;
-  sums.lentMemory += view.borrowedMemory;
-  sums.savedTotal += view.savedSeconds;
-  const { objective = 'learning' } = view;
-  if (objective === 'learning') {
-    sums.functionsLearning++;
-    return;
-  }
-  sums.functionsJudged++;
-  if (objective === 'kept') sums.functionsKept++;
-}
+const total = <T>(list: readonly T[], of: (one: T) => number): number =>
+  list.reduce((sum, one) => sum + of(one), 0);

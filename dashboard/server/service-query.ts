@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type Broker, NoRespondersError } from '../../broker/index.js';
+import type { Broker } from '../../broker/index.js';
+import { findServices } from '../../broker/services/index.js';
 import { millis } from '../../config/index.js';
 import type { ServiceRow } from '../wire.js';
 
@@ -25,19 +26,12 @@ const statsSchema = z.looseObject({
 });
 
 const WAIT_MILLIS = 300;
-const EMPTY = new Uint8Array(0);
 
 /** Every answering instance of Gleaner's services with its statistics. */
 export async function queryServices(broker: Broker): Promise<ServiceRow[]> {
-  const answers = await broker
-    .requestMany('$SRV.STATS', EMPTY, millis(WAIT_MILLIS))
-    .catch((error: unknown) => {
-      if (error instanceof NoRespondersError) return [];
-      throw error;
-    });
   const rows: ServiceRow[] = [];
-  for (const { data } of answers) {
-    const checked = statsSchema.safeParse(parsed(data));
+  for (const instance of await findServices(broker, null, millis(WAIT_MILLIS), 'STATS')) {
+    const checked = statsSchema.safeParse(instance);
     if (!checked.success) continue;
     const { name, version, started, metadata, endpoints } = checked.data;
     const sum = (of: (endpoint: (typeof endpoints)[number]) => number): number =>
@@ -62,12 +56,4 @@ export async function queryServices(broker: Broker): Promise<ServiceRow[]> {
     });
   }
   return rows.sort((a, b) => a.service.localeCompare(b.service) || a.host.localeCompare(b.host));
-}
-
-function parsed(data: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(data));
-  } catch {
-    return null;
-  }
 }

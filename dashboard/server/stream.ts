@@ -26,15 +26,11 @@ export class Stream {
   readonly #clock: Clock;
   readonly #facts: { readonly version: string; readonly writable: boolean };
   readonly #watchers = new Set<Watcher>();
-  /** Last sent row of each function as text; unchanged rows are not sent again. */
-  readonly #rows = new Map<string, string>();
+  /** Text last sent of each part and of each function's row. */
+  readonly #sent = new Map<string, string>();
   #missedTicks = 0;
   #dead = 0;
   #eventId = 0;
-  #overviewAt = 0;
-  #fieldAt = 0;
-  #services = '';
-  #waiting = '';
 
   constructor(
     collector: Collector,
@@ -101,17 +97,12 @@ export class Stream {
 
   snapshot(): Snapshot {
     const collector = this.#collector;
-    const functions: FunctionRow[] = [];
-    for (const entry of collector.functions.all()) {
-      const row = entry.row();
-      if (row !== null) functions.push(row);
-    }
     return {
       ...this.#facts,
       ...this.#base(),
-      functions,
+      functions: this.#rows(),
       events: collector.events,
-      ...(collector.meanField.latest === null ? {} : { meanField: collector.meanField.latest }),
+      meanField: collector.meanField.latest ?? undefined,
       waiting: collector.waiting(),
       services: collector.services,
       history: {
@@ -132,48 +123,42 @@ export class Stream {
     };
   }
 
+  #rows(): FunctionRow[] {
+    return [...this.#collector.functions.all()].flatMap((entry) => entry.row() ?? []);
+  }
+
+  /** JSON leaves out the unchanged parts, which are undefined. */
   #changes(): Tick {
-    const collector = this.#collector;
-    const functions: FunctionRow[] = [];
-    for (const entry of collector.functions.all()) {
-      const row = entry.row();
-      if (row === null) continue;
-      const text = JSON.stringify(row);
-      if (this.#rows.get(row.name) === text) continue;
-      this.#rows.set(row.name, text);
-      functions.push(row);
-    }
-    const removed = collector.functions.removed();
-    for (const name of removed) this.#rows.delete(name);
-    const events = collector.events.filter(({ id }) => id > this.#eventId);
-    this.#eventId = events.at(-1)?.id ?? this.#eventId;
-    const overview = collector.overview.series.last();
-    const newOverview = overview !== null && overview[0] !== this.#overviewAt;
-    this.#overviewAt = overview?.[0] ?? 0;
-    const field = collector.meanField.series.last();
-    const newField = field !== null && field[0] !== this.#fieldAt;
-    this.#fieldAt = field?.[0] ?? 0;
-    const services = JSON.stringify(collector.services);
-    const newServices = services !== this.#services;
-    this.#services = services;
-    const contention = collector.waiting();
-    const waiting = JSON.stringify(contention);
-    const newWaiting = waiting !== this.#waiting;
-    this.#waiting = waiting;
+    const { events, functions, meanField, overview, services } = this.#collector;
+    const removed = functions.removed();
+    for (const name of removed) this.#sent.delete(`function ${name}`);
+    const rows = this.#rows().filter((row) => this.#changed(`function ${row.name}`, row));
+    const news = events.filter(({ id }) => id > this.#eventId);
+    this.#eventId = news.at(-1)?.id ?? this.#eventId;
     return {
       ...this.#base(),
-      ...(functions.length > 0 ? { functions } : {}),
-      ...(removed.length > 0 ? { removed } : {}),
-      ...(events.length > 0 ? { events } : {}),
-      ...(newOverview ? { overview } : {}),
-      ...(newField && collector.meanField.latest !== null
-        ? { field, meanField: collector.meanField.latest }
-        : {}),
-      ...(newServices ? { services: collector.services } : {}),
-      ...(newWaiting ? { waiting: contention } : {}),
+      functions: unlessEmpty(rows),
+      removed: unlessEmpty(removed),
+      events: unlessEmpty(news),
+      meanField: this.#changed('meanField', meanField.latest),
+      waiting: this.#changed('waiting', this.#collector.waiting()),
+      services: this.#changed('services', services),
+      overview: this.#changed('overview', overview.series.last()),
+      field: this.#changed('field', meanField.series.last()),
     };
   }
+
+  /** The part, unless it was sent already. */
+  #changed<T>(name: string, part: T | null): T | undefined {
+    const text = JSON.stringify(part);
+    if (part === null || this.#sent.get(name) === text) return undefined;
+    this.#sent.set(name, text);
+    return part;
+  }
 }
+
+const unlessEmpty = <T>(list: readonly T[]): readonly T[] | undefined =>
+  list.length > 0 ? list : undefined;
 
 const message = (event: string, data: object): string =>
   `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

@@ -1,5 +1,5 @@
 import type { ActionRequest, ActionResponse } from '../wire.js';
-import { h } from './dom.js';
+import { button, h } from './dom.js';
 
 const KEY = 'gleaner-token';
 let toastTimer = 0;
@@ -33,54 +33,68 @@ function requestText({ action, function: name, mode }: ActionRequest): string {
   return action === 'restore' ? 'restore all limits' : `${action} ${of}`;
 }
 
+const dialog = document.querySelector<HTMLDialogElement>('#dialog')!;
 /** A dialog belongs to the page that opened it. */
-window.addEventListener('hashchange', () =>
-  document.querySelector<HTMLDialogElement>('#dialog')!.close(),
-);
+window.addEventListener('hashchange', () => dialog.close());
 
-/** Asks for the token until it is right; null: canceled. It is kept as long as the tab. */
-function promptForToken(request: ActionRequest): Promise<string | null> {
-  const dialog = document.querySelector<HTMLDialogElement>('#dialog')!;
-  const input = h('input', { type: 'password', autocomplete: 'off', 'aria-label': 'Token' });
-  const problem = h('p', { class: 'bad' });
-  const go = h('button', { class: 'primary', type: 'submit' }, 'Continue');
-  const cancel = h('button', { type: 'button' }, 'Cancel');
-  const form = h(
-    'form',
-    {},
-    h('h2', {}, `Token needed to ${requestText(request)}`),
-    h(
-      'p',
-      { class: 'note' },
-      'It is in the file that dashboard.tokenFile names. It is kept in this tab only.',
-    ),
-    input,
-    problem,
-    h('div', { class: 'row' }, cancel, go),
-  );
-  dialog.replaceChildren(form);
-  dialog.showModal();
-  input.focus();
+/** Shows a dialog until `end` is called with its answer; null: canceled or closed. */
+function asked<T>(fill: (end: (answer: T | null) => void) => readonly Node[]): Promise<T | null> {
   return new Promise((resolve) => {
-    const end = (token: string | null): void => {
-      dialog.removeEventListener('close', given);
+    const end = (answer: T | null): void => {
+      dialog.removeEventListener('close', closed);
       dialog.close();
-      resolve(token);
+      resolve(answer);
     };
-    const given = (): void => {
+    const closed = (): void => {
       // The close event of a previous dialog may arrive after this one was opened.
       if (!dialog.open) end(null);
     };
-    dialog.addEventListener('close', given);
-    cancel.addEventListener('click', () => end(null));
+    dialog.addEventListener('close', closed);
+    dialog.replaceChildren(...fill(end));
+    dialog.showModal();
+  });
+}
+
+/** Asks for the token until it is right; null: canceled. It is kept as long as the tab. */
+const promptForToken = (request: ActionRequest): Promise<string | null> =>
+  asked((end) => {
+    const input = h('input', {
+      type: 'password',
+      autocomplete: 'off',
+      autofocus: true,
+      'aria-label': 'Token',
+    });
+    const problem = h('p.bad');
+    const form = h(
+      'form',
+      h('h2', `Token needed to ${requestText(request)}`),
+      h('p.note', 'It is in the file that dashboard.tokenFile names. It is kept in this tab only.'),
+      input,
+      problem,
+      h(
+        'div.row',
+        button('Cancel', {}, () => end(null)),
+        h('button.primary', { type: 'submit' }, 'Continue'),
+      ),
+    );
     form.addEventListener('submit', async (event) => {
       event.preventDefault();
       const { answer } = await post('/api/token', input.value.trim(), {});
       if (answer.ok) end(input.value.trim());
       else problem.textContent = answer.text;
     });
+    return [form];
   });
-}
+
+const isConfirmed = async (question: string): Promise<boolean> =>
+  (await asked<true>((end) => [
+    h('h2', question),
+    h(
+      'div.row',
+      button('No', {}, () => end(null)),
+      button('Yes', { class: 'primary' }, () => end(true)),
+    ),
+  ])) !== null;
 
 /** Performs the request; asks for the token first if there is none yet. */
 async function perform(request: ActionRequest): Promise<void> {
@@ -107,33 +121,11 @@ export function actionButton(
   request: () => ActionRequest,
   options: { danger?: boolean; confirmed?: string } = {},
 ): HTMLButtonElement {
-  const button = h('button', { type: 'button', class: options.danger ? 'danger' : null }, text);
-  button.addEventListener('click', async () => {
-    if (options.confirmed !== undefined && !(await confirmed(options.confirmed))) return;
-    button.disabled = true;
+  const element = button(text, { class: options.danger ? 'danger' : null }, async () => {
+    if (options.confirmed !== undefined && !(await isConfirmed(options.confirmed))) return;
+    element.disabled = true;
     await perform(request());
-    button.disabled = false;
+    element.disabled = false;
   });
-  return button;
-}
-
-function confirmed(question: string): Promise<boolean> {
-  const dialog = document.querySelector<HTMLDialogElement>('#dialog')!;
-  const yes = h('button', { type: 'button', class: 'primary' }, 'Yes');
-  const no = h('button', { type: 'button' }, 'No');
-  dialog.replaceChildren(h('h2', {}, question), h('div', { class: 'row' }, no, yes));
-  dialog.showModal();
-  return new Promise((resolve) => {
-    const end = (answer: boolean): void => {
-      dialog.removeEventListener('close', left);
-      dialog.close();
-      resolve(answer);
-    };
-    const left = (): void => {
-      if (!dialog.open) end(false);
-    };
-    dialog.addEventListener('close', left);
-    yes.addEventListener('click', () => end(true));
-    no.addEventListener('click', () => end(false));
-  });
+  return element;
 }

@@ -1,39 +1,45 @@
 type Child = Node | string | null | undefined | false;
 type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
+/** Attributes, which may be left out, then children. Text is never read as markup. */
+type Content = readonly (Child | Attributes)[];
 
-/** Makes an element. Text is never read as markup. */
+/** Makes an element from its tag and classes: `h('p.note.wide', { title }, 'text')`. */
 export function h<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  attributes: Attributes = {},
-  ...children: readonly Child[]
+  selector: K | `${K}.${string}`,
+  ...content: Content
 ): HTMLElementTagNameMap[K] {
-  const element = document.createElement(tag);
-  setAttributes(element, attributes);
-  append(element, children);
-  return element;
+  const [tag, ...classes] = selector.split('.');
+  const element = document.createElement(tag as K);
+  if (classes.length > 0) element.className = classes.join(' ');
+  return filled(element, content);
 }
 
 /** Makes an SVG element. */
-export function svg<K extends keyof SVGElementTagNameMap>(
+export const svg = <K extends keyof SVGElementTagNameMap>(
   tag: K,
-  attributes: Attributes = {},
-  ...children: readonly Child[]
-): SVGElementTagNameMap[K] {
-  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  setAttributes(element, attributes);
-  append(element, children);
+  ...content: Content
+): SVGElementTagNameMap[K] =>
+  filled(document.createElementNS('http://www.w3.org/2000/svg', tag), content);
+
+function filled<E extends Element>(element: E, content: Content): E {
+  for (const part of content) {
+    if (part instanceof Node || typeof part === 'string') element.append(part);
+    else
+      for (const [name, value] of Object.entries(part || {}))
+        if (value !== null && value !== undefined && value !== false)
+          element.setAttribute(name, value === true ? '' : String(value));
+  }
   return element;
 }
 
-function setAttributes(element: Element, attributes: Attributes): void {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
-    element.setAttribute(name, value === true ? '' : String(value));
-  }
-}
-
-function append(element: Element, children: readonly Child[]): void {
-  for (const child of children) if (child) element.append(child);
+export function button(
+  text: string,
+  attributes: Attributes,
+  clicked: () => void,
+): HTMLButtonElement {
+  const element = h('button', { type: 'button', ...attributes }, text);
+  element.addEventListener('click', clicked);
+  return element;
 }
 
 /** Writes only a changed text, so that an unchanged page needs no layout. */

@@ -1,4 +1,4 @@
-import { h, setText } from './dom.js';
+import { button, h, setText } from './dom.js';
 import { Feed } from './feed.js';
 import { clock, span } from './format.js';
 import { contentionPage } from './pages/contention.js';
@@ -48,7 +48,7 @@ let page: Page | null = null;
 let pending = false;
 
 for (const { hash, name } of places) {
-  const count = h('span', { class: 'count' });
+  const count = h('span.count');
   const link = h('a', { href: hash }, name, count);
   links.set(hash, { link, count });
   find('nav').append(link);
@@ -65,7 +65,7 @@ function decoded(text: string): string {
 
 function open(): void {
   const hash = location.hash || '#/';
-  page?.destroy();
+  page?.destroy?.();
   const isFunction = hash.startsWith(FUNCTION);
   page = isFunction
     ? functionPage(decoded(hash.slice(FUNCTION.length - 1)))
@@ -85,16 +85,14 @@ function open(): void {
 function missingPage(hash: string): Page {
   const element = h(
     'div',
-    {},
-    h('div', { class: 'head' }, h('h1', {}, 'No such page')),
+    h('div.head', h('h1', 'No such page')),
     h(
-      'div',
-      { class: 'card empty' },
+      'div.card.empty',
       `${hash} is no page of the dashboard. `,
-      h('a', { class: 'link-text', href: '#/' }, 'Overview'),
+      h('a.link-text', { href: '#/' }, 'Overview'),
     ),
   );
-  return { title: 'No such page', element, update: () => undefined, destroy: () => undefined };
+  return { title: 'No such page', element, update: () => undefined };
 }
 
 /** Draws at most once per frame, and not while the tab is hidden. */
@@ -119,14 +117,12 @@ function showLink(): void {
   find('link').replaceChildren(
     h(
       'b',
-      {},
       h('span', { class: good ? 'dot' : 'dot off' }),
       !isReceiving ? 'No dashboard' : nats.connected ? 'Live' : 'NATS away',
     ),
-    h('small', {}, nats.server),
+    h('small', nats.server),
     h(
       'small',
-      {},
       state.version === '' ? '' : `Gleaner ${state.version}${state.writable ? '' : ', read-only'}`,
     ),
   );
@@ -155,15 +151,11 @@ function help(): void {
     ['t', 'light or dark'],
     ['?', 'this'],
   ];
-  const close = h('button', { type: 'button', class: 'primary' }, 'Close');
-  close.addEventListener('click', () => dialog.close());
+  const close = button('Close', { class: 'primary' }, () => dialog.close());
   const list = h('dl');
   for (const [key, what] of keys)
-    list.append(
-      h('dt', {}, ...key.split(' ').flatMap((one) => [h('kbd', {}, one), ' '])),
-      h('dd', {}, what),
-    );
-  dialog.replaceChildren(h('h2', {}, 'Keys'), list, h('div', { class: 'row' }, close));
+    list.append(h('dt', ...key.split(' ').flatMap((one) => [h('kbd', one), ' '])), h('dd', what));
+  dialog.replaceChildren(h('h2', 'Keys'), list, h('div.row', close));
   dialog.showModal();
 }
 

@@ -11,7 +11,7 @@ export class Kpi {
   readonly element: HTMLElement;
   readonly #value = h('span');
   readonly #unit = h('small');
-  readonly #note = h('div', { class: 'note' });
+  readonly #note = h('div.note');
   readonly #line = svg('path', { class: 'spark-line' });
   readonly #fill = svg('path', { class: 'spark-fill' });
 
@@ -19,8 +19,8 @@ export class Kpi {
     this.element = h(
       'section',
       { class: `card kpi w3 tone-${tone}`, title },
-      h('div', { class: 'label' }, label),
-      h('div', { class: 'value' }, this.#value, ' ', this.#unit),
+      h('div.label', label),
+      h('div.value', this.#value, ' ', this.#unit),
       this.#note,
       svg(
         'svg',
@@ -61,7 +61,7 @@ function sparkPath(values: readonly (number | null)[]): string {
 }
 
 export const chip = (text: string, tone: Tone | '' = '', title = ''): HTMLElement =>
-  h('span', { class: `chip ${tone}`, title: title || null }, text);
+  h('span', { class: tone ? `chip tone-${tone}` : 'chip', title: title || null }, text);
 
 export const modeTone = (mode: string): Tone | '' =>
   mode === 'enforce' ? 'green' : mode === 'recommend' ? 'blue' : '';
@@ -82,12 +82,7 @@ export const functionHref = (name: string): string => `#/function${encodeURI(nam
 
 export function functionLink(name: string): HTMLAnchorElement {
   const [space, last] = nameParts(name);
-  return h(
-    'a',
-    { class: 'name', href: functionHref(name), title: name },
-    h('span', { class: 'ns' }, space),
-    last,
-  );
+  return h('a.name', { href: functionHref(name), title: name }, h('span.ns', space), last);
 }
 
 /** Current limit, user limit, and use. */
@@ -99,12 +94,7 @@ export class LimitBar {
   readonly #text = h('span');
 
   constructor() {
-    this.element = h(
-      'div',
-      { class: 'limit' },
-      h('div', { class: 'bar' }, this.#fill, this.#user, this.#used),
-      this.#text,
-    );
+    this.element = h('div.limit', h('div.bar', this.#fill, this.#user, this.#used), this.#text);
   }
 
   /** `used`: null if its unit differs from that of the limit. */
@@ -169,17 +159,15 @@ export function stacked(
     readonly tone: Tone | 'muted';
   }[],
 ): HTMLElement {
-  const bar = h('div', { class: 'stack', 'aria-hidden': 'true' });
-  const legend = h('div', { class: 'legend' });
+  const bar = h('div.stack', { 'aria-hidden': 'true' });
+  const legend = h('div.legend');
   for (const { name, value, tone } of parts) {
     const piece = h('i', { class: `tone-${tone}` });
     setStyle(piece, 'flex', String(value));
     bar.append(piece);
-    legend.append(
-      h('span', { class: `tone-${tone}` }, h('i'), `${name} `, h('b', {}, String(value))),
-    );
+    legend.append(h('span', { class: `tone-${tone}` }, h('i'), `${name} `, h('b', String(value))));
   }
-  return h('div', {}, bar, legend);
+  return h('div', bar, legend);
 }
 
 export const EVENT_TONES: Readonly<Record<string, Tone | ''>> = {
@@ -196,10 +184,10 @@ export const EVENT_TONES: Readonly<Record<string, Tone | ''>> = {
 
 /** The first line of a page. */
 export const pageHead = (title: string, ...rest: readonly (Node | null)[]): HTMLElement =>
-  h('div', { class: 'head' }, h('h1', {}, title), ...rest);
+  h('div.head', h('h1', title), ...rest);
 
 /** Pushes what follows it to the right end of a page's head. */
-export const space = (): HTMLElement => h('span', { class: 'space' });
+export const space = (): HTMLElement => h('span.space');
 
 export const td = (content: Node | string, tone = '', title = ''): HTMLElement =>
   h('td', { class: tone || null, title: title || null }, content);
@@ -212,11 +200,11 @@ export function tableCard(
   table: PlainTable,
   ...after: readonly Node[]
 ): HTMLElement {
-  const scroll = h('div', { class: 'scroll' }, table.element);
+  const scroll = h('div.scroll', table.element);
   return card(`flush ${wide}`, title, note, scroll, ...after);
 }
 
-export const emptyNote = (text: string): HTMLElement => h('div', { class: 'empty' }, text);
+export const emptyNote = (text: string): HTMLElement => h('div.empty', text);
 
 /** A card with a heading. */
 export function card(
@@ -228,7 +216,7 @@ export function card(
   return h(
     'section',
     { class: `card ${wide}` },
-    h('h2', {}, title, note === '' ? null : h('small', {}, note)),
+    h('h2', title, note === '' ? null : h('small', note)),
     ...children,
   );
 }
@@ -250,13 +238,12 @@ export const comparisonTone = ({ low, high }: ComparisonView): string =>
 
 export function comparisonMark(comparison: ComparisonView): HTMLElement {
   return h(
-    'span',
+    'span.two-lines',
     {
-      class: 'two-lines',
       title: 'response time compared with the control arm, 95 % interval; n: activations / control',
     },
     h('b', { class: comparisonTone(comparison) }, change(comparison.ratio)),
-    h('small', {}, comparisonBasis(comparison)),
+    h('small', comparisonBasis(comparison)),
   );
 }
 
@@ -279,20 +266,17 @@ export class PlainTable {
     this.#headings = headings;
     this.#empty = empty;
     this.element = h(
-      'table',
-      { class: 'plain' },
+      'table.plain',
       h(
         'thead',
-        {},
         h(
           'tr',
-          {},
           ...headings.map(({ title, unit, hint, right }) =>
             h(
               'th',
               { class: right ? 'right' : null, title: hint ?? null },
               title,
-              unit === undefined ? null : h('small', {}, unit),
+              unit === undefined ? null : h('small', unit),
             ),
           ),
         ),
@@ -304,11 +288,7 @@ export class PlainTable {
   set(rows: readonly (readonly HTMLElement[])[]): void {
     if (rows.length === 0) {
       this.#body.replaceChildren(
-        h(
-          'tr',
-          { class: 'none' },
-          h('td', { colspan: this.#headings.length, class: 'empty' }, this.#empty),
-        ),
+        h('tr.none', h('td', { colspan: this.#headings.length, class: 'empty' }, this.#empty)),
       );
       return;
     }
@@ -319,7 +299,7 @@ export class PlainTable {
           cell.dataset.label = unit === undefined ? title : `${title}, ${unit}`;
           if (right) cell.classList.add('right');
         }
-        return h('tr', {}, ...cells);
+        return h('tr', ...cells);
       }),
     );
   }

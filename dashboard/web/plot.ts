@@ -69,9 +69,9 @@ export class Plot {
 
   constructor(options: PlotOptions) {
     this.#options = options;
-    this.#none = h('div', { class: 'none' }, options.none ?? 'nothing yet');
-    this.element = h('div', { class: 'plot' }, this.#none);
-    this.legend = h('div', { class: 'legend' });
+    this.#none = h('div.none', options.none ?? 'nothing yet');
+    this.element = h('div.plot', this.#none);
+    this.legend = h('div.legend');
     for (const line of options.lines) {
       const value = h('b');
       this.#values.push(value);

@@ -105,5 +105,5 @@ export interface Page {
   update(state: State): void;
   /** Returns true if the page handles the key. */
   key?(key: string): boolean;
-  destroy(): void;
+  destroy?(): void;
 }

@@ -1,4 +1,4 @@
-import { h, setStyle, setText } from './dom.js';
+import { button, h, setStyle, setText } from './dom.js';
 
 export interface Column<Row> {
   readonly title: string;
@@ -13,8 +13,8 @@ export interface Column<Row> {
   /** True: on narrow screens only; false: on wide screens only; otherwise on both. */
   readonly narrow?: boolean;
   readonly right?: boolean;
-  /** Columns with the highest value are hidden first for lack of width; 0: never hidden. */
-  readonly hidePriority: number;
+  /** Columns with the highest value are hidden first for lack of width; absent: never hidden. */
+  readonly hidePriority?: number;
   /** Sort key. */
   readonly sort?: (row: Row) => number | string;
   /** Builds the cell once; the returned function fills it for a row. */
@@ -91,9 +91,9 @@ export class Table<Row> {
     this.#sort = options.sortedBy;
     this.#down = this.#sortsDown(options.sortedBy);
     this.#head = h('div', { role: 'row', class: 't-head' });
-    this.#body = h('div', { class: 't-body', role: 'rowgroup' });
-    this.#empty = h('div', { class: 'empty' }, options.empty);
-    this.element = h('div', { class: 'table', role: 'table' }, this.#head, this.#body, this.#empty);
+    this.#body = h('div.t-body', { role: 'rowgroup' });
+    this.#empty = h('div.empty', options.empty);
+    this.element = h('div.table', { role: 'table' }, this.#head, this.#body, this.#empty);
     setStyle(this.element, 'max-height', options.height);
     this.element.addEventListener('scroll', () => this.#draw(), { passive: true });
     this.#observer = new ResizeObserver(() => this.#fit());
@@ -158,9 +158,10 @@ export class Table<Row> {
     const need = (kept: readonly Column<Row>[]): number =>
       kept.reduce((sum, column) => sum + minColumnWidth(column, isNarrow) + GAP, -GAP);
     let kept: readonly Column<Row>[] = columns;
-    while (need(kept) > width && kept.some(({ hidePriority }) => hidePriority > 0)) {
-      const most = Math.max(...kept.map(({ hidePriority }) => hidePriority));
-      kept = kept.filter(({ hidePriority }) => hidePriority < most);
+    while (need(kept) > width) {
+      const most = Math.max(...kept.map(({ hidePriority = 0 }) => hidePriority));
+      if (most === 0) break;
+      kept = kept.filter(({ hidePriority = 0 }) => hidePriority < most);
     }
     const row = isNarrow ? NARROW_ROW : ROW;
     if (
@@ -196,17 +197,16 @@ export class Table<Row> {
           class: column.right ? 'right' : null,
           title: column.hint ?? null,
         });
-        const unit = column.unit === undefined ? null : h('small', {}, column.unit);
+        const unit = column.unit === undefined ? null : h('small', column.unit);
         if (column.sort === undefined) cell.append(column.title);
         else {
-          const button = h('button', { type: 'button' }, column.title);
-          button.addEventListener('click', () => {
+          const sort = button(column.title, {}, () => {
             this.#down = this.#sort === column.title ? !this.#down : this.#sortsDown(column.title);
             this.#sort = column.title;
             this.#markSort();
             this.#order();
           });
-          cell.append(button);
+          cell.append(sort);
         }
         if (unit !== null) cell.append(unit);
         return cell;

@@ -21,7 +21,7 @@ const FULL_SHARE = 0.25;
 
 export function contentionPage(): Page {
   const select = h('select', { 'aria-label': 'Host' });
-  const matrix = h('div', { class: 'scroll' });
+  const matrix = h('div.scroll');
   const functions = new PlainTable(
     [
       { title: 'Function' },
@@ -43,28 +43,25 @@ export function contentionPage(): Page {
     ],
     'nothing ran in the last minute',
   );
-  const summary = h('div', { class: 'chips' });
+  const summary = h('div.chips');
   const element = h(
     'div',
-    {},
     pageHead('Contention', summary, space(), select),
     h(
-      'div',
-      { class: 'grid' },
+      'div.grid',
       card(
-        'w12',
+        '',
         'Which function waits for which',
         'last minute, ms: the row waited while the column ran',
         matrix,
         h(
-          'p',
-          { class: 'note' },
+          'p.note',
           'The kernel measures how long a function waited for a CPU, not for which other ' +
             'function. Its wait is attributed to the functions that ran meanwhile, in proportion ' +
             'to their CPU time: an estimate. A stronger color is a larger share of its time.',
         ),
       ),
-      tableCard('w12', 'Functions', 'that waited or ran in the last minute', functions),
+      tableCard('', 'Functions', 'that waited or ran in the last minute', functions),
     ),
   );
   let chosen = '';
@@ -122,7 +119,7 @@ export function contentionPage(): Page {
         : waiting.names.map((name, i) => cellsOf(name, i, waiting, state.functions.get(name))),
     );
   }
-  return { title: 'Contention', element, update, destroy: () => undefined };
+  return { title: 'Contention', element, update };
 }
 
 function matrixOf(waiting: ContentionView): HTMLElement {
@@ -135,26 +132,17 @@ function matrixOf(waiting: ContentionView): HTMLElement {
   );
   const label = (name: string): HTMLElement => h('span', { title: name }, nameParts(name)[1]);
   const table = h(
-    'table',
-    { class: 'matrix' },
+    'table.matrix',
     h(
       'thead',
-      {},
-      h(
-        'tr',
-        {},
-        h('th', {}, h('span', { class: 'dim' }, 'ran →')),
-        ...runners.map(({ name }) => h('th', {}, label(name))),
-      ),
+      h('tr', h('th', h('span.dim', 'ran →')), ...runners.map(({ name }) => h('th', label(name)))),
     ),
     h(
       'tbody',
-      {},
       ...waiters.map(({ name, i }) =>
         h(
           'tr',
-          {},
-          h('th', {}, functionLink(name)),
+          h('th', functionLink(name)),
           ...runners.map(({ name: runner, j }) => {
             const value = waiting.matrix[i]![j]!;
             // Full color: a quarter of its time spent waiting for this one function.
@@ -178,13 +166,8 @@ function matrixOf(waiting: ContentionView): HTMLElement {
   );
   return h(
     'div',
-    {},
     table,
-    h(
-      'ul',
-      { class: 'list matrix-list' },
-      ...waiters.map(({ name, i }) => waiterLine(name, i, waiting)),
-    ),
+    h('ul.list.matrix-list', ...waiters.map(({ name, i }) => waiterLine(name, i, waiting))),
   );
 }
 
@@ -198,14 +181,8 @@ function waiterLine(name: string, i: number, waiting: ContentionView): HTMLEleme
     .map(({ runner, share }) => `${nameParts(runner)[1]} ${percent(share)}`);
   return h(
     'li',
-    {},
-    h(
-      'span',
-      { class: 'grow' },
-      functionLink(name),
-      h('small', { class: 'block' }, `for ${most.join(', ')}`),
-    ),
-    h('span', {}, span(waiting.waited[i]!)),
+    h('span.grow', functionLink(name), h('small.block', `for ${most.join(', ')}`)),
+    h('span', span(waiting.waited[i]!)),
   );
 }
 

@@ -1,5 +1,5 @@
 import type { EventRow } from '../../wire.js';
-import { h, setText } from '../dom.js';
+import { button, h, setText } from '../dom.js';
 import { clock, cores, memory, NONE, number } from '../format.js';
 import { chip, EVENT_TONES, functionHref, pageHead, space } from '../parts.js';
 import type { Page, State } from '../state.js';
@@ -27,7 +27,6 @@ const columns: readonly Column<EventRow>[] = [
     title: 'Time',
     width: '66px',
     narrow: false,
-    hidePriority: 0,
     cell: textCell(
       ({ at }) => clock(at),
       () => 'dim',
@@ -37,7 +36,6 @@ const columns: readonly Column<EventRow>[] = [
     title: 'Kind',
     width: '92px',
     narrow: false,
-    hidePriority: 0,
     cell: (element) => (row) =>
       element.replaceChildren(chip(row.kind, EVENT_TONES[row.kind] ?? '')),
   },
@@ -45,11 +43,10 @@ const columns: readonly Column<EventRow>[] = [
     title: 'Time and kind',
     width: '88px',
     narrow: true,
-    hidePriority: 0,
     cell: (element) => {
       const time = h('small');
       const kind = h('span');
-      element.append(h('span', { class: 'two-lines' }, time, kind));
+      element.append(h('span.two-lines', time, kind));
       return (row) => {
         setText(time, clock(row.at));
         kind.replaceChildren(chip(row.kind, EVENT_TONES[row.kind] ?? ''));
@@ -62,7 +59,6 @@ const columns: readonly Column<EventRow>[] = [
     minWidth: 170,
     minWidthNarrow: 120,
     narrow: false,
-    hidePriority: 0,
     cell: textCell(
       (row) => row.function ?? NONE,
       (row) => (row.function === null ? 'dim' : 'name'),
@@ -73,11 +69,10 @@ const columns: readonly Column<EventRow>[] = [
     width: '1fr',
     minWidthNarrow: 120,
     narrow: true,
-    hidePriority: 0,
     cell: (element) => {
-      const name = h('b', { class: 'name' });
+      const name = h('b.name');
       const why = h('small');
-      element.append(h('span', { class: 'two-lines' }, name, why));
+      element.append(h('span.two-lines', name, why));
       return (row) => {
         setText(name, row.function === null ? row.host : row.function);
         setText(why, [row.reason, changed(row)].filter(Boolean).join(', '));
@@ -105,21 +100,17 @@ const columns: readonly Column<EventRow>[] = [
     width: '1.2fr',
     minWidth: 190,
     narrow: false,
-    hidePriority: 0,
     cell: textCell(({ reason }) => reason),
   },
 ];
 
 export function eventsPage(): Page {
-  const kinds = new Map<string, HTMLButtonElement>();
   const off = new Set<string>();
-  const search = h('input', {
-    class: 'search',
+  const search = h('input.search', {
     type: 'search',
     placeholder: 'Filter  ( / )',
     'aria-label': 'Filter by function or reason',
   });
-  const hold = h('button', { type: 'button', title: 'Stop updating the list (space)' }, 'Hold');
   const table = new Table<EventRow>({
     columns,
     key: ({ id }) => String(id),
@@ -128,7 +119,7 @@ export function eventsPage(): Page {
     empty: 'no event yet',
     height: 'calc(100vh - 178px)',
   });
-  const chips = h('div', { class: 'chips' });
+  const chips = h('div.chips');
   let rows: readonly EventRow[] = [];
   let held = false;
   const show = (): void => {
@@ -144,31 +135,28 @@ export function eventsPage(): Page {
     );
   };
   for (const [kind, tone] of Object.entries(EVENT_TONES)) {
-    const button = h(
-      'button',
-      { type: 'button', class: `chip ${tone}`, 'aria-pressed': 'true' },
+    const filter = button(
       kind,
+      { class: tone ? `chip tone-${tone}` : 'chip', 'aria-pressed': 'true' },
+      () => {
+        if (!off.delete(kind)) off.add(kind);
+        filter.setAttribute('aria-pressed', String(!off.has(kind)));
+        show();
+      },
     );
-    button.addEventListener('click', () => {
-      if (!off.delete(kind)) off.add(kind);
-      button.setAttribute('aria-pressed', String(!off.has(kind)));
-      show();
-    });
-    kinds.set(kind, button);
-    chips.append(button);
+    chips.append(filter);
   }
   const toggle = (): void => {
     held = !held;
     hold.textContent = held ? 'Resume' : 'Hold';
   };
-  hold.addEventListener('click', toggle);
+  const hold = button('Hold', { title: 'Stop updating the list (space)' }, toggle);
   search.addEventListener('input', show);
   const element = h(
     'div',
-    {},
     pageHead('Events', space(), hold, search),
-    h('div', { class: 'head' }, chips),
-    h('section', { class: 'card flush' }, table.element),
+    h('div.head', chips),
+    h('section.card.flush', table.element),
   );
   return {
     title: 'Events',

@@ -50,9 +50,9 @@ const GRANTED: Pick<PlotOptions, 'lines' | 'bands'> = {
 
 export function functionPage(name: string): Page {
   const [namespace, last] = nameParts(name);
-  const chips = h('div', { class: 'chips' });
-  const buttons = h('div', { class: 'chips' });
-  const facts = h('p', { class: 'note facts-line' });
+  const chips = h('div.chips');
+  const buttons = h('div.chips');
+  const facts = h('p.note.facts-line');
   const sync = 'function';
   const cpu = new Plot({
     ...GRANTED,
@@ -118,36 +118,27 @@ export function functionPage(name: string): Page {
     ],
     'no decision of an agent yet',
   );
-  const features = h('p', { class: 'note feature-names' });
-  const problems = h('p', { class: 'note' });
-  const note = h('p', { class: 'note' }, HEAP_NOTE);
+  const features = h('p.note.feature-names');
+  const problems = h('p.note');
+  const note = h('p.note', HEAP_NOTE);
   const learningCard = plotCard(
-    'w12',
+    '',
     'Reward of its agent',
     'per control step, at most 1.8',
     learning,
   );
   const element = h(
     'div',
-    {},
-    h(
-      'div',
-      { class: 'head' },
-      h('h1', {}, h('span', { class: 'dim' }, namespace), last),
-      chips,
-      space(),
-      buttons,
-    ),
+    h('div.head', h('h1', h('span.dim', namespace), last), chips, space(), buttons),
     facts,
     h(
-      'div',
-      { class: 'grid' },
+      'div.grid',
       plotCard('w6', 'CPU', 'cores per container', cpu),
       plotCard('w6', 'Memory', 'per container', mem),
       plotCard('w6', 'Latency', 'of warm activations', latency),
       plotCard('w6', 'Slowdown', 'below 1: faster than the control arm', slowdown),
-      tableCard('w12', 'Decisions', 'range, grant and use of the last activations', activations),
-      tableCard('w12', 'Agent', 'its last decisions with their inputs', steps, features),
+      tableCard('', 'Decisions', 'range, grant and use of the last activations', activations),
+      tableCard('', 'Agent', 'its last decisions with their inputs', steps, features),
       learningCard,
       problems,
     ),
@@ -198,7 +189,7 @@ export function functionPage(name: string): Page {
     setText(problems, detail.problems.join('; '));
   };
   const body = element.querySelector<HTMLElement>('.grid')!;
-  const unknown = h('div', { class: 'card empty', hidden: true }, `No host has seen ${name}.`);
+  const unknown = h('div.card.empty', { hidden: true }, `No host has seen ${name}.`);
   element.append(unknown);
   const known = (is: boolean): void => {
     body.hidden = !is;
@@ -297,7 +288,7 @@ function runningMean(values: readonly number[], most: number): number[] {
 }
 
 function activationCells(one: ActivationView): HTMLElement[] {
-  const marks = h('span', { class: 'chips' });
+  const marks = h('span.chips');
   if (one.cold) marks.append(chip('cold start', 'blue', `init ${span(one.init)}`));
   if (one.control) marks.append(chip('control arm', '', 'ran at user limits, for comparison'));
   if (one.tripped)
@@ -310,7 +301,6 @@ function activationCells(one: ActivationView): HTMLElement[] {
     td(span(one.duration)),
     h(
       'td',
-      {},
       usesWeights
         ? h(
             'span',
@@ -321,9 +311,9 @@ function activationCells(one: ActivationView): HTMLElement[] {
       usesWeights ? '' : ` ${cores(one.cpu.granted)}`,
     ),
     td(usesWeights ? 'no quota: weight by its expected length' : one.cpu.why, 'wrap dim'),
-    h('td', {}, rangeMark(one.memory, memory), ` ${memory(one.memory.granted)}`),
+    h('td', rangeMark(one.memory, memory), ` ${memory(one.memory.granted)}`),
     td(one.memory.why, 'wrap dim'),
-    h('td', { class: 'wrap' }, marks, ` ${resultText(one)}`),
+    h('td.wrap', marks, ` ${resultText(one)}`),
   ];
 }
 
@@ -341,7 +331,7 @@ function stepCells(step: AgentStep, names: readonly string[]): HTMLElement[] {
   const tooltip = step.features
     .map((value, i) => `${words(names[i] ?? `feature ${i + 1}`)} ${percent(value)}`)
     .join(', ');
-  const mini = h('span', { class: 'mini', role: 'img', 'aria-label': tooltip, title: tooltip });
+  const mini = h('span.mini', { role: 'img', 'aria-label': tooltip, title: tooltip });
   for (const value of step.features) {
     const bar = h('i');
     setStyle(bar, 'height', `${Math.round(value * 100)}%`);

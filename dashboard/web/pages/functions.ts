@@ -34,12 +34,11 @@ const columns: readonly Column<FunctionRow>[] = [
     width: '1.6fr',
     minWidth: 170,
     minWidthNarrow: 96,
-    hidePriority: 0,
     sort: ({ name }) => name,
     cell: (element) => {
-      const space = h('span', { class: 'ns' });
+      const space = h('span.ns');
       const last = h('span');
-      element.append(h('span', { class: 'name' }, space, last));
+      element.append(h('span.name', space, last));
       return (row) => {
         const [before, after] = nameParts(row.name);
         setText(space, before);
@@ -206,7 +205,7 @@ const columns: readonly Column<FunctionRow>[] = [
     cell: (element) => {
       const value = h('b');
       const basis = h('small');
-      element.append(h('span', { class: 'two-lines' }, value, basis));
+      element.append(h('span.two-lines', value, basis));
       return (row) => {
         setText(value, change(row.comparison.ratio));
         setClass(value, comparisonTone(row.comparison));
@@ -228,13 +227,12 @@ const columns: readonly Column<FunctionRow>[] = [
 ];
 
 export function functionsPage(): Page {
-  const search = h('input', {
-    class: 'search',
+  const search = h('input.search', {
     type: 'search',
     placeholder: 'Filter by name  ( / )',
     'aria-label': 'Filter by name',
   });
-  const count = h('span', { class: 'sub' });
+  const count = h('span.sub');
   const table = new Table<FunctionRow>({
     columns,
     key: ({ name }) => name,
@@ -245,9 +243,8 @@ export function functionsPage(): Page {
   });
   const element = h(
     'div',
-    {},
     pageHead('Functions', count, space(), search),
-    h('section', { class: 'card flush' }, table.element),
+    h('section.card.flush', table.element),
   );
   let rows: readonly FunctionRow[] = [];
   const show = (): void => {

@@ -8,7 +8,7 @@ import type { Page } from '../state.js';
 const SHOWN = 200;
 
 export function hostsPage(): Page {
-  const hosts = h('div', { class: 'grid' });
+  const hosts = h('div.grid');
   const services = new PlainTable(
     [
       { title: 'Service' },
@@ -26,12 +26,12 @@ export function hostsPage(): Page {
     ],
     'no answer from any part',
   );
-  const pages = h('small', { class: 'legend', title: 'of this dashboard; totals since its start' });
+  const pages = h('small.legend', { title: 'of this dashboard; totals since its start' });
   const parts = tableCard('after', 'Parts', 'that answer on NATS', services);
   parts.querySelector('h2')?.append(pages);
-  const buttons = h('div', { class: 'chips' });
-  const count = h('span', { class: 'sub' });
-  const element = h('div', {}, pageHead('Hosts', count, space(), buttons), hosts, parts);
+  const buttons = h('div.chips');
+  const count = h('span.sub');
+  const element = h('div', pageHead('Hosts', count, space(), buttons), hosts, parts);
   let made = false;
   return {
     title: 'Hosts',
@@ -59,13 +59,7 @@ export function hostsPage(): Page {
         state.hosts.length > SHOWN ? `${SHOWN} of ${state.hosts.length}` : `${state.hosts.length}`;
       hosts.replaceChildren(
         ...(state.hosts.length === 0
-          ? [
-              h(
-                'section',
-                { class: 'card' },
-                emptyNote('no hook yet: run `gleaner hook` on an invoker'),
-              ),
-            ]
+          ? [h('section.card', emptyNote('no hook yet: run `gleaner hook` on an invoker'))]
           : state.hosts.slice(0, SHOWN).map((host) => hostCard(host, state.now))),
       );
       const { open, missedTicks, dead } = state.pages;
@@ -83,12 +77,11 @@ export function hostsPage(): Page {
         ]),
       );
     },
-    destroy: () => undefined,
   };
 }
 
 function hostCard(host: HostRow, now: number): HTMLElement {
-  const chips = h('span', { class: 'chips' });
+  const chips = h('span.chips');
   if (host.killed) chips.append(chip('stopped', 'red', `kill switch: ${host.killedBy.join(', ')}`));
   else chips.append(chip(host.mode, modeTone(host.mode)));
   if (host.platform !== '' && host.platform !== 'host') chips.append(chip(host.platform));
@@ -99,9 +92,8 @@ function hostCard(host: HostRow, now: number): HTMLElement {
   const silent = now - host.seen;
   if (silent > 20) chips.append(chip(`silent for ${span(silent * 1000)}`, 'amber'));
   return h(
-    'section',
-    { class: 'card w6' },
-    h('h2', {}, host.host, chips),
+    'section.card.w6',
+    h('h2', host.host, chips),
     meter('CPU', host.usedCpu, host.grantedCpu, host.allocatableCpu, host.poolCpu, cores, ' cores'),
     meter(
       'Memory',
@@ -113,8 +105,7 @@ function hostCard(host: HostRow, now: number): HTMLElement {
       '',
     ),
     h(
-      'p',
-      { class: 'note' },
+      'p.note',
       [
         `${host.functions} functions active`,
         `${host.containers} containers`,
@@ -134,7 +125,7 @@ function meter(
   text: (value: number) => string,
   unit: string,
 ): HTMLElement {
-  const bar = h('div', { class: 'meter' });
+  const bar = h('div.meter');
   const most = Math.max(allocatable, used ?? 0, granted) || 1;
   const piece = (tone: string, to: number, thin: boolean): void => {
     const part = h('i', { class: `tone-${tone}${thin ? ' thin' : ''}` });
@@ -147,22 +138,14 @@ function meter(
   setStyle(end, 'left', `calc(${((100 * allocatable) / most).toFixed(1)}% - 1px)`);
   bar.append(end);
   return h(
-    'div',
-    { class: 'metered' },
+    'div.metered',
     h(
-      'div',
-      { class: 'legend' },
-      h('b', {}, name),
-      h(
-        'span',
-        { class: 'tone-violet' },
-        h('i'),
-        'used ',
-        h('b', {}, used === null ? NONE : text(used)),
-      ),
-      h('span', { class: 'tone-green' }, h('i'), 'granted ', h('b', {}, text(granted))),
-      h('span', {}, 'of ', h('b', {}, `${text(allocatable)}${unit}`)),
-      h('span', {}, 'free to lend ', h('b', {}, text(pool))),
+      'div.legend',
+      h('b', name),
+      h('span.tone-violet', h('i'), 'used ', h('b', used === null ? NONE : text(used))),
+      h('span.tone-green', h('i'), 'granted ', h('b', text(granted))),
+      h('span', 'of ', h('b', `${text(allocatable)}${unit}`)),
+      h('span', 'free to lend ', h('b', text(pool))),
     ),
     bar,
   );

@@ -45,15 +45,13 @@ export function meanFieldPage(): Page {
     ],
     'no host reports',
   );
-  const features = h('div', { class: 'list' });
-  const chips = h('div', { class: 'chips' });
+  const features = h('div.list');
+  const chips = h('div.chips');
   const element = h(
     'div',
-    {},
     pageHead('Mean field', chips),
     h(
-      'div',
-      { class: 'grid' },
+      'div.grid',
       members.element,
       demand.element,
       price.element,
@@ -64,8 +62,7 @@ export function meanFieldPage(): Page {
       card('w5', 'Features', 'mean over all agents, ± one standard deviation', features),
     ),
     h(
-      'p',
-      { class: 'note' },
+      'p.note',
       'Each agent sees the others as one: these totals without its own part. Demand above 100 % ' +
         'raises the price that agents pay. Whether activations wait for a CPU is on the page ' +
         'Contention.',
@@ -143,18 +140,17 @@ function featureRow({
   mean: number;
   deviation: number;
 }): HTMLElement {
-  const allowed = h('span', { class: 'allowed' });
+  const allowed = h('span.allowed');
   const low = Math.max(0, mean - deviation);
   const high = Math.min(1, mean + deviation);
   setStyle(allowed, 'left', `${(low * 100).toFixed(1)}%`);
   setStyle(allowed, 'width', `${((high - low) * 100).toFixed(1)}%`);
-  const middle = h('span', { class: 'granted' });
+  const middle = h('span.granted');
   setStyle(middle, 'left', `${(mean * 100).toFixed(1)}%`);
   return h(
-    'div',
-    { class: 'feature' },
-    h('span', {}, words(name)),
-    h('span', { class: 'range tone-violet' }, h('span', { class: 'axis' }), allowed, middle),
-    h('span', { class: 'right' }, `${mean.toFixed(2)} ± ${deviation.toFixed(2)}`),
+    'div.feature',
+    h('span', words(name)),
+    h('span.range.tone-violet', h('span.axis'), allowed, middle),
+    h('span.right', `${mean.toFixed(2)} ± ${deviation.toFixed(2)}`),
   );
 }

@@ -11,6 +11,7 @@ import {
   functionLink,
   isMissingObjective,
   Kpi,
+  modeTone,
   pageHead,
   plotCard,
   stacked,
@@ -55,20 +56,18 @@ export function overviewPage(): Page {
     unit: (value) => number(value),
     height: 250,
   });
-  const facts = h('dl', { class: 'facts' });
+  const facts = h('dl.facts');
   const phases = h('div');
-  const mostImproved = h('ul', { class: 'list' });
-  const slowed = h('ul', { class: 'list' });
-  const attention = h('ul', { class: 'list' });
-  const events = h('ul', { class: 'list' });
-  const modes = h('div', { class: 'chips', id: 'modes' });
+  const mostImproved = h('ul.list');
+  const slowed = h('ul.list');
+  const attention = h('ul.list');
+  const events = h('ul.list');
+  const modes = h('div.chips', { id: 'modes' });
   const element = h(
     'div',
-    {},
     pageHead('Overview', modes),
     h(
-      'div',
-      { class: 'grid' },
+      'div.grid',
       verdict.element,
       harvested.element,
       lent.element,
@@ -76,11 +75,10 @@ export function overviewPage(): Page {
       safeguard.element,
       plotCard('w8', 'Cores', 'all hosts; used: mean since the last report, granted: now', plot),
       h(
-        'section',
-        { class: 'card w4' },
-        h('h2', {}, 'Agents', h('small', {}, 'by life-cycle phase')),
+        'section.card.w4',
+        h('h2', 'Agents', h('small', 'by life-cycle phase')),
         phases,
-        h('h2', { class: 'second' }, 'So far'),
+        h('h2.second', 'So far'),
         facts,
       ),
       card('w6', 'Gained most', 'response time compared with the control arm', mostImproved),
@@ -91,14 +89,8 @@ export function overviewPage(): Page {
   );
 
   const item = (left: Node | string, middle: Node | string, right: Node | string): HTMLElement =>
-    h(
-      'li',
-      {},
-      left === '' ? null : h('span', {}, left),
-      h('span', { class: 'grow' }, middle),
-      h('span', {}, right),
-    );
-  const empty = (text: string): HTMLElement => h('li', {}, h('span', { class: 'grow dim' }, text));
+    h('li', left === '' ? null : h('span', left), h('span.grow', middle), h('span', right));
+  const empty = (text: string): HTMLElement => h('li', h('span.grow.dim', text));
 
   return {
     title: 'Overview',
@@ -146,15 +138,12 @@ export function overviewPage(): Page {
       const entries = Object.entries(totals.phases);
       phases.replaceChildren(
         entries.length === 0
-          ? h('p', { class: 'note' }, 'no agent host: local policies and user limits')
+          ? h('p.note', 'no agent host: local policies and user limits')
           : stacked(
               entries.map(([name, value]) => ({ name, value, tone: PHASE_TONES[name] ?? 'muted' })),
             ),
       );
-      const fact = (name: string, value: string): HTMLElement[] => [
-        h('dt', {}, name),
-        h('dd', {}, value),
-      ];
+      const fact = (name: string, value: string): HTMLElement[] => [h('dt', name), h('dd', value)];
       facts.replaceChildren(
         ...fact('Functions', `${functions.length}`),
         ...fact('Activations per second', number(totals.callRate)),
@@ -168,15 +157,11 @@ export function overviewPage(): Page {
           .slice(0, SHOWN)
           .map((row) => item('', functionLink(row.name), comparisonMark(row.comparison)));
       const ratioOf = ({ comparison }: FunctionRow): number => comparison.ratio ?? 1;
-      const none = empty(noneCompared(functions, compared.length));
-      const faster = compared
-        .filter((row) => ratioOf(row) < 1)
-        .sort((a, b) => ratioOf(a) - ratioOf(b));
-      const slower = compared
-        .filter((row) => ratioOf(row) > 1)
-        .sort((a, b) => ratioOf(b) - ratioOf(a));
-      mostImproved.replaceChildren(...(faster.length === 0 ? [none] : ranked(faster)));
-      slowed.replaceChildren(...(slower.length === 0 ? [none.cloneNode(true)] : ranked(slower)));
+      const side = (rows: readonly FunctionRow[]): HTMLElement[] =>
+        rows.length === 0 ? [empty(noneCompared(functions, compared.length))] : ranked(rows);
+      const sorted = compared.sort((a, b) => ratioOf(a) - ratioOf(b));
+      mostImproved.replaceChildren(...side(sorted.filter((row) => ratioOf(row) < 1)));
+      slowed.replaceChildren(...side(sorted.filter((row) => ratioOf(row) > 1).reverse()));
       const problems = attentionItems(state, functions);
       attention.replaceChildren(
         ...(problems.length === 0
@@ -192,7 +177,7 @@ export function overviewPage(): Page {
                 item(
                   chip(event.kind, EVENT_TONES[event.kind] ?? ''),
                   event.function === null ? event.reason : functionLink(event.function),
-                  h('span', { class: 'dim' }, ago(state.now - event.at)),
+                  h('span.dim', ago(state.now - event.at)),
                 ),
               )),
       );
@@ -215,15 +200,15 @@ function noneCompared(functions: readonly FunctionRow[], compared: number): stri
 /** The change of response time with interval and samples, or when to expect it. */
 class VerdictCard {
   readonly element: HTMLElement;
-  readonly #value = h('div', { class: 'value' });
-  readonly #text = h('div', { class: 'verdict-text' });
+  readonly #value = h('div.value');
+  readonly #text = h('div.verdict-text');
 
   constructor() {
     this.element = h(
-      'section',
-      { class: 'card verdict', id: 'verdict', role: 'status' },
+      'section.card.verdict',
+      { id: 'verdict', role: 'status' },
       this.#value,
-      h('div', {}, h('h2', {}, 'Response time with Gleaner'), this.#text),
+      h('div', h('h2', 'Response time with Gleaner'), this.#text),
     );
   }
 
@@ -247,14 +232,7 @@ function modeChips({ hosts }: State): HTMLElement[] {
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   for (const [mode, count] of counts) {
-    const tone =
-      mode === 'stopped'
-        ? 'red'
-        : mode === 'enforce'
-          ? 'green'
-          : mode === 'recommend'
-            ? 'blue'
-            : '';
+    const tone = mode === 'stopped' ? 'red' : modeTone(mode);
     chips.push(
       chip(
         hosts.length === 1 ? `mode ${mode}` : `${mode} on ${count} of ${hosts.length} hosts`,
@@ -281,53 +259,30 @@ function attentionItems(
   functions: readonly FunctionRow[],
 ): Item[] {
   const items: Item[] = [];
+  const add = (mark: string, tone: Tone, what: Node | string, why = ''): void => {
+    items.push([chip(mark, tone), what, why]);
+  };
   if (!nats.connected)
-    items.push([
-      chip('NATS', 'red'),
-      'disconnected: hosts keep user limits and local policies',
-      '',
-    ]);
+    add('NATS', 'red', 'disconnected: hosts keep user limits and local policies');
   for (const host of hosts) {
-    if (host.killed)
-      items.push([
-        chip('stopped', 'red'),
-        h('a', { href: '#/hosts' }, host.host),
-        host.killedBy.join(', '),
-      ]);
-    for (const text of host.tapLost)
-      items.push([chip('tap', 'red'), h('a', { href: '#/hosts' }, host.host), text]);
-    if (!host.isEngineReachable)
-      items.push([chip('engine', 'red'), h('a', { href: '#/hosts' }, host.host), 'is unreachable']);
-    if (host.alarm)
-      items.push([
-        chip('slower', 'red'),
-        h('a', { href: '#/hosts' }, host.host),
-        'than its control arm',
-      ]);
-    if (host.waitShare !== null && host.waitShare >= CONTENDED)
-      items.push([
-        chip('contended', 'amber'),
-        h('a', { href: '#/contention' }, host.host),
-        `${percent(host.waitShare)} of the time waiting for a CPU`,
-      ]);
+    const link = (page = '#/hosts'): Node => h('a', { href: page }, host.host);
+    if (host.killed) add('stopped', 'red', link(), host.killedBy.join(', '));
+    for (const text of host.tapLost) add('tap', 'red', link(), text);
+    if (!host.isEngineReachable) add('engine', 'red', link(), 'is unreachable');
+    if (host.alarm) add('slower', 'red', link(), 'than its control arm');
+    if (host.waitShare !== null && host.waitShare >= CONTENDED) {
+      const share = `${percent(host.waitShare)} of the time waiting for a CPU`;
+      add('contended', 'amber', link('#/contention'), share);
+    }
   }
   for (const row of functions) {
-    if (row.alarm)
-      items.push([chip('slower', 'red'), functionLink(row.name), change(row.comparison.ratio)]);
+    if (row.alarm) add('slower', 'red', functionLink(row.name), change(row.comparison.ratio));
     else if (isMissingObjective(row))
-      items.push([
-        chip('objective', 'red'),
-        functionLink(row.name),
-        `${span(row.p99)} of ${span(row.slo)}`,
-      ]);
-    if (row.paused) items.push([chip('paused', 'amber'), functionLink(row.name), '']);
+      add('objective', 'red', functionLink(row.name), `${span(row.p99)} of ${span(row.slo)}`);
+    if (row.paused) add('paused', 'amber', functionLink(row.name));
   }
   for (const { service, host, failures, lastFailure } of services)
     if (failures > 0)
-      items.push([
-        chip('errors', 'amber'),
-        `${service} on ${host}: ${lastFailure}`,
-        counted(failures, 'failure'),
-      ]);
+      add('errors', 'amber', `${service} on ${host}: ${lastFailure}`, counted(failures, 'failure'));
   return items;
 }
