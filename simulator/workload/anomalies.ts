@@ -68,7 +68,7 @@ export interface ImportSummary {
   kept: number;
   /** Calls of the functions kept. */
   activations: number;
-  /** Functions without a call in the part taken: not kept, and no anomaly. */
+  /** Functions without an activation: not kept, and no anomaly. */
   silent: number;
   /** Functions beyond the number asked for. */
   beyond: number;
@@ -86,20 +86,6 @@ export interface ImportSummary {
 export function emptySummary(format: ImportSummary['format'], log: AnomalyLog): ImportSummary {
   const counts = { kept: 0, activations: 0, silent: 0, beyond: 0, recordedSeconds: 0 };
   return { format, ...counts, triggers: {}, met: log.met, first: log.first };
-}
-
-/** The summary for people: what was kept, then a line for each anomaly met. */
-export function summaryLines(summary: ImportSummary): string[] {
-  const { kept, activations, silent, beyond, recordedSeconds } = summary;
-  const lines = [
-    `${summary.format}: ${kept} functions kept, ${activations} activations, ` +
-      `${Math.round(recordedSeconds)} s of work as recorded`,
-  ];
-  if (silent > 0) lines.push(`${silent} functions without a call in the part taken: left out`);
-  if (beyond > 0) lines.push(`${beyond} functions beyond the number asked for: left out`);
-  for (const { count, rule, first } of dataIssues(summary))
-    lines.push(`${count} ${rule} (first: ${first})`);
-  return lines;
 }
 
 /** What was odd in a trace, and what was done about it. */

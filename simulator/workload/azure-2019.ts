@@ -33,59 +33,56 @@ const MEMORY_COLUMNS = MEMORY_PERCENTILES.map((p) => `AverageAllocatedMb_pct${p}
  * Counts held at most, functions x minutes: about 800 MB while the workload is checked. A whole day
  * of all functions has 60 million.
  */
-const MOST_COUNTS = 20_000_000;
+const MAX_COUNTS = 20_000_000;
 
 /**
- * Makes a workload from days of Azure's trace of 2019 [Azure 2019], or from a sample of it, by the
+ * Makes a workload from a day of Azure's trace of 2019 [Azure 2019], or from a sample of it, by the
  * rules of README.md. The key of a function is owner, application and function if the columns
- * exist, that of memory the application if it has no function column. Minutes of several days
- * follow each other; for memory and durations the first day that has them counts. The large table
- * of invocations is read row by row: only the selected part of the functions kept is in memory.
+ * exist, that of memory the application if it has no function column. The large table of
+ * invocations is read row by row: only the counts of the functions kept are in memory.
  *
  * @throws TraceError with file and line
  */
 export function importAzure2019(
-  files: TraceFiles | readonly TraceFiles[],
+  files: TraceFiles,
   options: ImportOptions,
 ): { workload: Workload; summary: ImportSummary } {
-  const days = 'invocations' in files ? [files] : files;
   const log = new AnomalyLog(options.strict);
-  const memory = new RecordedRows(MEMORY_COLUMNS, []);
-  const durations = new RecordedRows(DURATION_COLUMNS, ['Minimum', 'Maximum']);
-  const found = new Invocations(options, log, memory, durations);
-  for (const day of days) {
-    readTable(day.memory, log, (reader) => memory.read(reader, log));
-    readTable(day.durations, log, (reader) => durations.read(reader, log));
-  }
-  for (const day of days) readTable(day.invocations, log, (reader) => found.read(reader));
-  const minutes = found.checkMinutes();
+  const memory = readTable(
+    files.memory,
+    log,
+    (reader) => new RecordedRows(reader, MEMORY_COLUMNS, [], log),
+  );
+  const durations = readTable(
+    files.durations,
+    log,
+    (reader) => new RecordedRows(reader, DURATION_COLUMNS, ['Minimum', 'Maximum'], log),
+  );
+  const found = new Invocations(log, memory, durations, options.functions);
+  const minutes = readTable(files.invocations, log, (reader) => found.read(reader));
   memory.noteUnused('memory', log);
   durations.noteUnused('durations', log);
   const summary = emptySummary(minutes >= 1440 ? 'azure-2019' : 'azure-2019-sample', log);
   const root = new SeededRandom(options.seed ?? 1);
   const functions: WorkloadInput['functions'] = [];
-  for (const entry of found.entries()) {
+  for (const entry of found.entries.values()) {
     const recorded = durationsOf(entry.durations, log);
     const memoryMiB = memoryOf(entry.memory, log);
-    const arrivals = {
-      perMinute: entry.counts,
-      sliceMs: 60_000,
-      within: 'uniform' as const,
-    };
+    const arrivals = { perMinute: entry.counts, sliceMs: 60_000, within: 'uniform' as const };
     functions.push(
       workloadFunction({ ...entry, arrivals, durationMs: recorded.points, memoryMiB }, root),
     );
-    const calls = entry.counts.reduce((sum, count) => sum + count, 0);
+    const activations = entry.counts.reduce((sum, count) => sum + count, 0);
     summary.kept++;
-    summary.activations += calls;
+    summary.activations += activations;
     summary.triggers[entry.trigger] = (summary.triggers[entry.trigger] ?? 0) + 1;
-    summary.recordedSeconds += (recorded.averageMs * calls) / 1000;
+    summary.recordedSeconds += (recorded.averageMs * activations) / 1000;
   }
   summary.silent = found.silent;
   summary.beyond = found.beyond;
   if (functions.length === 0) {
     throw nothingLeft(
-      days[0]!.invocations.name,
+      files.invocations.name,
       'no function is left that has calls, memory and durations',
       log,
     );
@@ -111,42 +108,29 @@ interface Row {
 
 /** Memory or durations, by key. */
 class RecordedRows {
-  readonly #columns: readonly string[];
-  readonly #mayBeEmpty: readonly string[];
   readonly #rows = new Map<string, Row>();
-  #keys: readonly string[] = [];
+  readonly #keys: readonly string[];
 
-  constructor(columns: readonly string[], mayBeEmpty: readonly string[]) {
-    this.#columns = columns;
-    this.#mayBeEmpty = mayBeEmpty;
-  }
-
-  read(reader: TraceReader, log: AnomalyLog): void {
+  constructor(
+    reader: TraceReader,
+    columns: readonly string[],
+    mayBeEmpty: readonly string[],
+    log: AnomalyLog,
+  ) {
     this.#keys = keyColumns(reader);
     const keyAt = this.#keys.map((name) => reader.column(name));
-    const at = this.#columns.map((name) => reader.column(name));
-    const empty = this.#columns.map((name) =>
-      this.#mayBeEmpty.includes(name) ? Number.NaN : undefined,
-    );
-    const mayBeEmpty = empty.map((value) => value !== undefined);
-    const seen = new Map<string, Float64Array>();
+    const at = columns.map((name) => reader.column(name));
+    const emptyAt = columns.map((name) => mayBeEmpty.includes(name));
     while (reader.next()) {
-      if (!reader.isReadable(at, false, mayBeEmpty)) continue;
+      if (!reader.isReadable(at, false, emptyAt)) continue;
       const key = keyAt.map((column) => reader.text(column)).join('/');
-      const values = Float64Array.from(at, (column, i) => reader.number(column, empty[i]));
-      const earlier = seen.get(key);
-      if (earlier === undefined) seen.set(key, values);
+      const values = Float64Array.from(at, (column) => reader.number(column));
+      const { file, line } = reader;
+      const earlier = this.#rows.get(key)?.values;
+      if (earlier === undefined) this.#rows.set(key, { file, line, values, isUsed: false });
       else if (earlier.every((value, i) => Object.is(value, values[i])))
-        log.note('repeated', reader.file, reader.line, `'${key}' is there already`);
-      else
-        log.note(
-          'differing',
-          reader.file,
-          reader.line,
-          `'${key}' is there already, with other values`,
-        );
-      if (!this.#rows.has(key))
-        this.#rows.set(key, { file: reader.file, line: reader.line, values, isUsed: false });
+        log.note('repeated', file, line, `'${key}' is there already`);
+      else log.note('differing', file, line, `'${key}' is there already, with other values`);
     }
   }
 
@@ -175,161 +159,110 @@ interface Entry {
   readonly key: string;
   readonly name: string;
   readonly trigger: string;
-  /** Of the part taken. */
+  /** By minute. */
   readonly counts: number[];
   readonly memory: Row;
   readonly durations: Row;
 }
 
-/** Collects the functions kept while days of invocations pass. */
+/** Collects the functions kept while the rows of invocations pass. */
 class Invocations {
   silent = 0;
   beyond = 0;
-  readonly #options: ImportOptions;
+  readonly entries = new Map<string, Entry>();
   readonly #log: AnomalyLog;
   readonly #memory: RecordedRows;
   readonly #durations: RecordedRows;
-  readonly #entries = new Map<string, Entry>();
-  /** Functions dropped, left out, or without a call so far. */
+  readonly #maxFunctions: number;
+  /** Functions dropped, left out, or without an activation so far. */
   readonly #others = new Map<string, 'dropped' | 'beyond' | 'silent'>();
   readonly #names = new ActionNames();
-  /** Minutes of the days that have passed. */
-  #minutes = 0;
-  #file = '';
 
   constructor(
-    options: ImportOptions,
     log: AnomalyLog,
     memory: RecordedRows,
     durations: RecordedRows,
+    maxFunctions = Number.POSITIVE_INFINITY,
   ) {
-    this.#options = options;
     this.#log = log;
     this.#memory = memory;
     this.#durations = durations;
+    this.#maxFunctions = maxFunctions;
   }
 
-  read(reader: TraceReader): void {
-    this.#file = reader.file;
+  /** @returns the minutes of the table */
+  read(reader: TraceReader): number {
     const minutes = minuteColumns(reader);
     reader.column('HashFunction');
     const keys = keyColumns(reader);
-    const counts = new Float64Array(minutes.length);
-    const seen = new Set<string>();
     const text = (column: string) => reader.text(reader.column(column));
     while (reader.next()) {
-      for (const rows of [this.#memory, this.#durations]) {
-        const row = rows.of(text);
-        if (row !== undefined) row.isUsed = true;
-      }
+      const memory = this.#memory.of(text);
+      const durations = this.#durations.of(text);
+      for (const row of [memory, durations]) if (row !== undefined) row.isUsed = true;
       if (!reader.isReadable(minutes, true)) continue;
-      minutes.forEach((column, i) => {
-        counts[i] = reader.count(column);
-      });
-      const key = keys.map((name) => reader.text(reader.column(name))).join('/');
-      if (seen.has(key))
+      const key = keys.map(text).join('/');
+      const counts = minutes.map((column) => reader.number(column));
+      const trigger = reader.has('Trigger') ? text('Trigger') : 'unknown';
+      const known = this.entries.get(key);
+      if (known !== undefined || this.#others.has(key))
         this.#log.note(
           'duplicates',
           reader.file,
           reader.line,
           `function '${key}' is there already`,
         );
-      seen.add(key);
-      this.#take(reader, key, counts);
+      if (known === undefined) this.#take(reader, { key, trigger, counts }, memory, durations);
+      else {
+        if (trigger !== known.trigger)
+          this.#log.note(
+            'triggerChanged',
+            reader.file,
+            reader.line,
+            `trigger '${trigger}', before '${known.trigger}'`,
+          );
+        counts.forEach((count, minute) => {
+          known.counts[minute]! += count;
+        });
+      }
     }
-    this.#minutes += minutes.length;
-    for (const entry of this.#entries.values()) pad(entry.counts, this.#overlap(this.#minutes)[1]);
+    return minutes.length;
   }
 
-  /** Minutes in all. @throws TraceError where the part asked for lies behind them */
-  checkMinutes(): number {
-    const asked = this.#options.minutes;
-    if (asked !== undefined && asked.from + asked.count > this.#minutes) {
-      const part = `minutes ${asked.from} to ${asked.from + asked.count - 1} are asked for`;
-      throw new TraceError(
-        this.#file,
-        0,
-        `${part}, but there are ${this.#minutes}`,
-        'take fewer minutes or more days',
-      );
-    }
-    return this.#minutes;
-  }
-
-  *entries(): Iterable<Entry> {
-    yield* this.#entries.values();
-  }
-
-  /** The part taken, cut at `minutes`: first minute and, relative to it, how many. */
-  #overlap(minutes: number): [number, number] {
-    const { from, count } = this.#options.minutes ?? { from: 0, count: Number.MAX_SAFE_INTEGER };
-    return [from, Math.max(0, Math.min(minutes, from + count) - from)];
-  }
-
-  #take(reader: TraceReader, key: string, counts: Float64Array): void {
-    const [from, length] = this.#overlap(this.#minutes + counts.length);
-    const first = Math.max(0, from - this.#minutes);
-    const part = counts.subarray(first, Math.max(first, from + length - this.#minutes));
-    const known = this.#entries.get(key);
-    if (known !== undefined) {
-      const trigger = reader.has('Trigger') ? reader.text(reader.column('Trigger')) : 'unknown';
-      if (trigger !== known.trigger)
-        this.#log.note(
-          'triggerChanged',
-          reader.file,
-          reader.line,
-          `trigger '${trigger}', before '${known.trigger}'`,
-        );
-      add(known.counts, this.#minutes + first - from, part);
-      return;
-    }
+  #take(
+    reader: TraceReader,
+    row: Pick<Entry, 'key' | 'trigger' | 'counts'>,
+    memory: Row | undefined,
+    durations: Row | undefined,
+  ): void {
+    const { file, line } = reader;
+    const { key, counts } = row;
     const other = this.#others.get(key);
     if (other === 'dropped' || other === 'beyond') return;
-    if (!part.some((count) => count > 0)) {
+    if (!counts.some((count) => count > 0)) {
       if (other === undefined) this.silent++;
       this.#others.set(key, 'silent');
       return;
     }
     if (other === 'silent') this.silent--;
     this.#others.delete(key);
-    const text = (column: string) => reader.text(reader.column(column));
-    const hash = text('HashFunction');
-    if (!ActionNames.canBe(hash)) {
-      throw new TraceError(reader.file, reader.line, `'${hash}' cannot name a function`);
-    }
-    const memory = this.#memory.of(text);
-    const durations = this.#durations.of(text);
-    if (memory === undefined)
-      this.#log.note('withoutMemory', reader.file, reader.line, `no memory of '${key}'`);
+    const hash = reader.text(reader.column('HashFunction'));
+    if (!ActionNames.canBe(hash))
+      throw new TraceError(file, line, `'${hash}' cannot name a function`);
+    if (memory === undefined) this.#log.note('withoutMemory', file, line, `no memory of '${key}'`);
     if (durations === undefined)
-      this.#log.note('withoutDuration', reader.file, reader.line, `no durations of '${key}'`);
+      this.#log.note('withoutDuration', file, line, `no durations of '${key}'`);
     if (memory === undefined || durations === undefined) {
       this.#others.set(key, 'dropped');
-    } else if (this.#entries.size === (this.#options.functions ?? Number.POSITIVE_INFINITY)) {
+    } else if (this.entries.size === this.#maxFunctions) {
       this.#others.set(key, 'beyond');
       this.beyond++;
     } else {
-      const [, taken] = this.#overlap(this.#minutes + counts.length);
-      if ((this.#entries.size + 1) * taken > MOST_COUNTS) {
-        const held = `more than ${MOST_COUNTS / 1e6} million counts (functions x minutes)`;
-        throw new TraceError(
-          reader.file,
-          reader.line,
-          held,
-          'take fewer functions or fewer minutes',
-        );
+      if ((this.entries.size + 1) * counts.length > MAX_COUNTS) {
+        const held = `more than ${MAX_COUNTS / 1e6} million counts (functions x minutes)`;
+        throw new TraceError(file, line, held, 'take fewer functions (--functions)');
       }
-      const trigger = reader.has('Trigger') ? text('Trigger') : 'unknown';
-      const entry: Entry = {
-        key,
-        name: this.#names.take(hash),
-        trigger,
-        memory,
-        durations,
-        counts: [],
-      };
-      add(entry.counts, this.#minutes + first - from, part);
-      this.#entries.set(key, entry);
+      this.entries.set(key, { ...row, name: this.#names.take(hash), memory, durations });
     }
   }
 }
@@ -350,17 +283,6 @@ function minuteColumns(reader: TraceReader): number[] {
       );
   });
   return minutes.map(({ at }) => at);
-}
-
-function pad(counts: number[], length: number): void {
-  while (counts.length < length) counts.push(0);
-}
-
-function add(counts: number[], from: number, part: Float64Array): void {
-  pad(counts, from + part.length);
-  part.forEach((count, i) => {
-    counts[from + i]! += count;
-  });
 }
 
 function durationsOf({ file, line, values }: Row, log: AnomalyLog) {

@@ -60,28 +60,10 @@ export function importAzure2021(
   const log = new AnomalyLog(options.strict);
   const summary = emptySummary('azure-2021', log);
   const { calls, shiftMs, spanMs } = readTable(source, log, (reader) => readCalls(reader, log));
-  const from = (options.minutes?.from ?? 0) * 60_000;
-  const length = options.minutes === undefined ? spanMs : options.minutes.count * 60_000;
-  if (from + length > Math.ceil(spanMs / 60_000) * 60_000) {
-    const there = `there are ${Math.ceil(spanMs / 60_000)}`;
-    throw new TraceError(
-      source.name,
-      0,
-      `minutes up to ${(from + length) / 60_000} are asked for, but ${there}`,
-    );
-  }
   const root = new SeededRandom(options.seed ?? 1);
   const names = new ActionNames();
   const functions: WorkloadInput['functions'] = [];
   for (const [key, { app, func, starts, durations }] of calls) {
-    const inside = starts.map((start) => start + shiftMs - from);
-    const kept = inside
-      .map((at, i) => ({ at, ms: durations[i]! }))
-      .filter(({ at }) => at >= 0 && at < length);
-    if (kept.length === 0) {
-      summary.silent++;
-      continue;
-    }
     if (functions.length === (options.functions ?? Number.POSITIVE_INFINITY)) {
       summary.beyond++;
       continue;
@@ -90,17 +72,19 @@ export function importAzure2021(
       key,
       name: names.take(func),
       trigger: 'unknown',
-      arrivals: { atMs: kept.map(({ at }) => micros(at)).sort((a, b) => a - b), spanMs: length },
-      durationMs: percentiles(kept.map(({ ms }) => Math.min(ms, MAX_DURATION_MS))),
+      arrivals: {
+        atMs: starts.map((start) => micros(start + shiftMs)).sort((a, b) => a - b),
+        spanMs,
+      },
+      durationMs: percentiles(durations.map((ms) => Math.min(ms, MAX_DURATION_MS))),
       memoryMiB: memoryOf(root.fork(`memory of ${app}`)),
     };
     functions.push(workloadFunction(recorded, root));
     summary.kept++;
-    summary.activations += kept.length;
-    summary.recordedSeconds += kept.reduce((sum, { ms }) => sum + ms, 0) / 1000;
+    summary.activations += starts.length;
+    summary.recordedSeconds += durations.reduce((sum, ms) => sum + ms, 0) / 1000;
   }
-  if (functions.length === 0)
-    throw nothingLeft(source.name, 'no function has a call in the part taken', log);
+  if (functions.length === 0) throw nothingLeft(source.name, 'no function has a call', log);
   const origin = {
     assumed: 'CPU demand and memory are assumed',
     source: 'Azure Functions invocation trace 2021 (Microsoft, CC-BY 4.0)',

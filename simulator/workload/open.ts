@@ -7,13 +7,7 @@ import { findBuiltin, hostedBuiltin, isBuiltin, meant } from './builtin.js';
 import { type ScaledWorkload, scaleToLoad } from './offered-load.js';
 import { type Part, shippedSplit, takePart } from './splits.js';
 import { recognizeFile, recognizeFolder } from './trace-files.js';
-import {
-  checkWorkload,
-  loadWorkload,
-  takeMinutes,
-  type Workload,
-  WorkloadError,
-} from './workload.js';
+import { checkWorkload, loadWorkload, type Workload, WorkloadError } from './workload.js';
 import { PhasedStream, WorkloadStream } from './workload-stream.js';
 
 /** Options of a workload besides its name or path. */
@@ -22,10 +16,6 @@ export interface WorkloadOptions {
   readonly functions?: number;
   /** Of the assumptions that an importer draws; default: the workload's own. */
   readonly seed?: number;
-  /** Minutes of the recording, from 0 on. */
-  readonly minutes?: { readonly from: number; readonly count: number };
-  /** Days of the traces of 2019, from 1 on. */
-  readonly days?: readonly number[];
   /**
    * A part of a named workload, by functions (default) or by time, as shipped/splits.json fixes it.
    */
@@ -42,10 +32,7 @@ export interface LoadedWorkload {
   readonly workload: Workload;
   /** What is played in sequence: the workload alone, or for a change scenario before and after. */
   readonly phases: readonly Workload[];
-  /**
-   * What an importer kept, merged, clamped and dropped (`summaryLines`); undefined if nothing was
-   * imported.
-   */
+  /** What an importer kept, merged, clamped and dropped; undefined if nothing was imported. */
   readonly summary?: ImportSummary;
   /** How it was scaled; print `describeScaling` of it. */
   readonly scaling?: ScaledWorkload;
@@ -68,11 +55,11 @@ export function builtinWorkload(name: string, options: WorkloadOptions = {}): Lo
   });
   const taken =
     part === undefined ? workload : takePart(workload, shippedSplit(base), part, partBy);
-  const narrowing = { ...options, functions: options.functions ?? functions };
-  if (phases === undefined) return ready([narrowed(taken, narrowing)], options, summary);
+  const first = options.functions ?? functions;
   return ready(
-    phases.map((phase) => narrowed(phase, narrowing)),
+    (phases ?? [taken]).map((phase) => narrowed(phase, first)),
     options,
+    summary,
   );
 }
 
@@ -83,12 +70,11 @@ export function builtinWorkload(name: string, options: WorkloadOptions = {}): Lo
 export function loadWorkloadPath(path: string, options: WorkloadOptions = {}): LoadedWorkload {
   if (options.part !== undefined)
     throw new WorkloadError(path, ['only named workloads have parts']);
-  const recognized = statSync(path).isDirectory()
-    ? recognizeFolder(path, options.days)
-    : recognizeFile(path, options.days);
-  if (recognized.kind === 'product') return ready([narrowed(loadWorkload(path), options)], options);
-  const { functions, minutes, seed, strict } = options;
-  const importOptions = { name: recognized.name, functions, minutes, seed, strict };
+  const recognized = statSync(path).isDirectory() ? recognizeFolder(path) : recognizeFile(path);
+  if (recognized.kind === 'product')
+    return ready([narrowed(loadWorkload(path), options.functions)], options);
+  const { functions, seed, strict } = options;
+  const importOptions = { name: recognized.name, functions, seed, strict };
   const { workload, summary } =
     recognized.kind === '2019'
       ? importAzure2019(recognized.files, importOptions)
@@ -109,12 +95,10 @@ export function activationStream(
   return streams.length === 1 ? streams[0]! : new PhasedStream(streams);
 }
 
-function narrowed(workload: Workload, { functions, minutes }: WorkloadOptions): Workload {
-  if (functions === undefined && minutes === undefined) return workload;
-  const first =
-    functions === undefined ? workload.functions : workload.functions.slice(0, functions);
-  const narrow = checkWorkload({ ...workload, functions: first }, workload.name);
-  return minutes === undefined ? narrow : takeMinutes(narrow, minutes.from, minutes.count);
+function narrowed(workload: Workload, functions: number | undefined): Workload {
+  if (functions === undefined) return workload;
+  const first = workload.functions.slice(0, functions);
+  return checkWorkload({ ...workload, functions: first }, workload.name);
 }
 
 /**

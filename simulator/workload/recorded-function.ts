@@ -9,12 +9,9 @@ export interface ImportOptions {
   readonly name: string;
   readonly seed?: number;
   /**
-   * The first functions in the order of the file that have activations in the selected part and are
-   * complete; how many.
+   * The first functions in the order of the file that have activations and are complete; how many.
    */
   readonly functions?: number;
-  /** The part taken, in minutes from the start of the first day. */
-  readonly minutes?: { readonly from: number; readonly count: number };
   /** Every anomaly is an error. */
   readonly strict?: boolean;
 }

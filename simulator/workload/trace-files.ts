@@ -8,7 +8,7 @@ import { refusePacked, type TraceSource } from './trace-reader.js';
 /** What a path turned out to be. */
 export type Recognized =
   | { readonly kind: 'product' }
-  | { readonly kind: '2019'; readonly name: string; readonly files: readonly TraceFiles[] }
+  | { readonly kind: '2019'; readonly name: string; readonly files: TraceFiles }
   | { readonly kind: '2021'; readonly name: string; readonly source: TraceSource };
 
 /** A table of the full traces of 2019: what it is called, to day. */
@@ -32,13 +32,13 @@ const LAST_DAY_WITH_MEMORY = 12;
  *
  * @throws TraceError for packed files, unknown tables and sets with a table missing
  */
-export function recognizeFile(path: string, days?: readonly number[]): Recognized {
+export function recognizeFile(path: string): Recognized {
   const name = basename(path);
   const folder = dirname(path);
   const head = headOf(path);
   refusePacked(name, head);
   const full = FULL.exec(name);
-  if (full !== null) return fullDays(folder, readdirSync(folder), days ?? [Number(full[2])]);
+  if (full !== null) return fullDay(folder, readdirSync(folder), Number(full[2]));
   const sample = SAMPLE.exec(name);
   if (sample !== null)
     return sampleSet(folder, readdirSync(folder), `${sample[1]}`, Number(sample[3]));
@@ -57,13 +57,10 @@ export function recognizeFile(path: string, days?: readonly number[]): Recognize
 }
 
 /** Recognizes what lies in a folder. @throws TraceError */
-export function recognizeFolder(path: string, days?: readonly number[]): Recognized {
+export function recognizeFolder(path: string): Recognized {
   const entries = readdirSync(path).sort();
-  const table = entries.find((entry) => FULL.test(entry));
-  if (table !== undefined) {
-    const there = entries.map((entry) => Number(FULL.exec(entry)?.[2])).filter((day) => day > 0);
-    return fullDays(path, entries, days ?? [Math.min(...there)]);
-  }
+  const days = entries.map((entry) => Number(FULL.exec(entry)?.[2])).filter((day) => day > 0);
+  if (days.length > 0) return fullDay(path, entries, Math.min(...days));
   const sets = [
     ...new Set(entries.map((entry) => SAMPLE.exec(entry)?.[1]).filter((set) => set !== undefined)),
   ];
@@ -111,35 +108,33 @@ function sampleSet(
   return {
     kind: '2019',
     name: set,
-    files: [
-      { invocations: find('invocation'), memory: find('memory'), durations: find('duration') },
-    ],
+    files: {
+      invocations: find('invocation'),
+      memory: find('memory'),
+      durations: find('duration'),
+    },
   };
 }
 
-function fullDays(folder: string, entries: readonly string[], days: readonly number[]): Recognized {
-  const files = days.map((day): TraceFiles => {
-    const number = String(day).padStart(2, '0');
-    const find = (table: string) =>
-      sourceIn(folder, entries, `${table}.anon.d${number}.csv`, `day ${day} has no ${table}`);
-    if (
-      day > LAST_DAY_WITH_MEMORY &&
-      !entries.includes(`app_memory_percentiles.anon.d${number}.csv`)
-    ) {
-      const last = LAST_DAY_WITH_MEMORY;
-      const message = `day ${day} has no memory: Azure recorded it until day ${last}`;
-      throw new TraceError(folder, 0, message, `take days 1 to ${LAST_DAY_WITH_MEMORY}`);
-    }
-    return {
+function fullDay(folder: string, entries: readonly string[], day: number): Recognized {
+  const number = String(day).padStart(2, '0');
+  const find = (table: string) =>
+    sourceIn(folder, entries, `${table}.anon.d${number}.csv`, `day ${day} has no ${table}`);
+  if (
+    day > LAST_DAY_WITH_MEMORY &&
+    !entries.includes(`app_memory_percentiles.anon.d${number}.csv`)
+  ) {
+    const message = `day ${day} has no memory: Azure recorded it until day ${LAST_DAY_WITH_MEMORY}`;
+    throw new TraceError(folder, 0, message, `take a day from 1 to ${LAST_DAY_WITH_MEMORY}`);
+  }
+  return {
+    kind: '2019',
+    name: `azure-2019-d${number}`,
+    files: {
       invocations: find('invocations_per_function_md'),
       memory: find('app_memory_percentiles'),
       durations: find('function_durations_percentiles'),
-    };
-  });
-  return {
-    kind: '2019',
-    name: `azure-2019-d${days.map((day) => String(day).padStart(2, '0')).join('-')}`,
-    files,
+    },
   };
 }
 

@@ -143,20 +143,9 @@ export class TraceReader {
   }
 
   /**
-   * The kind of what keeps a field from being a number >= 0, whole if asked for; null: it is one.
-   */
-  oddity(column: number, isWhole: boolean): 'negative' | 'unreadable' | null {
-    if (this.#digits(column) >= 0) return null;
-    const text = this.text(column);
-    const value = numberIn(text);
-    if (Number.isFinite(value)) return isWhole && !Number.isInteger(value) ? 'unreadable' : null;
-    return Number.isFinite(numberIn(text.replace(/^-/, ''))) ? 'negative' : 'unreadable';
-  }
-
-  /**
-   * Whether all fields of the row are numbers >= 0. If not, the row is noted, to be skipped: one of
-   * a million rows must not keep the others from being read. `mayBeEmpty`: by column. @throws
-   * TraceError where nothing is let pass
+   * Whether all fields of the row are numbers >= 0, whole ones if asked for. If not, the row is
+   * noted, to be skipped: one of a million rows must not keep the others from being read.
+   * `mayBeEmpty`: by column. @throws TraceError where nothing is let pass
    */
   isReadable(
     columns: readonly number[],
@@ -165,46 +154,26 @@ export class TraceReader {
   ): boolean {
     for (let i = 0; i < columns.length; i++) {
       const column = columns[i]!;
-      const kind = this.oddity(column, isWhole);
-      if (kind === null || (mayBeEmpty?.[i] === true && this.text(column) === '')) continue;
+      if (this.#digits(column) >= 0) continue;
       const text = this.text(column);
-      const isFraction = Number.isFinite(numberIn(text));
+      if (text === '' && mayBeEmpty?.[i] === true) continue;
+      const isNumber = Number.isFinite(numberIn(text));
+      if (isNumber && !(isWhole && !Number.isInteger(numberIn(text)))) continue;
+      const isNegative = Number.isFinite(numberIn(text.replace(/^-/, ''))) && !isNumber;
       const name = this.header[column]!;
-      const what = isFraction
+      const problem = isNumber
         ? `column '${name}' is ${text}, not a whole number of calls`
         : notANumber(name, text);
-      this.#log.note(kind, this.file, this.line, what);
+      this.#log.note(isNegative ? 'negative' : 'unreadable', this.file, this.line, problem);
       return false;
     }
     return true;
   }
 
-  /**
-   * A finite number >= 0; an empty field is `empty` where that is given, else an error. @throws
-   * TraceError
-   */
-  number(column: number, empty?: number): number {
+  /** A field that `isReadable` has passed; NaN: empty. */
+  number(column: number): number {
     const whole = this.#digits(column);
-    if (whole >= 0) return whole;
-    const text = this.text(column);
-    if (text === '' && empty !== undefined) return empty;
-    const value = numberIn(text);
-    if (Number.isFinite(value)) return value;
-    throw new TraceError(this.file, this.line, notANumber(this.header[column]!, text));
-  }
-
-  /** A whole number >= 0. @throws TraceError */
-  count(column: number): number {
-    const whole = this.#digits(column);
-    if (whole >= 0) return whole;
-    const value = this.number(column);
-    if (Number.isInteger(value)) return value;
-    const name = this.header[column];
-    throw new TraceError(
-      this.file,
-      this.line,
-      `column '${name}' is ${value}, not a whole number of calls`,
-    );
+    return whole >= 0 ? whole : numberIn(this.text(column));
   }
 
   /** Value of a field of one to nine digits, which nearly all are; else -1. */

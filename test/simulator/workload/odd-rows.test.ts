@@ -2,8 +2,7 @@ import test from 'ava';
 import type { Anomaly } from '../../../simulator/workload/anomalies.js';
 import { importAzure2019 } from '../../../simulator/workload/azure-2019.js';
 import { dataIssues, type ImportSummary, TraceError } from '../../../simulator/workload/index.js';
-import { loadWorkloadPath } from '../../../simulator/workload/open.js';
-import { DURATION, DURATION_ROW, folderOf, fullDay, MEMORY, MEMORY_ROW } from './trace-tables.js';
+import { DURATION, DURATION_ROW, MEMORY, MEMORY_ROW } from './trace-tables.js';
 
 const KEYS = 'HashOwner,HashApp,HashFunction';
 const APP = 'HashOwner,HashApp';
@@ -131,22 +130,20 @@ test('memory and durations without invocations are counted', (t) => {
   t.deepEqual(met(importAzure2019(files, { name: 'test', functions: 1 }).summary), {});
 });
 
-test('a function whose trigger changes from one day to the next keeps its first one', (t) => {
-  const day = (n: number) => fullDay(n, [{ app: 'a', fn: 'f', calls: { 1: 2 } }]);
-  const second = Object.fromEntries(
-    Object.entries(day(2)).map(([name, text]) => [
-      name,
-      text.replace(/,(http|timer|queue),/g, ',event,'),
-    ]),
-  );
-  const folder = folderOf(t, { ...day(1), ...second });
-  const { summary } = loadWorkloadPath(folder, { days: [1, 2] });
-  t.is(summary!.met.triggerChanged, 1);
-  t.is(Object.keys(summary!.triggers).length, 1);
-  t.regex(summary!.first.triggerChanged ?? '', /d02\.csv: line 2$/);
-  t.throws(() => loadWorkloadPath(folder, { days: [1, 2], strict: true }), {
-    message: /trigger 'event', before/,
-  });
+test('a function whose rows have different triggers keeps the first one', (t) => {
+  const invocations = {
+    name: 'inv.csv',
+    content: 'HashFunction,Trigger,1\nf,http,1\nf,event,2\n',
+  };
+  const source = (name: string, content: string) => ({ name, content });
+  const files = {
+    invocations,
+    memory: source('mem.csv', `HashFunction,${MEMORY}\nf,${MEMORY_ROW}\n`),
+    durations: source('dur.csv', `HashFunction,${DURATION}\nf,${DURATION_ROW}\n`),
+  };
+  const { summary } = importAzure2019(files, { name: 'test' });
+  t.like(summary, { met: { triggerChanged: 1 }, triggers: { http: 1 } });
+  t.is(summary.first.triggerChanged, 'inv.csv: line 3');
 });
 
 test('of a trace of which nothing is left the error says what was odd', (t) => {
