@@ -1,31 +1,29 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { captureFilter } from './filter.js';
-
-export interface CaptureCommand {
-  readonly file: string;
-  readonly args: readonly string[];
-}
+import { FIN, RST, SYN } from './packet.js';
 
 export interface CaptureOptions {
   /** tcpdump's name on PATH, or its path. */
   readonly tcpdump: string;
   readonly port: number;
-  /** Kernel's buffer for packets not yet read, KiB. */
-  readonly bufferKib: number;
 }
 
 /** Enough bytes for headers, a request head and every key before `value` at full length. */
 const SNAPSHOT = 2048;
+/** Kernel's buffer for packets not yet read, KiB. */
+const BUFFER_KIB = 4096;
 
 /**
  * The command that starts tcpdump on one bridge. With setpriv (util-linux) it runs from its first
  * instruction as an unprivileged user with only CAP_NET_RAW, and the kernel ends it with the hook,
  * even after `kill -9`. Otherwise tcpdump drops root itself (`-Z`).
  */
-export function captureCommand(interfaceName: string, options: CaptureOptions): CaptureCommand {
+export function captureCommand(
+  interfaceName: string,
+  options: CaptureOptions,
+): { file: string; args: readonly string[] } {
   const capture = ['-i', interfaceName, '-n', '-U', '--immediate-mode', '-s', String(SNAPSHOT)];
-  capture.push('--time-stamp-precision=nano', '-B', String(options.bufferKib), '-w', '-');
+  capture.push('--time-stamp-precision=nano', '-B', String(BUFFER_KIB), '-w', '-');
   const filter = captureFilter(options.port);
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? unprivilegedUser() : null;
@@ -83,4 +81,27 @@ function unprivilegedUser(): { name: string; uid: string; gid: string } | null {
     accounts.find((fields) => fields[2] === OVERFLOW_UID) ??
     [];
   return name === undefined || uid === undefined || gid === undefined ? null : { name, uid, gid };
+}
+
+/** The first four payload bytes as a big-endian word, behind TCP options of any length. */
+const PAYLOAD = 'tcp[((tcp[12] & 0xf0) >> 2):4]';
+
+const POST = '0x504f5354';
+const HTTP = '0x48545450';
+const RUN_BODY = '0x7b226163'; // {"ac
+const INIT_BODY = '0x7b227661'; // {"va
+
+/**
+ * The kernel filter for containers that serve on `port`: from them FIN, RST, SYN-ACK and answer
+ * heads, to them request heads and first body packets. The flags come first, because a load beyond
+ * the end of a packet makes BPF reject it: a bare FIN never passes a payload test.
+ */
+export function captureFilter(port: number): string {
+  if (!Number.isInteger(port) || port < 1 || port > 65535)
+    throw new RangeError(`not a TCP port: ${port}`);
+  const flags = `tcp[13] & ${FIN | SYN | RST} != 0`;
+  const answers = `ip and tcp src port ${port} and (${flags} or ${PAYLOAD} = ${HTTP})`;
+  const requested = [POST, RUN_BODY, INIT_BODY].map((word) => `${PAYLOAD} = ${word}`).join(' or ');
+  const requests = `ip and tcp dst port ${port} and (${requested})`;
+  return `(${answers}) or (${requests})`;
 }

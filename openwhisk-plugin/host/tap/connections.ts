@@ -1,17 +1,8 @@
 import type { Micros } from '../../../config/index.js';
-import type { Identity, TapAnomaly, TapListener } from '../ports/index.js';
-import {
-  ConnectionTable,
-  HALF,
-  IDLE,
-  OPEN,
-  TRUSTED,
-  UNREADABLE_STREAM,
-  UNTRUSTED,
-} from './connection-table.js';
-import { Deliveries } from './deliveries.js';
-import { headLength, RequestHead, readRequestHead, readStatus } from './http-head.js';
-import { type InitBody, readIdentity, readInit } from './identity.js';
+import type { TapAnomaly, TapListener } from '../ports/index.js';
+import { type Connection, ConnectionTable } from './connection-table.js';
+import { headLength, readRequestHead, readStatus } from './http-head.js';
+import { readIdentity, readInit } from './identity.js';
 import { ACK, FIN, RST, SYN, type TcpPacket } from './packet.js';
 import { Sources } from './sources.js';
 
@@ -22,15 +13,19 @@ export interface ConnectionOptions {
   readonly capacity: number;
   /** Addresses of invokers; empty: learned. */
   readonly invokers: readonly number[];
-  /** No request lasts longer than this: OpenWhisk hangs up before. */
+  /** No request lasts longer than this: OpenWhisk closes the connection before. */
   readonly longestRequest: Micros;
 }
 
 /** A sequence number that is this far ahead may as well be behind. */
 const FARTHEST = 2 ** 31;
+/** First letters of `HTTP` and of a JSON object. */
+const LETTER_H = 72;
+const BRACE = 123;
 
 /**
- * Decides for each packet whether it can be a head, and of which connection.
+ * Decides for each packet whether it can be a head, and reports requests to containers that have
+ * started, from accepted sources, each once.
  *
  * A connection is trusted from the container's SYN-ACK on, which shows where the first head and the
  * first answer begin; each head then shows where the next one begins, and its acknowledgement
@@ -43,42 +38,31 @@ export class Connections {
   readonly #options: ConnectionOptions;
   readonly #table: ConnectionTable;
   /** Containers by address: when they started, us. */
-  readonly #bound: Map<number, number>;
-  readonly #deliveries: Deliveries;
+  readonly #bound = new Map<number, number>();
   readonly sources: Sources;
-  /**
-   * How far the wall clock was set since the start, us: deadlines are moved by it, as packets'
-   * stamps are.
-   */
+  /** How far the wall clock was set since the start, us: deadlines are moved by it like stamps. */
   stepped = 0;
-  readonly #head = new RequestHead();
-  readonly #init: InitBody = { name: null, identity: null };
 
   constructor(listener: TapListener, options: ConnectionOptions) {
     this.#listener = listener;
     this.#options = options;
     this.#table = new ConnectionTable(options.capacity);
-    const bound = new Map<number, number>();
-    this.#bound = bound;
-    this.sources = new Sources(options.invokers, (address) => bound.has(address));
-    this.#deliveries = new Deliveries(listener, this.#table, this.sources, bound);
+    this.sources = new Sources(options.invokers, (address) => this.#bound.has(address));
   }
 
   get remembered(): number {
-    return this.#table.used;
+    return this.#table.size;
   }
 
   bind(address: number, startedAt: number): void {
     this.#bound.set(address, startedAt);
     this.sources.forget(address);
     // A fast container gets a request before its start is announced, perhaps while its address
-    // still belongs to an earlier container, so the request is delivered again.
-    const table = this.#table;
-    for (let slot = 0; slot < table.capacity; slot++) {
-      if (!table.isTaken(slot) || table.server[slot] !== address || table.open[slot] !== OPEN)
-        continue;
-      if (this.#deliveries.reach(slot)) table.notified[slot] = 0;
-      this.#deliveries.tell(slot);
+    // still belongs to an earlier container, so the request is reported again.
+    for (const connection of this.#table.values()) {
+      if (connection.server !== address || connection.request !== 'open') continue;
+      if (this.#isOfContainer(connection)) connection.isReported = false;
+      this.#report(connection);
     }
   }
 
@@ -86,276 +70,266 @@ export class Connections {
     this.#bound.delete(address);
   }
 
-  /** Packets of this bridge may have been missed: none of its connections is what it seemed. */
+  /** Packets of this bridge may have been missed: the state of its connections is unknown. */
   distrust(bridge: number): void {
-    const table = this.#table;
-    for (let slot = 0; slot < table.capacity; slot++) {
-      if (table.isTaken(slot) && table.bridge[slot] === bridge) table.remove(slot);
-    }
+    for (const connection of this.#table.values())
+      if (connection.bridge === bridge) this.#table.remove(connection);
   }
 
-  packet(bytes: Uint8Array, packet: TcpPacket, bridge: number): void {
+  packet(bytes: Buffer, packet: TcpPacket, bridge: number): void {
     if (packet.sourcePort === this.#options.port) this.#fromContainer(bytes, packet, bridge);
     else if (packet.destinationPort === this.#options.port)
       this.#toContainer(bytes, packet, bridge);
   }
 
-  #fromContainer(bytes: Uint8Array, packet: TcpPacket, bridge: number): void {
-    const flags = packet.flags;
-    const slot = this.#table.find(packet.source, packet.destination, packet.destinationPort);
+  #fromContainer(bytes: Buffer, packet: TcpPacket, bridge: number): void {
+    const { flags, source, destination, destinationPort } = packet;
+    const connection = this.#table.find(source, destination, destinationPort);
     if ((flags & SYN) !== 0) {
-      if ((flags & (ACK | RST | FIN)) === ACK) this.#start(slot, packet, bridge);
+      if ((flags & (ACK | RST | FIN)) === ACK) this.#start(connection, packet, bridge);
       return;
     }
-    if (slot < 0) return;
-    if (packet.payloadLength > 0 && bytes[packet.payload] === 72) this.#answer(slot, bytes, packet);
+    if (connection === undefined) return;
+    if (packet.payloadLength > 0 && bytes[packet.payload] === LETTER_H)
+      this.#answer(connection, bytes, packet);
     if ((flags & (FIN | RST)) === 0) return;
+    const isReset = (flags & RST) !== 0;
     // A FIN from before the connection's time is a copy of its predecessor's.
-    if ((flags & RST) === 0 && this.#table.trust[slot] !== UNTRUSTED) {
-      if (ahead(packet.sequence, this.#table.answer[slot]!) < 0) return;
-    }
-    this.#close(slot, (flags & RST) !== 0, packet.at);
+    const isLate =
+      connection.trust !== 'untrusted' && ahead(packet.sequence, connection.answer) < 0;
+    if (isReset || !isLate) this.#close(connection, isReset, packet.at);
   }
 
-  #start(known: number, packet: TcpPacket, bridge: number): void {
-    const table = this.#table;
+  #start(known: Connection | undefined, packet: TcpPacket, bridge: number): void {
+    const { source, destination, destinationPort, acknowledged, at } = packet;
     const answer = (packet.sequence + 1) >>> 0;
-    if (known >= 0) {
-      const again = table.headSeen[known] === 0 && table.trust[known] === TRUSTED;
-      if (again && table.next[known] === packet.acknowledged && table.answer[known] === answer)
-        return;
+    if (known !== undefined) {
+      const isRepeated = known.head < 0 && known.trust === 'trusted';
+      if (isRepeated && known.next === acknowledged && known.answer === answer) return;
       // The port is reused: requests on the old connection have lost their client.
-      this.#close(known, true, packet.at);
+      this.#close(known, true, at);
     }
-    if (!this.#mayCall(packet.destination)) {
-      this.#anomaly('unknown_source', packet.source);
+    if (!this.#mayCall(destination)) {
+      this.#anomaly('unknown_source', source);
       return;
     }
-    const slot = this.#add(
-      packet.source,
-      packet.destination,
-      packet.destinationPort,
-      bridge,
-      packet.at,
-    );
-    table.trust[slot] = TRUSTED;
-    table.next[slot] = packet.acknowledged;
-    table.answer[slot] = answer;
+    const connection = this.#add(source, destination, destinationPort, bridge, at);
+    connection.trust = 'trusted';
+    connection.next = acknowledged;
+    connection.answer = answer;
   }
 
-  #toContainer(bytes: Uint8Array, packet: TcpPacket, bridge: number): void {
+  #toContainer(bytes: Buffer, packet: TcpPacket, bridge: number): void {
+    const { source, destination, sourcePort } = packet;
     if (packet.payloadLength === 0 || (packet.flags & (SYN | RST)) !== 0) return;
-    const first = bytes[packet.payload];
-    let slot = this.#table.find(packet.destination, packet.source, packet.sourcePort);
-    if (slot < 0) {
-      if (!this.#mayCall(packet.source)) {
-        this.#anomaly('unknown_source', packet.destination);
-        return;
-      }
-      slot = this.#add(packet.destination, packet.source, packet.sourcePort, bridge, packet.at);
-      this.#chain(slot, bytes, packet, false);
-      return;
-    }
-    if (first === 123) this.#bodyStart(slot, bytes, packet);
-    else this.#requestHead(slot, bytes, packet);
+    const connection = this.#table.find(destination, source, sourcePort);
+    if (connection === undefined) {
+      if (this.#mayCall(source)) {
+        const added = this.#add(destination, source, sourcePort, bridge, packet.at);
+        this.#chain(added, bytes, packet, false);
+      } else this.#anomaly('unknown_source', destination);
+    } else if (bytes[packet.payload] === BRACE) this.#bodyStart(connection, bytes, packet);
+    else this.#requestHead(connection, bytes, packet);
   }
 
-  #requestHead(slot: number, bytes: Uint8Array, packet: TcpPacket): void {
-    const table = this.#table;
+  #requestHead(connection: Connection, bytes: Buffer, packet: TcpPacket): void {
     const server = packet.destination;
-    if (table.trust[slot] === UNREADABLE_STREAM) return;
-    if (table.headSeen[slot] === 1 && table.head[slot] === packet.sequence) {
+    if (connection.trust === 'unreadable') return;
+    if (connection.head === packet.sequence) {
       this.#anomaly('retransmission', server);
       return;
     }
-    const distance = ahead(packet.sequence, table.next[slot]!);
-    if (table.trust[slot] === UNTRUSTED) {
-      if (!this.#chain(slot, bytes, packet, distance === 0)) return;
+    const distance = ahead(packet.sequence, connection.next);
+    if (connection.trust === 'untrusted') {
+      if (!this.#chain(connection, bytes, packet, distance === 0)) return;
     } else if (distance !== 0) {
       // Behind: a piece of a body. Beyond: the head that must have come before was not seen.
       if (distance < 0) this.#anomaly('unexpected_sequence', server);
       else {
-        table.trust[slot] = UNTRUSTED;
-        this.#chain(slot, bytes, packet, false);
+        connection.trust = 'untrusted';
+        this.#chain(connection, bytes, packet, false);
       }
       return;
-    } else if (table.open[slot] !== IDLE && table.answer[slot] === packet.acknowledged) {
+    } else if (connection.request !== 'none' && connection.answer === packet.acknowledged) {
       this.#anomaly('pipelined', server);
-      table.trust[slot] = UNREADABLE_STREAM;
+      connection.trust = 'unreadable';
       return;
     }
-    this.#takeHead(slot, bytes, packet);
+    this.#takeHead(connection, bytes, packet);
   }
 
-  /**
-   * Watches the heads of a connection whose start was missed; true once they have proved
-   * themselves.
-   */
-  #chain(slot: number, bytes: Uint8Array, packet: TcpPacket, follows: boolean): boolean {
-    const table = this.#table;
-    if (!follows) table.chainedSince[slot] = packet.at;
-    else if (packet.at - table.chainedSince[slot]! > this.#options.longestRequest) {
-      table.trust[slot] = TRUSTED;
+  /** Watches the heads of a connection whose start was missed; true once they are proved. */
+  #chain(connection: Connection, bytes: Buffer, packet: TcpPacket, follows: boolean): boolean {
+    if (!follows) connection.chainedSince = packet.at;
+    else if (packet.at - connection.chainedSince > this.#options.longestRequest) {
+      connection.trust = 'trusted';
       return true;
     }
     this.#anomaly('unexpected_sequence', packet.destination);
-    const head = this.#head;
-    table.head[slot] = packet.sequence;
-    table.headSeen[slot] = 1;
-    const whole =
-      readRequestHead(bytes, packet.payload, packet.payload + packet.captured, head) &&
-      head.measurable;
-    const span = whole ? head.length + Math.max(0, head.contentLength) : FARTHEST;
-    if (span < FARTHEST && packet.payloadLength <= span) table.next[slot] = packet.sequence + span;
-    else {
-      // No place follows from this head; the next one starts a new chain.
-      table.next[slot] = packet.sequence - 1;
-    }
+    connection.head = packet.sequence;
+    const head = readRequestHead(bytes, packet.payload, packet.payload + packet.captured);
+    const span = head.measurable ? head.length + Math.max(0, head.contentLength) : FARTHEST;
+    // If no place follows from this head, the next one starts a new chain.
+    const isMeasured = span < FARTHEST && packet.payloadLength <= span;
+    connection.next = (packet.sequence + (isMeasured ? span : -1)) >>> 0;
     return false;
   }
 
-  #takeHead(slot: number, bytes: Uint8Array, packet: TcpPacket): void {
-    const table = this.#table;
-    const head = this.#head;
-    const end = packet.payload + packet.captured;
-    const whole = readRequestHead(bytes, packet.payload, end, head);
+  #takeHead(connection: Connection, bytes: Buffer, packet: TcpPacket): void {
+    const { payload, payloadLength, sequence, destination } = packet;
+    const end = payload + packet.captured;
+    const head = readRequestHead(bytes, payload, end);
     const length = Math.max(0, head.contentLength);
-    if (whole && head.measurable && packet.payloadLength > head.length + length) {
-      this.#anomaly('pipelined', packet.destination);
-      table.trust[slot] = UNREADABLE_STREAM;
+    if (head.measurable && payloadLength > head.length + length) {
+      this.#anomaly('pipelined', destination);
+      connection.trust = 'unreadable';
       return;
     }
-    // The last request's answer or body was missed: its start is delivered before this one ends it.
-    if (table.open[slot] === HALF) this.#deliveries.tell(slot);
-    table.head[slot] = packet.sequence;
-    table.headSeen[slot] = 1;
-    table.headAt[slot] = packet.at;
-    table.kind[slot] = head.kind;
-    table.contentLength[slot] = head.contentLength;
-    table.answer[slot] = packet.acknowledged;
-    table.open[slot] = OPEN;
-    table.notified[slot] = 0;
-    table.identity[slot] = null;
-    table.initName[slot] = null;
-    if (!whole) this.#anomaly('unreadable_head', packet.destination);
-    if (!whole || !head.measurable || head.length + length >= FARTHEST) {
-      table.trust[slot] = UNREADABLE_STREAM;
-      this.#deliveries.tell(slot);
+    // The last request's answer or body was missed: its start is reported before this one ends it.
+    if (connection.request === 'head') this.#report(connection);
+    connection.head = sequence;
+    connection.headAt = packet.at;
+    connection.kind = head.kind;
+    connection.contentLength = head.contentLength;
+    connection.answer = packet.acknowledged;
+    connection.request = 'open';
+    connection.isReported = false;
+    connection.identity = null;
+    connection.initName = null;
+    if (head.length === 0) this.#anomaly('unreadable_head', destination);
+    if (!head.measurable || head.length + length >= FARTHEST) {
+      connection.trust = 'unreadable';
+      this.#report(connection);
       return;
     }
-    const body = packet.payload + head.length;
-    table.body[slot] = packet.sequence + head.length;
-    table.next[slot] = table.body[slot]! + length;
+    connection.body = (sequence + head.length) >>> 0;
+    connection.next = (connection.body + length) >>> 0;
     if (head.kind !== 'other' && length > 0) {
-      if (packet.payloadLength === head.length) {
-        table.open[slot] = HALF;
+      if (payloadLength === head.length) {
+        connection.request = 'head';
         return;
       }
-      this.#identify(slot, bytes, body, end, packet.destination);
+      this.#identify(connection, bytes, payload + head.length, end);
     }
-    this.#deliveries.tell(slot);
+    this.#report(connection);
   }
 
-  #bodyStart(slot: number, bytes: Uint8Array, packet: TcpPacket): void {
-    const table = this.#table;
-    if (table.open[slot] !== HALF) {
-      const copy = table.headSeen[slot] === 1 && table.body[slot] === packet.sequence;
-      if (table.trust[slot] === TRUSTED)
-        this.#anomaly(copy ? 'retransmission' : 'unexpected_sequence', packet.destination);
+  #bodyStart(connection: Connection, bytes: Buffer, packet: TcpPacket): void {
+    const { payload, sequence, destination } = packet;
+    if (connection.request !== 'head') {
+      const isCopy = connection.head >= 0 && connection.body === sequence;
+      if (connection.trust === 'trusted')
+        this.#anomaly(isCopy ? 'retransmission' : 'unexpected_sequence', destination);
       return;
     }
-    if (packet.sequence !== table.body[slot] || packet.payloadLength > table.contentLength[slot]!) {
-      this.#anomaly('unexpected_sequence', packet.destination);
+    if (sequence !== connection.body || packet.payloadLength > connection.contentLength) {
+      this.#anomaly('unexpected_sequence', destination);
       return;
     }
-    table.open[slot] = OPEN;
-    this.#identify(
-      slot,
-      bytes,
-      packet.payload,
-      packet.payload + packet.captured,
-      packet.destination,
-    );
-    this.#deliveries.tell(slot);
+    connection.request = 'open';
+    this.#identify(connection, bytes, payload, payload + packet.captured);
+    this.#report(connection);
   }
 
-  #identify(slot: number, bytes: Uint8Array, start: number, end: number, address: number): void {
-    const table = this.#table;
-    let identity: Identity | null;
-    if (table.kind[slot] === 'init') {
-      const body = this.#init;
-      readInit(bytes, start, end, end - start === table.contentLength[slot], body);
-      table.initName[slot] = body.name;
-      identity = body.identity;
-    } else identity = readIdentity(bytes, start, end);
-    if (identity !== null && this.stepped !== 0 && identity.deadline > 0) {
-      identity = { ...identity, deadline: (identity.deadline - this.stepped) as Micros };
-    }
-    table.identity[slot] = identity;
-    if (identity === null && table.initName[slot] === null)
-      this.#anomaly('unreadable_head', address);
+  #identify(connection: Connection, bytes: Buffer, start: number, end: number): void {
+    if (connection.kind === 'init') {
+      const isWhole = end - start === connection.contentLength;
+      const { name, identity } = readInit(bytes, start, end, isWhole);
+      connection.initName = name;
+      connection.identity = identity;
+    } else connection.identity = readIdentity(bytes, start, end);
+    const { identity } = connection;
+    if (identity === null && connection.initName === null)
+      this.#anomaly('unreadable_head', connection.server);
+    if (identity !== null && identity.deadline > 0)
+      connection.identity = {
+        ...identity,
+        deadline: (identity.deadline - this.stepped) as Micros,
+      };
   }
 
-  #answer(slot: number, bytes: Uint8Array, packet: TcpPacket): void {
-    const table = this.#table;
-    if (table.open[slot] === IDLE) {
-      if (table.trust[slot] === TRUSTED) this.#anomaly('unexpected_sequence', packet.source);
+  #answer(connection: Connection, bytes: Buffer, packet: TcpPacket): void {
+    const { source, payload } = packet;
+    if (connection.request === 'none') {
+      if (connection.trust === 'trusted') this.#anomaly('unexpected_sequence', source);
       return;
     }
-    const distance = ahead(packet.sequence, table.answer[slot]!);
+    const distance = ahead(packet.sequence, connection.answer);
     if (distance !== 0) {
-      this.#anomaly(distance < 0 ? 'retransmission' : 'unexpected_sequence', packet.source);
+      this.#anomaly(distance < 0 ? 'retransmission' : 'unexpected_sequence', source);
       return;
     }
-    const end = packet.payload + packet.captured;
-    let start = packet.payload;
-    for (;;) {
+    const end = payload + packet.captured;
+    for (let start = payload; start - payload < packet.payloadLength; ) {
       const status = readStatus(bytes, start, end);
       if (status < 0) {
-        this.#anomaly('unreadable_head', packet.source);
+        this.#anomaly('unreadable_head', source);
         return;
       }
       if (status >= 200) {
-        this.#deliveries.tell(slot);
-        table.open[slot] = IDLE;
-        table.identity[slot] = null;
-        table.initName[slot] = null;
-        if (table.notified[slot] === 1 && this.#deliveries.reach(slot)) {
-          this.#listener.answer(table.id[slot]!, packet.source, status, packet.at as Micros);
-        }
+        this.#report(connection);
+        connection.request = 'none';
+        connection.identity = null;
+        connection.initName = null;
+        if (connection.isReported && this.#isOfContainer(connection))
+          this.#listener.answer(connection.id, source, status, packet.at as Micros);
         return;
       }
-      // "100 Continue" and its like: the final answer follows it.
+      // The final answer follows an interim one, such as "100 Continue".
       const length = headLength(bytes, start, end);
       if (length < 0) return;
       start += length;
-      table.answer[slot] = table.answer[slot]! + length;
-      if (start - packet.payload >= packet.payloadLength) return;
+      connection.answer = (connection.answer + length) >>> 0;
     }
+  }
+
+  /** Reports the open request, once, if it is a container's whose time has begun. */
+  #report(connection: Connection): void {
+    const { id, server, client, kind, identity, initName, headAt, contentLength } = connection;
+    if (connection.isReported || !this.#isOfContainer(connection)) return;
+    const canTeach = kind === 'init' || identity !== null;
+    if (!this.sources.allows(client) && !(canTeach && this.sources.learn(client))) {
+      this.#anomaly('unknown_source', server);
+      return;
+    }
+    connection.isReported = true;
+    connection.request = 'open';
+    const at = headAt as Micros;
+    this.#listener.request({
+      connection: id,
+      address: server,
+      kind,
+      identity,
+      initName,
+      at,
+      contentLength,
+    });
+  }
+
+  /** Whether the address was the container's already when the connection was opened. */
+  #isOfContainer({ server, openedAt }: Connection): boolean {
+    const startedAt = this.#bound.get(server);
+    return startedAt !== undefined && openedAt >= startedAt;
   }
 
   #mayCall(client: number): boolean {
     return this.sources.allows(client) || this.sources.mayLearn(client);
   }
 
-  #close(slot: number, reset: boolean, at: number): void {
-    const table = this.#table;
-    if (table.open[slot] !== IDLE) this.#deliveries.tell(slot);
-    const delivered = this.#deliveries.reach(slot) && this.sources.allows(table.client[slot]!);
-    const id = table.id[slot]!;
-    const server = table.server[slot]!;
-    table.remove(slot);
-    if (delivered) this.#listener.closed(id, server, reset, at as Micros);
+  #close(connection: Connection, isReset: boolean, at: number): void {
+    const { id, server, client } = connection;
+    if (connection.request !== 'none') this.#report(connection);
+    this.#table.remove(connection);
+    if (this.#isOfContainer(connection) && this.sources.allows(client))
+      this.#listener.closed(id, server, isReset, at as Micros);
   }
 
-  #add(server: number, client: number, port: number, bridge: number, at: number): number {
-    const victim = this.#table.victim;
-    if (victim >= 0) {
-      if (this.#deliveries.reach(victim)) {
-        this.#anomaly('connection_evicted', this.#table.server[victim]!);
-        this.#close(victim, true, at);
-      } else this.#table.remove(victim);
-    }
+  #add(server: number, client: number, port: number, bridge: number, at: number): Connection {
+    const { victim } = this.#table;
+    if (victim !== undefined && this.#isOfContainer(victim)) {
+      this.#anomaly('connection_evicted', victim.server);
+      this.#close(victim, true, at);
+    } else if (victim !== undefined) this.#table.remove(victim);
     return this.#table.add(server, client, port, bridge, at);
   }
 

@@ -1,171 +1,70 @@
 import type { RequestKind } from '../ports/index.js';
 
-/** A request's head, refilled by {@link readRequestHead}. */
-export class RequestHead {
-  kind: RequestKind = 'other';
-  /** Bytes up to and with the empty line; 0 where the head is not whole. */
-  length = 0;
+/** A request's head, as far as it could be read. */
+export interface RequestHead {
+  kind: RequestKind;
+  /** Bytes up to and with the empty line; 0 if the head is cut off or not well formed. */
+  length: number;
   /** `Content-Length` of the head, -1 if it has none. */
-  contentLength = -1;
-  /**
-   * True only where the next head's place follows from this one: no coding, at most one
-   * Content-Length.
-   */
-  measurable = false;
+  contentLength: number;
+  /** The next head's place follows from this one: no coding, at most one Content-Length. */
+  measurable: boolean;
 }
 
-const CR = 13;
-const LF = 10;
-const SPACE = 32;
-const TAB = 9;
-const COLON = 58;
+/** Strictly RFC 9112 §3 and §5: CRLF only, no folded lines, no blank before a colon. */
+const REQUEST_LINE = /POST ([\x21-\x7e]+) HTTP\/1\.\d\r\n/y;
+const HEADER_LINE = /([\x21-\x39\x3b-\x7e]+):([^\r\n\0]*)\r\n/y;
+/** 15 digits stay exact in a double. */
+const CONTENT_LENGTH = /^[ \t]*(\d{1,15})[ \t]*$/;
+const STATUS_LINE = /^HTTP\/1\.\d ([1-9]\d\d)(?!\d)/;
 
-const ascii = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
-const POST = ascii('POST ');
-const INIT = ascii('/init');
-const RUN = ascii('/run');
-const VERSION = ascii('HTTP/1.');
-const CONTENT_LENGTH = ascii('content-length');
-const TRANSFER_ENCODING = ascii('transfer-encoding');
+/** Bytes as text, one character each. Cheap: the tap captures at most 2 KiB of a packet. */
+export const latin1 = (bytes: Buffer, start: number, end: number): string =>
+  bytes.toString('latin1', start, end);
 
-/**
- * Reads `POST path HTTP/1.x` and its header lines from `start` to the empty line (RFC 9112 §3, §5,
- * strictly: CRLF only, no folded lines, no blank before a colon). False where it is not whole or
- * not such a head; `kind` is then set if its line was.
- */
-export function readRequestHead(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  into: RequestHead,
-): boolean {
-  into.kind = 'other';
-  into.length = 0;
-  into.contentLength = -1;
-  into.measurable = false;
-  if (!startsWith(bytes, start, end, POST)) return false;
-  const path = start + POST.length;
-  let cursor = path;
-  while (cursor < end && bytes[cursor]! > SPACE && bytes[cursor]! < 127) cursor++;
-  if (cursor === path || bytes[cursor] !== SPACE || cursor >= end) return false;
-  const pathEnd = cursor;
-  cursor++;
-  if (!startsWith(bytes, cursor, end, VERSION)) return false;
-  cursor += VERSION.length + 1;
-  if (
-    cursor + 2 > end ||
-    !isDigit(bytes[cursor - 1]!) ||
-    bytes[cursor] !== CR ||
-    bytes[cursor + 1] !== LF
-  )
-    return false;
-  cursor += 2;
-  into.kind = is(bytes, path, pathEnd, RUN)
-    ? 'run'
-    : is(bytes, path, pathEnd, INIT)
-      ? 'init'
-      : 'other';
-  return readHeaders(bytes, start, cursor, end, into);
+/** The match of a sticky expression at this place; null if there is none. */
+export function matchAt(expression: RegExp, text: string, at: number): RegExpExecArray | null {
+  expression.lastIndex = at;
+  return expression.exec(text);
 }
 
-function readHeaders(
-  bytes: Uint8Array,
-  start: number,
-  from: number,
-  end: number,
-  into: RequestHead,
-): boolean {
-  let cursor = from;
-  let coded = false;
-  let repeated = false;
-  for (;;) {
-    const line = cursor;
-    if (line + 2 > end) return false;
-    if (bytes[line] === CR && bytes[line + 1] === LF) {
-      into.length = line + 2 - start;
-      into.measurable = !coded && !repeated;
-      if (repeated) into.contentLength = -1;
-      return true;
-    }
-    while (
-      cursor < end &&
-      bytes[cursor] !== COLON &&
-      bytes[cursor]! > SPACE &&
-      bytes[cursor]! < 127
-    )
-      cursor++;
-    if (cursor === line || cursor >= end || bytes[cursor] !== COLON) return false;
-    const nameEnd = cursor;
-    while (cursor < end && bytes[cursor] !== CR && bytes[cursor] !== LF && bytes[cursor] !== 0)
-      cursor++;
-    if (cursor + 1 >= end || bytes[cursor] !== CR || bytes[cursor + 1] !== LF) return false;
-    if (isIgnoringCase(bytes, line, nameEnd, CONTENT_LENGTH)) {
-      if (into.contentLength >= 0) repeated = true;
-      into.contentLength = readNumber(bytes, nameEnd + 1, cursor);
-      if (into.contentLength < 0) return false;
-    } else if (isIgnoringCase(bytes, line, nameEnd, TRANSFER_ENCODING)) {
-      coded = true;
-    }
-    cursor += 2;
+/** Reads `POST path HTTP/1.x` and its header lines to the empty line. */
+export function readRequestHead(bytes: Buffer, start: number, end: number): RequestHead {
+  const text = latin1(bytes, start, end);
+  const head: RequestHead = { kind: 'other', length: 0, contentLength: -1, measurable: false };
+  const line = matchAt(REQUEST_LINE, text, 0);
+  if (line === null) return head;
+  if (line[1] === '/run') head.kind = 'run';
+  else if (line[1] === '/init') head.kind = 'init';
+  let isCoded = false;
+  let lengths = 0;
+  let at = line[0].length;
+  while (!text.startsWith('\r\n', at)) {
+    const header = matchAt(HEADER_LINE, text, at);
+    if (header === null) return head;
+    at += header[0].length;
+    const name = header[1]!.toLowerCase();
+    if (name === 'transfer-encoding') isCoded = true;
+    if (name !== 'content-length') continue;
+    const digits = CONTENT_LENGTH.exec(header[2]!)?.[1];
+    head.contentLength = Number(digits ?? -1);
+    if (digits === undefined) return head;
+    lengths++;
   }
+  if (lengths > 1) head.contentLength = -1;
+  head.length = at + 2;
+  head.measurable = !isCoded && lengths <= 1;
+  return head;
 }
 
-/** Status of an answer's first line (`HTTP/1.1 200…`), or -1 where it cannot be read. */
-export function readStatus(bytes: Uint8Array, start: number, end: number): number {
-  if (start + 12 > end || !startsWith(bytes, start, end, VERSION)) return -1;
-  const status = start + 9;
-  if (!isDigit(bytes[start + 7]!) || bytes[status - 1] !== SPACE) return -1;
-  let value = 0;
-  for (let i = status; i < status + 3; i++) {
-    if (!isDigit(bytes[i]!)) return -1;
-    value = value * 10 + bytes[i]! - 48;
-  }
-  return value >= 100 && !(start + 12 < end && isDigit(bytes[start + 12]!)) ? value : -1;
+/** Status of an answer's first line (`HTTP/1.1 200…`), or -1 if it cannot be read. */
+export function readStatus(bytes: Buffer, start: number, end: number): number {
+  const line = STATUS_LINE.exec(latin1(bytes, start, Math.min(end, start + 13)));
+  return Number(line?.[1] ?? -1);
 }
 
-/** Length of a head up to and with its empty line, or -1 where that is not there. */
-export function headLength(bytes: Uint8Array, start: number, end: number): number {
-  for (let i = start; i + 4 <= end; i++) {
-    if (bytes[i] === CR && bytes[i + 1] === LF && bytes[i + 2] === CR && bytes[i + 3] === LF)
-      return i + 4 - start;
-  }
-  return -1;
-}
-
-function readNumber(bytes: Uint8Array, from: number, to: number): number {
-  let start = from;
-  let end = to;
-  while (start < end && (bytes[start] === SPACE || bytes[start] === TAB)) start++;
-  while (end > start && (bytes[end - 1] === SPACE || bytes[end - 1] === TAB)) end--;
-  // 15 digits stay exact in a double.
-  if (start === end || end - start > 15) return -1;
-  let value = 0;
-  for (let i = start; i < end; i++) {
-    if (!isDigit(bytes[i]!)) return -1;
-    value = value * 10 + bytes[i]! - 48;
-  }
-  return value;
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= 48 && byte <= 57;
-}
-
-function startsWith(bytes: Uint8Array, start: number, end: number, text: Uint8Array): boolean {
-  if (start + text.length > end) return false;
-  for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text[i]) return false;
-  return true;
-}
-
-function is(bytes: Uint8Array, start: number, end: number, text: Uint8Array): boolean {
-  return end - start === text.length && startsWith(bytes, start, end, text);
-}
-
-function isIgnoringCase(bytes: Uint8Array, start: number, end: number, lower: Uint8Array): boolean {
-  if (end - start !== lower.length) return false;
-  for (let i = 0; i < lower.length; i++) {
-    const byte = bytes[start + i]!;
-    if ((byte >= 65 && byte <= 90 ? byte + 32 : byte) !== lower[i]) return false;
-  }
-  return true;
+/** Length of a head up to and with its empty line, or -1 if that is missing. */
+export function headLength(bytes: Buffer, start: number, end: number): number {
+  const found = bytes.indexOf('\r\n\r\n', start, 'latin1') + 4;
+  return found >= start + 4 && found <= end ? found - start : -1;
 }

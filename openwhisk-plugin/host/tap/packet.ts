@@ -16,7 +16,7 @@ export class TcpPacket {
   flags = 0;
   /** Index of the payload's first byte in the buffer given to `readTcp`. */
   payload = 0;
-  /** Payload bytes on the wire; more than `captured` where the snapshot cut them off. */
+  /** Payload bytes on the wire; more than `captured` if the snapshot is shorter. */
   payloadLength = 0;
   captured = 0;
   /** Kernel stamp, wall clock, us. */
@@ -30,11 +30,11 @@ const PROVIDER_VLAN = 0x88a8;
 const TCP = 6;
 
 /**
- * Reads Ethernet (with up to two VLAN tags), IPv4 and TCP headers (RFC 791, RFC 9293). False where
- * the packet is anything else, a later fragment, or cut off inside its headers.
+ * Reads Ethernet (with up to two VLAN tags), IPv4 and TCP headers (RFC 791, RFC 9293). False for
+ * any other packet, a later fragment, and headers that are cut off.
  */
 export function readTcp(
-  bytes: Uint8Array,
+  bytes: Buffer,
   offset: number,
   captured: number,
   original: number,
@@ -43,49 +43,35 @@ export function readTcp(
   const end = offset + captured;
   let ip = offset + ETHERNET;
   if (ip > end) return false;
-  let type = half(bytes, ip - 2);
+  let type = bytes.readUInt16BE(ip - 2);
   for (let tags = 0; tags < 2 && (type === VLAN || type === PROVIDER_VLAN); tags++) {
     ip += 4;
     if (ip > end) return false;
-    type = half(bytes, ip - 2);
+    type = bytes.readUInt16BE(ip - 2);
   }
   if (type !== IPV4 || ip + 20 > end) return false;
   const ipHeader = (bytes[ip]! & 15) * 4;
   if (bytes[ip]! >>> 4 !== 4 || ipHeader < 20 || bytes[ip + 9] !== TCP) return false;
-  if ((half(bytes, ip + 6) & 0x1fff) !== 0) return false;
+  if ((bytes.readUInt16BE(ip + 6) & 0x1fff) !== 0) return false;
   const tcp = ip + ipHeader;
   if (tcp + 20 > end) return false;
   const tcpHeader = (bytes[tcp + 12]! >>> 4) * 4;
   const payload = tcp + tcpHeader;
   if (tcpHeader < 20 || payload > end) return false;
-  // Segments the card has yet to cut (TSO, "BIG TCP") may carry a total length of 0: then the
-  // capture's own length counts.
-  const total = half(bytes, ip + 2) || original - (ip - offset);
+  // Segments that the network card cuts later (TSO, "BIG TCP") may have a total length of 0: then
+  // the capture's own length counts.
+  const total = bytes.readUInt16BE(ip + 2) || original - (ip - offset);
   const payloadLength = total - ipHeader - tcpHeader;
   if (payloadLength < 0) return false;
-  into.source = word(bytes, ip + 12);
-  into.destination = word(bytes, ip + 16);
-  into.sourcePort = half(bytes, tcp);
-  into.destinationPort = half(bytes, tcp + 2);
-  into.sequence = word(bytes, tcp + 4);
-  into.acknowledged = word(bytes, tcp + 8);
+  into.source = bytes.readUInt32BE(ip + 12);
+  into.destination = bytes.readUInt32BE(ip + 16);
+  into.sourcePort = bytes.readUInt16BE(tcp);
+  into.destinationPort = bytes.readUInt16BE(tcp + 2);
+  into.sequence = bytes.readUInt32BE(tcp + 4);
+  into.acknowledged = bytes.readUInt32BE(tcp + 8);
   into.flags = bytes[tcp + 13]!;
   into.payload = payload;
   into.payloadLength = payloadLength;
   into.captured = Math.min(payloadLength, end - payload);
   return true;
-}
-
-function half(bytes: Uint8Array, offset: number): number {
-  return (bytes[offset]! << 8) | bytes[offset + 1]!;
-}
-
-function word(bytes: Uint8Array, offset: number): number {
-  return (
-    ((bytes[offset]! << 24) |
-      (bytes[offset + 1]! << 16) |
-      (bytes[offset + 2]! << 8) |
-      bytes[offset + 3]!) >>>
-    0
-  );
 }

@@ -1,9 +1,9 @@
 /**
- * Where a packet of the stream lies; valid during the call only. `at`: kernel stamp, wall clock, us
- * with a fraction.
+ * Position of a packet in the stream's bytes, which are valid during the call only. `at`: kernel
+ * stamp, wall clock, us with a fraction.
  */
 export type PacketSink = (
-  bytes: Uint8Array,
+  bytes: Buffer,
   offset: number,
   captured: number,
   original: number,
@@ -12,36 +12,31 @@ export type PacketSink = (
 
 const FILE_HEADER = 24;
 const RECORD_HEADER = 16;
-/**
- * tcpdump captures 2048 bytes per packet; a longer record means that the stream is out of sync.
- */
+/** tcpdump captures 2048 bytes per packet; a longer record means that the stream is out of sync. */
 const LONGEST_PACKET = 65536;
-
 const LINK_ETHERNET = 1;
-
-/** What the stream turned out to be; `broken` is final: only a new stream helps. */
-export type PcapState = 'header' | 'packets' | 'broken';
+const NANOSECONDS = 0xa1b23c4d;
+const MICROSECONDS = 0xa1b2c3d4;
 
 /**
  * Reads the classic pcap format from a stream cut anywhere, in both byte orders and both stamp
- * precisions (draft-ietf-opsawg-pcap: magic a1b23c4d = nanoseconds, a1b2c3d4 = microseconds). Never
- * throws; memory is one record.
+ * precisions (draft-ietf-opsawg-pcap). Never throws; keeps at most one record.
  */
 export class PcapStream {
-  #state: PcapState = 'header';
+  readonly #sink: PacketSink;
+  #state: 'header' | 'packets' | 'broken' = 'header';
   #reason = '';
   #little = true;
   #fraction = 0.001;
-  readonly #sink: PacketSink;
-  /** Start of a header or record whose rest has not come yet. */
-  readonly #carry = new Uint8Array(RECORD_HEADER + LONGEST_PACKET);
-  #carried = 0;
+  /** Start of a header or record whose other bytes have not come yet. */
+  #rest: Buffer = Buffer.alloc(0);
 
   constructor(sink: PacketSink) {
     this.#sink = sink;
   }
 
-  get state(): PcapState {
+  /** `broken` is final: only a new stream helps. */
+  get state(): 'header' | 'packets' | 'broken' {
     return this.#state;
   }
 
@@ -50,95 +45,55 @@ export class PcapStream {
     return this.#reason;
   }
 
-  /** Takes the next `length` bytes; calls the sink for each packet that is whole. */
-  push(chunk: Uint8Array, length: number = chunk.length): void {
+  /** Takes the next bytes; calls the sink for each packet that is whole. */
+  push(chunk: Buffer): void {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     let offset = 0;
-    while (offset < length && this.#state !== 'broken') {
-      if (this.#carried > 0) {
-        offset += this.#fill(chunk, offset, length);
-        continue;
-      }
-      const size = this.#sizeAt(chunk, offset, length - offset);
-      if (size < 0) return;
-      if (size === 0 || offset + size > length) {
-        this.#carry.set(chunk.subarray(offset, length));
-        this.#carried = length - offset;
-        return;
-      }
-      this.#take(chunk, offset);
-      offset += size;
-    }
+    for (let size = -1; size !== 0; offset += size) size = this.#take(bytes, offset);
+    // A copy, since the chunk's memory is reused. tcpdump writes whole records, so it is rare.
+    this.#rest = Buffer.from(bytes.subarray(this.#state === 'broken' ? bytes.length : offset));
   }
 
-  /** Adds to the carried part what it lacks; returns how many bytes were used. */
-  #fill(chunk: Uint8Array, offset: number, length: number): number {
-    const have = this.#carried;
-    const known = this.#sizeAt(this.#carry, 0, have);
-    const needed = known > 0 ? known : this.#state === 'header' ? FILE_HEADER : RECORD_HEADER;
-    const used = Math.min(needed - have, length - offset);
-    for (let i = 0; i < used; i++) this.#carry[have + i] = chunk[offset + i]!;
-    this.#carried = have + used;
-    if (this.#carried < needed) return used;
-    const size = this.#sizeAt(this.#carry, 0, this.#carried);
-    if (size === this.#carried) {
-      this.#carried = 0;
-      this.#take(this.#carry, 0);
+  /** Returns the length of the header or record that it has read; 0 if bytes are missing. */
+  #take(bytes: Buffer, offset: number): number {
+    const available = bytes.length - offset;
+    if (this.#state === 'broken') return 0;
+    if (this.#state === 'header') {
+      if (available < FILE_HEADER) return 0;
+      this.#readHeader(bytes);
+      return FILE_HEADER;
     }
-    return used;
-  }
-
-  /**
-   * Size of the header or record that starts here; 0 if bytes are missing, -1 if it is invalid.
-   */
-  #sizeAt(bytes: Uint8Array, offset: number, available: number): number {
-    if (this.#state === 'header') return FILE_HEADER;
     if (available < RECORD_HEADER) return 0;
     const captured = this.#word(bytes, offset + 8);
-    if (captured <= LONGEST_PACKET) return RECORD_HEADER + captured;
-    this.#break(`a record of ${captured} bytes`);
-    return -1;
-  }
-
-  #take(bytes: Uint8Array, offset: number): void {
-    if (this.#state === 'header') {
-      this.#readHeader(bytes, offset);
-      return;
+    if (captured > LONGEST_PACKET) {
+      this.#break(`a record of ${captured} bytes`);
+      return 0;
     }
+    if (available < RECORD_HEADER + captured) return 0;
     const at = this.#word(bytes, offset) * 1e6 + this.#word(bytes, offset + 4) * this.#fraction;
-    const captured = this.#word(bytes, offset + 8);
-    const original = this.#word(bytes, offset + 12);
-    this.#sink(bytes, offset + RECORD_HEADER, captured, Math.max(captured, original), at);
+    const original = Math.max(captured, this.#word(bytes, offset + 12));
+    this.#sink(bytes, offset + RECORD_HEADER, captured, original, at);
+    return RECORD_HEADER + captured;
   }
 
-  #readHeader(bytes: Uint8Array, offset: number): void {
-    for (const little of [true, false]) {
-      this.#little = little;
-      const magic = this.#word(bytes, offset);
-      if (magic !== 0xa1b23c4d && magic !== 0xa1b2c3d4) continue;
-      this.#fraction = magic === 0xa1b23c4d ? 0.001 : 1;
-      const link = this.#word(bytes, offset + 20) & 0xffff;
-      if (link === LINK_ETHERNET) this.#state = 'packets';
-      else this.#break(`link type ${link} instead of Ethernet`);
-      return;
-    }
-    this.#break('no pcap header');
+  #readHeader(bytes: Buffer): void {
+    this.#little = isMagic(bytes.readUInt32LE(0));
+    const magic = this.#word(bytes, 0);
+    const link = this.#word(bytes, 20) & 0xffff;
+    this.#fraction = magic === NANOSECONDS ? 0.001 : 1;
+    if (!isMagic(magic)) this.#break('no pcap header');
+    else if (link !== LINK_ETHERNET) this.#break(`link type ${link} instead of Ethernet`);
+    else this.#state = 'packets';
   }
 
   #break(reason: string): void {
     this.#state = 'broken';
     this.#reason = reason;
-    this.#carried = 0;
   }
 
-  #word(bytes: Uint8Array, offset: number): number {
-    const a = bytes[offset]!;
-    const b = bytes[offset + 1]!;
-    const c = bytes[offset + 2]!;
-    const d = bytes[offset + 3]!;
-    return (
-      (this.#little
-        ? a | (b << 8) | (c << 16) | (d << 24)
-        : d | (c << 8) | (b << 16) | (a << 24)) >>> 0
-    );
+  #word(bytes: Buffer, offset: number): number {
+    return this.#little ? bytes.readUInt32LE(offset) : bytes.readUInt32BE(offset);
   }
 }
+
+const isMagic = (word: number): boolean => word === NANOSECONDS || word === MICROSECONDS;

@@ -9,30 +9,18 @@ import {
   type Timers,
 } from '../../../config/index.js';
 import { addressOf, type Bridge, type Tap, type TapListener } from '../ports/index.js';
-import type { CaptureOptions } from './capture-command.js';
 import { Connections } from './connections.js';
 import { readTcp, TcpPacket } from './packet.js';
-import { removeAbandonedPipeFolders } from './pipe-folder.js';
+import { removeAbandonedPipes } from './pipe.js';
 import { Capture } from './tcpdump.js';
 import { WallClockCheck } from './wall-clock.js';
 
 export interface TapOptions {
-  /** Port on which action containers serve. OpenWhisk: 8080. */
+  /** Port on which action containers serve. */
   readonly port: number;
-  /**
-   * Dotted addresses of invokers that do not call from a bridge's own address; empty: learned from
-   * their first calls.
-   */
+  /** Dotted addresses of invokers other than a bridge's own; empty: learned from first requests. */
   readonly invokers: readonly string[];
   readonly tcpdump: string;
-  readonly bufferKib: number;
-  /** Connections remembered at once; some 130 bytes each. */
-  readonly connections: number;
-  /**
-   * No request lasts longer: the longest time limit an action may have, and what the invoker adds
-   * to it.
-   */
-  readonly longestRequest: Micros;
   /** A clock that is never set: all time stamps for the listener come from its `wall()`. */
   readonly clock: Clock;
   /** The wall clock as it is now, steps included; us. */
@@ -44,99 +32,80 @@ const DEFAULTS: TapOptions = {
   port: 8080,
   invokers: [],
   tcpdump: 'tcpdump',
-  bufferKib: 4096,
-  connections: 4096,
-  longestRequest: millisToMicros(millis(11 * 60_000)),
   clock: steadyClock,
   wallNow: () => Date.now() * 1000,
   timers: systemTimers,
 };
 
-/**
- * Limits based on dropped packets must not apply for more than .2 s; each check costs .3 ms of CPU.
- */
+/** Connections remembered at once; some 300 bytes each. */
+const CONNECTIONS = 4096;
+/** The longest time limit an action may have, and what the invoker adds to it. */
+const LONGEST_REQUEST = millisToMicros(millis(11 * 60_000));
+/** Limits based on dropped packets must not apply for over 0.2 s; a check costs 0.3 ms of CPU. */
 const DROP_CHECK = millis(100);
 
 interface Watched {
-  readonly bridge: Bridge;
   readonly capture: Capture;
-  listening: boolean;
+  isListening: boolean;
 }
 
-/**
- * The tap: a tcpdump on each bridge, and a reader that believes only what can be so.
- */
+/** A tcpdump on each bridge, and one reader of their packets. */
 export class TcpdumpTap implements Tap {
   readonly #options: TapOptions;
+  /** By the bridge's interface. */
   readonly #watched = new Map<string, Watched>();
   readonly #leaving = new Set<Promise<void>>();
   readonly #packet = new TcpPacket();
   readonly #clock: WallClockCheck;
   #listener: TapListener | null = null;
   #connections: Connections | null = null;
-  #captureOptions: CaptureOptions;
   #nextBridge = 1;
   #checks: Cancel | null = null;
-  #packets = 0;
 
   constructor(options: Partial<TapOptions> = {}) {
     this.#options = { ...DEFAULTS, ...options };
-    const { tcpdump, port, bufferKib } = this.#options;
-    this.#captureOptions = { tcpdump, port, bufferKib };
     this.#clock = new WallClockCheck(this.#options.clock, this.#options.wallNow);
   }
 
-  /** Packets read so far. */
-  get packets(): number {
-    return this.#packets;
-  }
-
-  /** Processes of the running captures, so that their CPU can be counted with ours. */
+  /** Processes of the running captures, so that their CPU can be counted as the hook's. */
   get pids(): number[] {
     return [...this.#watched.values()].map((one) => one.capture.pid).filter((pid) => pid !== null);
   }
 
   /** Interfaces on which a capture is running now. */
   get listeningOn(): string[] {
-    return [...this.#watched.values()]
-      .filter((one) => one.listening)
-      .map((one) => one.bridge.interfaceName);
+    return [...this.#watched].filter(([, one]) => one.isListening).map(([name]) => name);
   }
 
   start(listener: TapListener): void {
     if (this.#listener !== null) return;
     this.#listener = listener;
-    removeAbandonedPipeFolders(this.#options.wallNow() / 1000);
+    const { port, invokers, wallNow, timers } = this.#options;
+    removeAbandonedPipes(wallNow() / 1000);
     this.#connections = new Connections(listener, {
-      port: this.#options.port,
-      capacity: this.#options.connections,
-      invokers: this.#options.invokers.map(addressOf).filter((address) => !Number.isNaN(address)),
-      longestRequest: this.#options.longestRequest,
+      port,
+      capacity: CONNECTIONS,
+      invokers: addressesOf(invokers),
+      longestRequest: LONGEST_REQUEST,
     });
-    this.#checks = this.#options.timers.every(DROP_CHECK, () => {
+    this.#checks = timers.every(DROP_CHECK, () => {
       this.#checkClock();
-      for (const one of this.#watched.values()) if (one.listening) one.capture.askForDrops();
+      for (const one of this.#watched.values()) if (one.isListening) one.capture.askForDrops();
     });
   }
 
   watch(bridges: readonly Bridge[]): void {
-    const connections = this.#connections;
-    const listener = this.#listener;
-    if (connections === null || listener === null) return;
-    const gateways = bridges
-      .map((bridge) => addressOf(bridge.gateway ?? ''))
-      .filter((address) => !Number.isNaN(address));
-    connections.sources.setGateways(gateways);
-    const requested = new Set(bridges.map((bridge) => bridge.interfaceName));
+    if (this.#connections === null || this.#listener === null) return;
+    this.#connections.sources.setGateways(addressesOf(bridges.map(({ gateway }) => gateway ?? '')));
+    const requested = new Set(bridges.map(({ interfaceName }) => interfaceName));
     for (const [name, one] of this.#watched) {
       if (requested.has(name)) continue;
       this.#watched.delete(name);
       const leaving = one.capture.stop().finally(() => this.#leaving.delete(leaving));
       this.#leaving.add(leaving);
     }
-    for (const bridge of bridges) {
-      if (!this.#watched.has(bridge.interfaceName)) this.#capture(bridge, connections, listener);
-    }
+    for (const name of requested)
+      if (!this.#watched.has(name)) this.#capture(name, this.#connections, this.#listener);
   }
 
   bind(address: number, startedAt: Micros): void {
@@ -153,21 +122,19 @@ export class TcpdumpTap implements Tap {
 
   async stop(): Promise<void> {
     this.#checks?.();
-    this.#checks = null;
     const captures = [...this.#watched.values()].map((one) => one.capture.stop());
     this.#watched.clear();
     await Promise.all([...captures, ...this.#leaving]);
   }
 
-  #capture(bridge: Bridge, connections: Connections, listener: TapListener): void {
-    const id = this.#nextBridge++;
-    const name = bridge.interfaceName;
+  #capture(name: string, connections: Connections, listener: TapListener): void {
+    const bridge = this.#nextBridge++;
+    const { tcpdump, port, timers } = this.#options;
     const packet = this.#packet;
     /** The last reported reason why it cannot start. */
     let notified: string | null = null;
-    const capture = new Capture(name, this.#captureOptions, this.#options.timers, {
+    const capture = new Capture(name, { tcpdump, port }, timers, {
       packet: (bytes, offset, captured, original, at) => {
-        this.#packets++;
         if (!readTcp(bytes, offset, captured, original, packet)) {
           listener.anomaly('malformed_packet', 0);
           return;
@@ -176,28 +143,28 @@ export class TcpdumpTap implements Tap {
         // whose the connection is.
         this.#checkClock();
         packet.at = this.#clock.toSteady(at);
-        connections.packet(bytes, packet, id);
+        connections.packet(bytes, packet, bridge);
       },
       listening: () => {
         notified = null;
-        watched.listening = true;
+        watched.isListening = true;
         listener.listening(name);
       },
-      ended: (never, detail) => {
-        watched.listening = false;
-        connections.distrust(id);
+      ended: (unavailable, detail) => {
+        watched.isListening = false;
+        connections.distrust(bridge);
         // A capture that cannot start is retried; each reason is reported once.
-        if (never && notified === detail) return;
-        notified = never ? detail : null;
-        listener.lost(never ? 'unavailable' : 'restarted', name, detail);
+        if (unavailable && notified === detail) return;
+        notified = unavailable ? detail : null;
+        listener.lost(unavailable ? 'unavailable' : 'restarted', name, detail);
       },
       dropped: (count) => {
-        connections.distrust(id);
+        connections.distrust(bridge);
         listener.lost('dropped', name, `the kernel dropped ${count} packets`);
       },
       counted: (interfaceDrops, ignored) => listener.counted(interfaceDrops, ignored),
     });
-    const watched: Watched = { bridge, capture, listening: false };
+    const watched: Watched = { capture, isListening: false };
     this.#watched.set(name, watched);
     capture.start();
   }
@@ -208,3 +175,6 @@ export class TcpdumpTap implements Tap {
     this.#listener?.anomaly('clock_step', 0);
   }
 }
+
+const addressesOf = (dotted: readonly string[]): number[] =>
+  dotted.map(addressOf).filter((address) => !Number.isNaN(address));

@@ -2,18 +2,12 @@ import type { Clock, Micros } from '../../../config/index.js';
 
 /** A step is what two readings cannot explain: Date.now() counts whole milliseconds. */
 const STEP = 5000;
-/**
- * Readings that lie further apart than this, because something else ran in between, say nothing;
- * us.
- */
+/** Readings further apart than this prove nothing, because something else ran in between; us. */
 const APART = 1000;
 /** Steps remembered, for stamps from before them. */
 const REMEMBERED = 32;
 
-/**
- * The wall clock as it was until a step: how far it was off the steady clock, and when, by the
- * steady clock, the step was noticed.
- */
+/** The wall clock until a step: how far it was off, and the steady time of the step. */
 interface Era {
   readonly stepped: number;
   readonly until: number;
@@ -34,8 +28,7 @@ export class WallClockCheck {
   constructor(clock: Clock, wallNow: () => number) {
     this.#clock = clock;
     this.#wallNow = wallNow;
-    // The clock may have been set between the start of the process, when the steady clock begins,
-    // and now.
+    // The clock may have been set since the start of the process, when the steady clock begins.
     const off = wallNow() - clock.wall();
     if (isStep(off)) this.#stepped = off;
   }

@@ -111,7 +111,6 @@ test('what tcpdump writes becomes requests and answers; its counters become loss
   tap.watch([BRIDGE]);
   tap.watch([BRIDGE]);
   await until('the answer', () => recorder.ends === 1);
-  t.is(tap.packets, 3);
   t.is(tap.pids.length, 1);
   await until(
     'two losses',
