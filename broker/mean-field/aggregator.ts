@@ -38,7 +38,7 @@ export type AggregatorRefusal = OrderRefusal | 'too_many_hosts' | 'other_feature
 /** Occupancy = demand / available; both in the resource's unit. */
 export function occupancyOf(demand: number, available: number): number {
   if (demand <= 0) return 0;
-  return available <= 0 ? OCCUPANCY_MAX : Math.min(OCCUPANCY_MAX, demand / available);
+  return Math.min(OCCUPANCY_MAX, demand / available);
 }
 
 /** The clipped excess of occupancy over 1. */

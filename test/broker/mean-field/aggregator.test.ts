@@ -7,6 +7,7 @@ import {
   type AgentsPartial,
   decodeMeanField,
   encodeMessage,
+  HOSTS_MAX,
   type HostReport,
   type MeanField,
 } from '../../../broker/messages/index.js';
@@ -77,12 +78,48 @@ test('a host without a message for 1.5 steps leaves the totals until its next on
   aggregator.takePartial(partial('a', 1), millis(0));
   aggregator.takePartial(partial('b', 1), millis(900));
   aggregator.takeReport(report('h', 1, 0), millis(0));
-  t.is(aggregator.step(millis(1500), 1).totals.members, 2);
+  const inTime = aggregator.step(millis(1500), 1);
+  t.deepEqual([inTime.totals.members, inTime.hosts.length], [2, 1]);
   const later = aggregator.step(millis(1501), 1);
   t.is(later.totals.members, 1);
   t.is(later.hosts.length, 0);
+  t.deepEqual(aggregator.hosts(), { agents: ['b'], invokers: [] });
   t.is(aggregator.takePartial(partial('a', 2), millis(1600)), null);
   t.is(aggregator.step(millis(1700), 1).totals.members, 2);
+});
+
+test('a sender is silent after 1.5 of its own intervals, between one and six steps', (t) => {
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
+  const leavesAfter = (interval: number): number | undefined => {
+    const sums = { ...partial('a', interval), interval };
+    t.is(aggregator.takePartial(sums, millis(0)), null);
+    return aggregator.explain(millis(0)).agents[0]?.leavesAfter;
+  };
+  t.deepEqual([100, 1000, 4000, 60_000].map(leavesAfter), [1500, 1500, 6000, 9000]);
+});
+
+test('ages are counted from the newest message of each host', (t) => {
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
+  aggregator.takePartial(partial('a', 1), millis(100));
+  aggregator.takeReport(report('h', 1, 0), millis(300));
+  const { agents, invokers } = aggregator.explain(millis(500));
+  t.deepEqual([agents[0]?.age, invokers[0]?.age], [millis(400), millis(200)]);
+  t.deepEqual(aggregator.hosts(), { agents: ['a'], invokers: ['h'] });
+});
+
+test('beyond the largest number of hosts new ones are refused, and known ones stay', (t) => {
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
+  for (let i = 0; i < HOSTS_MAX; i++) {
+    t.is(aggregator.takePartial(partial(`a${i}`, 1), millis(0)), null);
+    t.is(aggregator.takeReport(report(`h${i}`, 1, 0), millis(0)), null);
+  }
+  t.is(aggregator.takePartial(partial('late', 1), millis(1)), 'too_many_hosts');
+  t.is(aggregator.takeReport(report('late', 1, 0), millis(1)), 'too_many_hosts');
+  // The first host's sequence is still known.
+  t.is(aggregator.takePartial(partial('a0', 1), millis(1)), 'repeated');
+  t.is(aggregator.takeReport(report('h0', 1, 0), millis(1)), 'repeated');
+  t.is(aggregator.takePartial(partial('a0', 2), millis(1)), null);
+  t.is(aggregator.takeReport(report('h0', 2, 0), millis(1)), null);
 });
 
 test('repeated, older and pre-restart batches change nothing', (t) => {
@@ -104,6 +141,24 @@ test('features of another width are not added', (t) => {
   other.sums.state = [1, 2];
   other.sums.squares = [1, 4];
   t.is(aggregator.takePartial(other, millis(1)), 'other_features');
+  const otherActions = partial('b', 1);
+  otherActions.sums.actions = [0, 1];
+  t.is(aggregator.takePartial(otherActions, millis(1)), 'other_features');
+});
+
+test('an agent host without agents has no features, and one alone may change its own', (t) => {
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
+  const wider = (host: string, sequence: number): AgentsPartial => {
+    const one = partial(host, sequence);
+    return { ...one, sums: { ...one.sums, state: [1, 2], squares: [1, 4] } };
+  };
+  const empty = (host: string): AgentsPartial => ({ ...partial(host, 1), sums: emptySums() });
+  t.is(aggregator.takePartial(empty('none'), millis(0)), null);
+  t.is(aggregator.takePartial(partial('a', 1), millis(0)), null);
+  t.is(aggregator.takePartial(wider('a', 2), millis(0)), null);
+  t.is(aggregator.takePartial(empty('other'), millis(0)), null);
+  t.is(aggregator.takePartial(wider('b', 1), millis(0)), null);
+  t.is(aggregator.takePartial(partial('c', 1), millis(0)), 'other_features');
 });
 
 const settle = async (): Promise<void> => {
@@ -259,3 +314,93 @@ for (const at of [0, 250, 500, 750, 990]) {
     await first.stop();
   });
 }
+
+test('a paused aggregator keeps its lease, publishes nothing and resumes', async (t) => {
+  const time = new ManualTime();
+  const bus = new MemoryBus(time);
+  const listener = bus.connect();
+  let published = 0;
+  listener.subscribe(subjects.meanField, () => void published++);
+  const only = runAggregator({
+    broker: bus.connect(),
+    clock: time,
+    timers: time,
+    intervalMs: 1000,
+    host: 'one',
+  });
+  const ask = async (endpoint: 'list' | 'pause' | 'resume') => {
+    const answer = callService(listener, { service: 'gleaner-aggregator', endpoint, host: 'one' });
+    return aggregatorService[endpoint].answer.parse(await answer);
+  };
+  await pass(time, 1000);
+  t.is(published, 1);
+  t.is(only.latest?.sequence, 1);
+  const { epoch, publishing, paused } = await ask('list');
+  t.deepEqual({ publishing, paused }, { publishing: true, paused: false });
+  const stopped = await ask('pause');
+  t.deepEqual(stopped, { ...stopped, publishing: false, paused: true, epoch });
+  await pass(time, 2000);
+  t.is(published, 1);
+  t.is(only.latest, null);
+  t.false(only.publishing);
+  const resumed = await ask('resume');
+  t.deepEqual(resumed, { ...resumed, publishing: true, paused: false, epoch });
+  await pass(time, 1000);
+  t.is(published, 2);
+  t.true(only.publishing);
+  await only.stop();
+});
+
+test('an aggregator without a lease publishes nothing and says so', async (t) => {
+  const time = new ManualTime();
+  const bus = new MemoryBus(time);
+  const start = (host: string) =>
+    runAggregator({ broker: bus.connect(), clock: time, timers: time, intervalMs: 1000, host });
+  const first = start('one');
+  await settle();
+  const second = start('two');
+  await pass(time, 2000);
+  t.true(first.latest !== null);
+  t.is(second.latest, null);
+  const answer = await callService(bus.connect(), {
+    service: 'gleaner-aggregator',
+    endpoint: 'list',
+    host: 'two',
+  });
+  const { publishing, epoch } = aggregatorService.list.answer.parse(answer);
+  t.deepEqual({ publishing, epoch }, { publishing: false, epoch: null });
+  await second.stop();
+  await first.stop();
+});
+
+test('refused messages are counted by their reason', async (t) => {
+  const time = new ManualTime();
+  const bus = new MemoryBus(time);
+  const only = runAggregator({
+    broker: bus.connect(),
+    clock: time,
+    timers: time,
+    intervalMs: 1000,
+    host: 'one',
+  });
+  await settle();
+  const sender = bus.connect();
+  sender.publish(subjects.agentsPartial('a'), encodeMessage(partial('a', 2)));
+  sender.publish(subjects.agentsPartial('a'), encodeMessage(partial('a', 2)));
+  sender.publish(subjects.agentsPartial('a'), encodeMessage(partial('a', 1)));
+  sender.publish(subjects.hostReport('h'), encodeMessage(report('h', 2, 0)));
+  sender.publish(subjects.hostReport('h'), encodeMessage(report('h', 2, 0)));
+  sender.publish(subjects.hostReport('h'), new TextEncoder().encode('{'));
+  await settle();
+  const answer = callService(sender, {
+    service: 'gleaner-aggregator',
+    endpoint: 'list',
+    host: 'one',
+  });
+  await settle();
+  const { refusals } = aggregatorService.list.answer.parse(await answer);
+  const { repeated, out_of_order, reports } = refusals as Record<string, unknown>;
+  t.deepEqual([repeated, out_of_order], [2, 1]);
+  t.is((reports as { malformed: number }).malformed, 1);
+  await only.stop();
+});

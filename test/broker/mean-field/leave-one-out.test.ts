@@ -254,3 +254,25 @@ test('receivers accept the sums of a cluster that is larger than any host', (t) 
   t.true(field.ok);
   if (field.ok) t.is(field.message.totals.allocated.cpu, 100_000_000 as Millicores);
 });
+
+test('an agent host remembers its last eight batches', (t) => {
+  const random = new SeededRandom(5);
+  const host = new ModelHost('a');
+  host.functions.add('/_/one');
+  const sums = Array.from({ length: 9 }, () => partialOf(host.send(random)).sums);
+  const withBatch = (sequence: number): MeanField => ({
+    v: 1,
+    host: 'agg',
+    boot: 'boot',
+    sequence: 1,
+    epoch: 1,
+    totals: sums[sequence - 1]!,
+    capacity: { cpu: 0 as Millicores, memory: 0 as Bytes },
+    hosts: [],
+    batches: [{ host: 'a', boot: host.boot, sequence }],
+  });
+  const members = [1, 2, 9].map(
+    (sequence) => host.leaveOneOut.others(withBatch(sequence), '/_/one')?.members,
+  );
+  t.deepEqual(members, [undefined, 0, 0]);
+});
