@@ -40,7 +40,7 @@ export default {
   mutator: { excludedMutations: ['StringLiteral', 'ObjectLiteral'] },
   concurrency: 2,
   timeoutMS: 4_000,
-  reporters: ['clear-text', 'json'],
+  reporters: ['progress-append-only', 'clear-text', 'json'],
   jsonReporter: { fileName: 'coverage/mutation.json' },
   thresholds: { high: 90, low: 85, break: 85 },
   tempDirName: '.stryker-tmp',

@@ -3,7 +3,7 @@
  * runner, so that a mutant costs the time of the tests that reach it and no start of AVA. A mutant
  * in code that runs when a module loads gets a new process.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -25,7 +25,8 @@ const CPU_SECONDS_MAX = 3;
 const QUICK_MILLIS = 50;
 /** The same examples in each run, or a mutant could survive in one and not in the next. */
 const SEED = 16;
-const DURATIONS = 'mutation-durations.json';
+/** What the run without a mutant showed, for workers that start later. */
+const RECORD = 'mutation-record.json';
 
 const require = createRequire(import.meta.url);
 const ava = (path) => resolve('node_modules/ava/lib', path);
@@ -86,8 +87,8 @@ class AvaInProcess {
   #TestFile;
   #chain;
   #loaded = new Map();
-  /** Milliseconds of each test without a mutant. */
-  #millis = {};
+  /** Without a mutant: milliseconds of each test, and by mutant the tests that reach it. */
+  #record = { millis: {}, tests: {} };
   /** How many mutants each unit of tests killed. */
   #kills = new Map();
   #failures = [];
@@ -120,18 +121,25 @@ class AvaInProcess {
       await file.execute();
       if (this.#failures.length > 0)
         return { status: 'error', errorMessage: `${name}: ${this.#failures[0]}` };
-      Object.assign(this.#millis, file.millis);
+      Object.assign(this.#record.millis, file.millis);
       for (const [id, timeSpentMs] of Object.entries(file.millis))
         tests.push({ id, name: id, timeSpentMs, fileName: resolve(name), status: 0 });
     }
-    writeFileSync(DURATIONS, JSON.stringify(this.#millis));
-    return { status: 'complete', tests, mutantCoverage: globalThis.__stryker__.mutantCoverage };
+    const { mutantCoverage } = globalThis.__stryker__;
+    const reached = this.#record.tests;
+    for (const [test, hits] of Object.entries(mutantCoverage.perTest))
+      for (const mutant of Object.keys(hits)) {
+        reached[mutant] ??= [];
+        reached[mutant].push(test);
+      }
+    writeFileSync(RECORD, JSON.stringify(this.#record));
+    return { status: 'complete', tests, mutantCoverage };
   }
 
-  async mutantRun({ activeMutant, hitLimit, testFilter, mutantActivation }) {
-    if (Object.keys(this.#millis).length === 0 && existsSync(DURATIONS))
-      this.#millis = JSON.parse(readFileSync(DURATIONS, 'utf8'));
-    const units = this.#bestFirst(testFilter ?? Object.keys(this.#millis));
+  async mutantRun({ activeMutant, hitLimit, testFilter, mutantActivation, sandboxFileName }) {
+    if (Object.keys(this.#record.millis).length === 0)
+      this.#record = JSON.parse(readFileSync(RECORD, 'utf8'));
+    const units = this.#bestFirst(testFilter ?? this.#testsOf(sandboxFileName));
     if (mutantActivation !== 'static') for (const { name } of units) await this.#load(name);
     this.#failures = [];
     process.env.__STRYKER_ACTIVE_MUTANT__ = activeMutant.id;
@@ -177,11 +185,18 @@ class AvaInProcess {
     return { status: 'survived', nrOfTests };
   }
 
+  /** All tests that run code of a file; where it has only constants, all tests. */
+  #testsOf(file) {
+    const mutants = readFileSync(file, 'utf8').matchAll(/stryMutAct_\w+\("(\d+)"\)/g);
+    const tests = new Set([...mutants].flatMap(([, id]) => this.#record.tests[id] ?? []));
+    return tests.size > 0 ? tests : Object.keys(this.#record.millis);
+  }
+
   /** Quick tests by file, slow ones alone; those first that kill often and cost little. */
   #bestFirst(tests) {
     const units = new Map();
     for (const id of tests) {
-      const millis = this.#millis[id] ?? QUICK_MILLIS;
+      const millis = this.#record.millis[id] ?? QUICK_MILLIS;
       const name = id.slice(0, id.indexOf(': '));
       const key = millis < QUICK_MILLIS ? name : id;
       const unit = units.get(key) ?? { name, key, ids: new Set(), millis: 1 };
