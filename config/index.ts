@@ -32,6 +32,7 @@ export {
   UsageError,
 } from './exit.js';
 export { DurationHistogram, FixedHistogram, StepTimes } from './histogram.js';
+export { valueAt } from './keys.js';
 export { type LoadedConfig, loadConfig } from './load.js';
 export {
   isManagerModule,

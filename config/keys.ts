@@ -3,8 +3,6 @@ import { z } from 'zod';
 /** What the reference and the loader know of a key, beside its zod schema. */
 interface KeyMeta {
   readonly description: string;
-  /** Unit of a number; absent for names, lists and switches. */
-  readonly unit?: string;
   /** May change at SIGHUP; every other change needs a restart. */
   readonly reload: boolean;
   /**
@@ -13,14 +11,25 @@ interface KeyMeta {
    * the same file means the same wherever a command is run; in a variable or flag to the working
    * directory.
    */
-  readonly path?: PathKind;
+  readonly path: PathKind | undefined;
 }
 
 export type PathKind = 'file' | 'name' | 'module';
 
+/** The unit of a number is the end of its key's name. */
+const UNITS: readonly [suffix: string, unit: string][] = [
+  ['Millicores', 'millicores'],
+  ['MiB', 'MiB'],
+  ['Ms', 'ms'],
+  ['S', 's'],
+  ['Hours', 'h'],
+];
+
 /** One key as found by walking the schema. */
 export interface KeyInfo extends Omit<KeyMeta, 'path'> {
   readonly path: readonly string[];
+  /** Unit of a number; absent for names, lists and switches. */
+  readonly unit: string | undefined;
   readonly holds: PathKind | undefined;
   readonly schema: z.ZodType;
   readonly fallback: unknown;
@@ -31,16 +40,22 @@ export function key<S extends z.ZodType>(
   schema: S,
   fallback: z.output<S>,
   description: string,
-  options: { unit?: string; reload?: boolean; path?: PathKind } = {},
+  { reload = false, path }: { reload?: boolean; path?: PathKind } = {},
 ): z.ZodDefault<S> {
-  const meta: KeyMeta = {
-    description,
-    reload: options.reload ?? false,
-    ...(options.unit ? { unit: options.unit } : {}),
-    ...(options.path ? { path: options.path } : {}),
-  };
+  const meta: KeyMeta = { description, reload, path };
   return schema.default(fallback as z.core.util.NoUndefined<z.output<S>>).meta({ ...meta });
 }
+
+/** A key that may change at SIGHUP. */
+export const liveKey = <S extends z.ZodType>(
+  schema: S,
+  fallback: z.output<S>,
+  description: string,
+): z.ZodDefault<S> => key(schema, fallback, description, { reload: true });
+
+/** The path of a file, or null for none. */
+export const optionalFile = (description: string) =>
+  key(optionalText(), null, description, { path: 'file' });
 
 /**
  * A group of keys; strict: an unknown key is an error. A missing section means its defaults.
@@ -104,6 +119,7 @@ export function* keysOf(schema: z.ZodType, path: readonly string[] = []): Genera
     ...meta,
     holds: meta.path,
     path,
+    unit: UNITS.find(([suffix]) => path.at(-1)!.endsWith(suffix))?.[1],
     schema,
     fallback: schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined,
   };
@@ -162,4 +178,28 @@ export function rangeOf(schema: z.ZodType): string {
     return high === undefined ? `${kind} >= ${low}` : `${kind} ${low}..${high}`;
   }
   return 'text';
+}
+
+/** The value at a path of a parsed document; undefined where there is none. */
+export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  let at = root;
+  for (const part of path) {
+    if (typeof at !== 'object' || at === null) return undefined;
+    at = (at as Record<PropertyKey, unknown>)[part];
+  }
+  return at;
+}
+
+export type Tree = Record<string, unknown>;
+export const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Sets the value at a path; sections that are missing are made. */
+export function setAt(tree: Tree, path: readonly string[], value: unknown): void {
+  let at = tree;
+  for (const part of path.slice(0, -1)) {
+    if (!isTree(at[part])) at[part] = {};
+    at = at[part] as Tree;
+  }
+  at[path.at(-1)!] = value;
 }

@@ -3,7 +3,17 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { crossChecks } from './cross-checks.js';
 import { messageOf } from './errors.js';
-import { bare, environmentName, type KeyInfo, keysOf, type PathKind } from './keys.js';
+import {
+  bare,
+  environmentName,
+  isTree,
+  type KeyInfo,
+  keysOf,
+  type PathKind,
+  setAt,
+  type Tree,
+  valueAt,
+} from './keys.js';
 import { ConfigError, type ConfigProblem } from './problem.js';
 import { REMOVED_KEYS } from './removed-keys.js';
 import { type Config, configSchema } from './schema.js';
@@ -28,7 +38,6 @@ export interface LoadedConfig {
   readonly sources: ReadonlyMap<string, string>;
 }
 
-type Tree = Record<string, unknown>;
 interface Origin {
   readonly source: string;
   readonly line?: number;
@@ -51,32 +60,6 @@ function unknownKey(dotted: string | undefined, meant: string | undefined): stri
   const fixed = dotted === undefined ? undefined : REMOVED_KEYS[dotted];
   if (fixed !== undefined) return `was removed: its value is always ${fixed}`;
   return `no such key${meant ? `; did you mean ${meant}?` : ''}`;
-}
-
-const isTree = (value: unknown): value is Tree =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function put(tree: Tree, path: readonly string[], value: unknown): void {
-  let at = tree;
-  for (const part of path.slice(0, -1)) {
-    const next = at[part];
-    if (isTree(next)) at = next;
-    else {
-      const made: Tree = {};
-      at[part] = made;
-      at = made;
-    }
-  }
-  at[path.at(-1)!] = value;
-}
-
-function get(tree: unknown, path: readonly PropertyKey[]): unknown {
-  let at: unknown = tree;
-  for (const part of path) {
-    if (typeof at !== 'object' || at === null) return undefined;
-    at = (at as Record<PropertyKey, unknown>)[part];
-  }
-  return at;
 }
 
 /**
@@ -123,10 +106,10 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
   };
   const parsed = configSchema.safeParse(tree);
   for (const issue of parsed.error?.issues ?? []) addIssue(issue, tree, originOf, problems);
-  const read = (key: string): unknown => get(tree, key.split('.')) ?? KEYS.get(key)?.fallback;
+  const read = (key: string): unknown => valueAt(tree, key.split('.')) ?? KEYS.get(key)?.fallback;
   for (const { key, message } of crossChecks({
     read,
-    isSet: (key) => get(tree, key.split('.')) !== undefined,
+    isSet: (key) => valueAt(tree, key.split('.')) !== undefined,
   })) {
     const path = key.split('.');
     problems.push({ path: key, message, value: read(key), ...originOf(path) });
@@ -135,12 +118,10 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
 
   const sources = new Map<string, string>();
   for (const [dotted, { path }] of KEYS) {
-    if (!origins.has(dotted) && get(fileTree, path) === undefined) continue;
+    if (!origins.has(dotted) && valueAt(fileTree, path) === undefined) continue;
     const origin = originOf(path);
-    sources.set(
-      dotted,
-      origin.line === undefined ? origin.source : `${origin.source}:${origin.line}`,
-    );
+    const at = origin.line === undefined ? '' : `:${origin.line}`;
+    sources.set(dotted, origin.source + at);
   }
   const config = parsed.data as Config;
   if (inputs.path !== undefined)
@@ -156,9 +137,9 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
 function anchorPaths(config: Config, folder: string, isOfFile: (dotted: string) => boolean): void {
   const tree = config as unknown as Tree;
   for (const [dotted, { path, holds }] of KEYS) {
-    const value = get(tree, path);
+    const value = valueAt(tree, path);
     if (holds !== undefined && typeof value === 'string' && isOfFile(dotted))
-      put(tree, path, anchored(value, folder, holds));
+      setAt(tree, path, anchored(value, folder, holds));
   }
   if (!isOfFile('functions.overrides')) return;
   for (const override of config.functions.overrides)
@@ -198,13 +179,8 @@ function readTree(
   if (problems.length > 0) return { tree: {} };
   if (content === null || content === undefined) return { tree: {}, text };
   if (isTree(content)) return { tree: dropEmptySections(content), text };
-  problems.push({
-    path: '',
-    message: 'must be a map of sections',
-    value: content,
-    source: path,
-    line: 1,
-  });
+  const message = 'must be a map of sections';
+  problems.push({ path: '', message, value: content, source: path, line: 1 });
   return { tree: {} };
 }
 
@@ -237,15 +213,12 @@ function applyOverrides(
     if (!name.startsWith('GLEANER_') || text === undefined || text === '') continue;
     const info = BY_VARIABLE.get(name);
     if (info) {
-      put(tree, info.path, readText(text, info.schema));
+      setAt(tree, info.path, readText(text, info.schema));
       origins.set(info.path.join('.'), { source: name });
     } else if (sectionPrefixes.some((prefix) => name.startsWith(prefix))) {
       const meant = suggest(name, BY_VARIABLE.keys());
-      problems.push({
-        path: '',
-        message: unknownKey(REMOVED_BY_VARIABLE.get(name), meant),
-        source: name,
-      });
+      const message = unknownKey(REMOVED_BY_VARIABLE.get(name), meant);
+      problems.push({ path: '', message, source: name });
     }
   }
   for (const [dotted, value] of Object.entries(inputs.flags ?? {})) {
@@ -253,15 +226,11 @@ function applyOverrides(
     const info = KEYS.get(dotted);
     const source = `flag ${dotted}`;
     if (!info) {
-      const meant = suggest(dotted, KEYS.keys());
-      problems.push({
-        path: '',
-        message: unknownKey(dotted, meant),
-        source,
-      });
+      const message = unknownKey(dotted, suggest(dotted, KEYS.keys()));
+      problems.push({ path: '', message, source });
       continue;
     }
-    put(tree, info.path, typeof value === 'string' ? readText(value, info.schema) : value);
+    setAt(tree, info.path, typeof value === 'string' ? readText(value, info.schema) : value);
     origins.set(dotted, { source });
   }
 }
@@ -276,22 +245,14 @@ function addIssue(
     const known = knownKeys(issue.path);
     for (const name of issue.keys) {
       const path = [...issue.path, name];
-      const meant = elsewhere(name) ?? suggest(name, known);
-      problems.push({
-        path: path.join('.'),
-        message: unknownKey(path.join('.'), meant),
-        ...originOf(path),
-      });
+      const dotted = path.join('.');
+      const message = unknownKey(dotted, elsewhere(name) ?? suggest(name, known));
+      problems.push({ path: dotted, message, ...originOf(path) });
     }
     return;
   }
-  const value = get(tree, issue.path);
-  problems.push({
-    path: issue.path.join('.'),
-    message: plain(issue),
-    value,
-    ...originOf(issue.path),
-  });
+  const [path, value] = [issue.path.join('.'), valueAt(tree, issue.path)];
+  problems.push({ path, message: plain(issue), value, ...originOf(issue.path) });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { keysOf } from './keys.js';
+import { keysOf, setAt, valueAt } from './keys.js';
 import { type Config, configSchema } from './schema.js';
 
 export interface ConfigChange {
@@ -10,17 +10,11 @@ export interface ConfigChange {
   readonly reloadable: boolean;
 }
 
-const read = (config: Config, path: readonly string[]): unknown => {
-  let at: unknown = config;
-  for (const part of path) at = (at as Record<string, unknown>)[part];
-  return at;
-};
-
 /** Every key whose value differs, in the order of the schema. */
 export function diffConfig(before: Config, after: Config): ConfigChange[] {
   const changes: ConfigChange[] = [];
   for (const { path, reload } of keysOf(configSchema)) {
-    const [old, now] = [read(before, path), read(after, path)];
+    const [old, now] = [valueAt(before, path), valueAt(after, path)];
     if (JSON.stringify(old) === JSON.stringify(now)) continue;
     changes.push({ path: path.join('.'), before: old, after: now, reloadable: reload });
   }
@@ -30,13 +24,8 @@ export function diffConfig(before: Config, after: Config): ConfigChange[] {
 /** The running configuration with the reloadable changes in it; the others wait for a restart. */
 function withReloadable(current: Config, changes: readonly ConfigChange[]): Config {
   const next = structuredClone(current);
-  for (const change of changes) {
-    if (!change.reloadable) continue;
-    const path = change.path.split('.');
-    let at = next as unknown as Record<string, unknown>;
-    for (const part of path.slice(0, -1)) at = at[part] as Record<string, unknown>;
-    at[path.at(-1)!] = change.after;
-  }
+  for (const { path, reloadable, after } of changes)
+    if (reloadable) setAt(next, path.split('.'), after);
   return next;
 }
 

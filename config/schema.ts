@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { key } from './keys.js';
+import { key, liveKey } from './keys.js';
 import { natsSchema } from './schema/broker.js';
 import { dashboardSchema } from './schema/dashboard.js';
 import { decisionSchema } from './schema/decision.js';
@@ -11,11 +11,10 @@ import { agentsSchema, aggregatorSchema, logSchema, simulatorSchema } from './sc
 
 /** The whole configuration; docs/reference/config.md is generated from it. */
 export const configSchema = z.strictObject({
-  mode: key(
+  mode: liveKey(
     z.enum(modes),
     'recommend',
     '`observe`: measure only. `recommend`: decide and publish, too. `enforce`: write limits.',
-    { reload: true },
   ),
   platform: key(
     z.enum(['host', 'simulated', 'docker']),

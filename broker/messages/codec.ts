@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { messageOf, valueAt } from '../../config/index.js';
 
 /** Why a message was refused; each is a counter at the receiver. */
 export type RefusalKind = 'malformed' | 'too_large' | 'not_finite' | 'wrong_version';
@@ -29,16 +30,6 @@ const refuse = (kind: RefusalKind, detail: string): Refusal => ({
   detail: detail.slice(0, 200),
 });
 
-/** The value at an issue's path, to distinguish a missing number from one that is not finite. */
-function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
-  let at = root;
-  for (const key of path) {
-    if (typeof at !== 'object' || at === null) return undefined;
-    at = (at as Record<PropertyKey, unknown>)[key];
-  }
-  return at;
-}
-
 /** A decoder of one kind of message. It never throws; a message that is not valid is a refusal. */
 export function decoder<T>(schema: z.ZodType<T>, maxBytes = MESSAGE_BYTES_MAX): Decode<T> {
   return (data) => {
@@ -64,7 +55,7 @@ export function decoder<T>(schema: z.ZodType<T>, maxBytes = MESSAGE_BYTES_MAX): 
     } catch (error) {
       // JSON.parse and the text decoder throw on bad input; a very deep document overflows the
       // stack inside them.
-      return refuse('malformed', error instanceof Error ? error.message : 'unreadable');
+      return refuse('malformed', messageOf(error));
     }
   };
 }

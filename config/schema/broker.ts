@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { key, optionalText, section } from '../keys.js';
+import { key, optionalFile, optionalText, section } from '../keys.js';
 
 export const natsSchema = section(
   'The message bus. Without servers, `gleaner up` starts its own nats-server on loopback.',
@@ -11,20 +11,10 @@ export const natsSchema = section(
       [],
       'NATS servers to connect to; empty: the embedded server of `gleaner up`.',
     ),
-    credentialsFile: key(
-      optionalText(),
-      null,
+    credentialsFile: optionalFile(
       'File with user JWT and NKey (`.creds`), readable by its owner only; null: none.',
-      { path: 'file' },
     ),
-    nkeySeedFile: key(
-      optionalText(),
-      null,
-      'File with an NKey seed, readable by its owner only; null: none.',
-      {
-        path: 'file',
-      },
-    ),
+    nkeySeedFile: optionalFile('File with an NKey seed, readable by its owner only; null: none.'),
     inboxPrefix: key(
       z
         .string()
@@ -34,20 +24,9 @@ export const natsSchema = section(
       'Prefix of reply subjects that the NATS user may use (see `gleaner nats-config`); null: ' +
         '`_INBOX`.',
     ),
-    caFile: key(
-      optionalText(),
-      null,
-      "CA certificate to check the server against; null: the system's.",
-      {
-        path: 'file',
-      },
-    ),
-    certFile: key(optionalText(), null, 'Client certificate (with `keyFile`); null: none.', {
-      path: 'file',
-    }),
-    keyFile: key(optionalText(), null, 'Key of the client certificate; null: none.', {
-      path: 'file',
-    }),
+    caFile: optionalFile("CA certificate to check the server against; null: the system's."),
+    certFile: optionalFile('Client certificate (with `keyFile`); null: none.'),
+    keyFile: optionalFile('Key of the client certificate; null: none.'),
     embedded: section('The nats-server that `gleaner up` starts where no servers are configured.', {
       binary: key(
         optionalText(),

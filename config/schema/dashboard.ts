@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { key, listen, optionalText, section } from '../keys.js';
+import { key, listen, optionalFile, section } from '../keys.js';
 
 export const dashboardSchema = section(
   'The dashboard (`gleaner up`, `gleaner dashboard`). Reading needs no login: keep it on loopback.',
@@ -10,12 +10,9 @@ export const dashboardSchema = section(
       'Address and port; port 0: any free one; null: none. `gleaner up` uses a free port if this ' +
         'one is in use.',
     ),
-    tokenFile: key(
-      optionalText(),
-      null,
+    tokenFile: optionalFile(
       'File with a token (at least 16 characters) to pause, restore and change modes; readable ' +
         'by its owner only; null: the dashboard is read-only.',
-      { path: 'file' },
     ),
     hosts: key(
       z.array(

@@ -1,131 +1,93 @@
 import { z } from 'zod';
-import { key, positive, section, share } from '../keys.js';
+import { key, liveKey, positive, section, share } from '../keys.js';
 import { quotaPolicies, weightPolicies } from '../policies.js';
 
-const live = { reload: true };
-
 export const decisionSchema = section('How limits are chosen.', {
-  preset: key(
+  preset: liveKey(
     z.enum(['default', 'freyr-code', 'freyr-paper']),
     'default',
     '`freyr-…`: the published FaaSRM rules in whole units, as programmed or as written, for ' +
       'comparisons; overrides the keys below.',
-    live,
   ),
-  thetaUser: key(
+  thetaUser: liveKey(
     z.number().min(0.1).max(1),
     0.9,
     'A function whose peak is at most this share of its user limit is over-provisioned.',
-    live,
   ),
-  thetaSpike: key(
+  thetaSpike: liveKey(
     z.number().min(0.1).max(1),
     0.8,
     "Usage at or above this share of a reduced limit is a spike: the user's limit is restored.",
-    live,
   ),
-  cpuFloorMillicores: key(z.int().min(10).max(1000), 100, 'No CPU limit goes below this.', {
-    unit: 'millicores',
-    ...live,
-  }),
-  memoryFloorMiB: key(z.int().min(6).max(1_048_576), 64, 'No memory limit goes below this.', {
-    unit: 'MiB',
-    ...live,
-  }),
-  cpuCapMillicores: key(
+  cpuFloorMillicores: liveKey(z.int().min(10).max(1000), 100, 'No CPU limit goes below this.'),
+  memoryFloorMiB: liveKey(z.int().min(6).max(1_048_576), 64, 'No memory limit goes below this.'),
+  cpuCapMillicores: liveKey(
     positive(1_000_000).nullable(),
     null,
     "No CPU limit goes above this; null: the host's cores.",
-    {
-      unit: 'millicores',
-      ...live,
-    },
   ),
-  memoryCapMiB: key(
+  memoryCapMiB: liveKey(
     positive(16_777_216).nullable(),
     null,
     "No memory limit goes above this; null: the host's memory.",
-    {
-      unit: 'MiB',
-      ...live,
-    },
   ),
-  peakHalfLifeS: key(positive(31_536_000), 3600, 'Age at which a peak counts half.', {
-    unit: 's',
-    ...live,
-  }),
-  targetStaleMs: key(
+  peakHalfLifeS: liveKey(positive(31_536_000), 3600, 'Age at which a peak counts half.'),
+  targetStaleMs: liveKey(
     positive(3_600_000),
     30_000,
     "A target older than this (by the hook's own clock) is ignored.",
-    {
-      unit: 'ms',
-      ...live,
-    },
   ),
   maxFunctions: key(
     z.int().min(1).max(10_000_000),
     10_000,
     'Functions remembered; the least recently used is forgotten first.',
   ),
-  controlSamples: key(
+  controlSamples: liveKey(
     z.int().min(1).max(1_000_000),
     200,
     "Control activations needed to use the arm's own p99; with fewer, the share rises.",
-    live,
   ),
-  controlShare: key(
+  controlShare: liveKey(
     share(),
     0.03,
     'Share of activations that always run at user limits (the control arm); 0: off.',
-    live,
   ),
-  cpuReserveMillicores: key(z.int().min(0).max(1_000_000), 0, 'CPU that is never lent.', {
-    unit: 'millicores',
-    ...live,
-  }),
-  memoryReserveMiB: key(z.int().min(0).max(1_048_576), 256, 'Physical memory that is never lent.', {
-    unit: 'MiB',
-    ...live,
-  }),
-  sloFactor: key(
+  cpuReserveMillicores: liveKey(z.int().min(0).max(1_000_000), 0, 'CPU that is never lent.'),
+  memoryReserveMiB: liveKey(
+    z.int().min(0).max(1_048_576),
+    256,
+    'Physical memory that is never lent.',
+  ),
+  sloFactor: liveKey(
     z.number().min(1).max(100),
     1.2,
     'Objective of a function without an SLO: this times the p99 of its control arm.',
-    live,
   ),
   policy: section('Names of the activation policies, evaluated in the hook at every start.', {
-    quota: key(
+    quota: liveKey(
       z.enum(quotaPolicies),
       'smallest-in-range',
       "Choice inside the safeguard's range, where CPU is limited by quotas.",
-      live,
     ),
-    weight: key(
+    weight: liveKey(
       z.enum(weightPolicies),
       'short-first',
       'Choice of the CPU weight, with a quota or without.',
-      live,
     ),
   }),
   weight: section(
     '`short-first`: weight = own shares x clamp((reference / expected CPU time)^alpha).',
     {
-      alpha: key(z.number().min(0).max(2), 1, "Exponent; 0: OpenWhisk's own weights.", live),
-      referenceMs: key(
+      alpha: liveKey(z.number().min(0).max(2), 1, "Exponent; 0: OpenWhisk's own weights."),
+      referenceMs: liveKey(
         positive(3_600_000).nullable(),
         null,
         'CPU time of an activation that keeps its own weight; null: learned.',
-        {
-          unit: 'ms',
-          ...live,
-        },
       ),
-      slowdownBound: key(
+      slowdownBound: liveKey(
         z.number().min(1).max(100),
         1.25,
         'Slowdown of a deprioritized function against its control arm above which alpha falls.',
-        live,
       ),
     },
   ),
@@ -133,22 +95,20 @@ export const decisionSchema = section('How limits are chosen.', {
     'More CPU for a container that an activation waits for, from its start (prewarmed: from ' +
       '`/init`) until `/init` is answered.',
     {
-      enabled: key(z.boolean(), true, 'Cold-start boost.', live),
+      enabled: liveKey(z.boolean(), true, 'Cold-start boost.'),
     },
   ),
   memory: section('How memory is lent.', {
-    policy: key(
+    policy: liveKey(
       z.enum(['guarantee', 'faasrm']),
       'guarantee',
       "`guarantee`: loans never lower a lender's limit. `faasrm`: the published rule, also below " +
         "the user's limit; it can cause OOM kills.",
-      live,
     ),
-    invokerMemoryMiB: key(
+    invokerMemoryMiB: liveKey(
       positive(16_777_216).nullable(),
       null,
       "Sum of the invokers' user-memory; null: learned from the containers' shares.",
-      { unit: 'MiB', ...live },
     ),
   }),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { key, section } from '../keys.js';
+import { liveKey, section } from '../keys.js';
 import { configuredPolicies } from '../policies.js';
 import { managerName } from './processes.js';
 
@@ -73,21 +73,15 @@ export const overrideSchema = z.strictObject({
 export const functionsSchema = section(
   'Which functions are managed, and settings of single functions.',
   {
-    exclude: key(
+    exclude: liveKey(
       z.array(z.string().regex(/^\/\S/, 'must be a pattern like /team/**')),
       ['/whisk.system/**'],
       'Functions that are never touched.',
-      {
-        reload: true,
-      },
     ),
-    overrides: key(
+    overrides: liveKey(
       z.array(overrideSchema),
       [],
       'Entries apply in order; a later one wins, field by field.',
-      {
-        reload: true,
-      },
     ),
   },
 );

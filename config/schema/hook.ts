@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostNameText, key, section } from '../keys.js';
+import { hostNameText, key, liveKey, section } from '../keys.js';
 
 /**
  * Start of an invoker's container names; Docker allows these characters, and a letter or digit
@@ -32,12 +32,11 @@ export const hookSchema = section('The daemon beside the invoker.', {
     'Prefix of the names of action containers, as in `wsk0_12_guest_hello`. With a digit at its ' +
       'end (`wsk0`): of one invoker; otherwise of all invokers of this host.',
   ),
-  invokerAddresses: key(
+  invokerAddresses: liveKey(
     z.array(address),
     [],
     "Sources of requests beside each bridge's own address; empty: learned. Requests from other " +
       'sources are counted and ignored.',
-    { reload: true },
   ),
   tcpdump: key(z.string().min(1), 'tcpdump', 'The tcpdump program: a name on PATH or a path.', {
     path: 'name',
@@ -53,28 +52,16 @@ export const hookSchema = section('The daemon beside the invoker.', {
     'Folder of everything that Gleaner writes: lock, kill switch, audit log.',
     { path: 'file' },
   ),
-  auditRotateMiB: key(z.int().min(1).max(10_240), 64, 'Size at which the audit log is rotated.', {
-    unit: 'MiB',
-  }),
-  sampleMs: key(z.int().min(10).max(10_000), 100, 'How often running containers are sampled.', {
-    unit: 'ms',
-    reload: true,
-  }),
-  stepActivations: key(
+  auditRotateMiB: key(z.int().min(1).max(10_240), 64, 'Size at which the audit log is rotated.'),
+  sampleMs: liveKey(z.int().min(10).max(10_000), 100, 'How often running containers are sampled.'),
+  stepActivations: liveKey(
     z.int().min(1).max(10_000),
     20,
     "Activations after which a function's control step closes.",
-    {
-      reload: true,
-    },
   ),
-  stepS: key(
+  stepS: liveKey(
     z.int().min(1).max(600),
     10,
     'Time after which a step with at least one activation closes.',
-    {
-      unit: 's',
-      reload: true,
-    },
   ),
 });

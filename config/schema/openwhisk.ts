@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { key, optionalText, positive, section } from '../keys.js';
+import { key, optionalFile, positive, section } from '../keys.js';
 
 export const openwhiskSchema = section(
   "OpenWhisk's REST API, with which `gleaner actions` reads and writes limits of actions.",
@@ -15,18 +15,10 @@ export const openwhiskSchema = section(
       null,
       'URL of the API; null: none, and no action is changed.',
     ),
-    keysFile: key(
-      optionalText(),
-      null,
+    keysFile: optionalFile(
       'File with one key (`uuid:key`) per line and namespace, readable by its owner only.',
-      { path: 'file' },
     ),
-    caFile: key(
-      optionalText(),
-      null,
-      "CA certificate to check the API against; null: the system's.",
-      { path: 'file' },
-    ),
+    caFile: optionalFile("CA certificate to check the API against; null: the system's."),
     changesPerMinute: key(
       positive(600),
       6,
@@ -36,14 +28,11 @@ export const openwhiskSchema = section(
       z.number().min(0).max(86_400),
       600,
       'An action is not made smaller within this time after its last change by Gleaner.',
-      { unit: 's' },
     ),
     rightSizing: section(
       '`gleaner actions follow`: which memory sizes are written, and how many at once.',
       {
-        everyS: key(z.number().min(1).max(86_400), 60, 'Interval between two evaluations.', {
-          unit: 's',
-        }),
+        everyS: key(z.number().min(1).max(86_400), 60, 'Interval between two evaluations.'),
         leastCalls: key(
           z.int().min(1).max(1_000_000),
           200,
@@ -54,7 +43,6 @@ export const openwhiskSchema = section(
           z.number().min(0).max(8760),
           24,
           'Time that the activations must span, so that daily peaks are in it.',
-          { unit: 'h' },
         ),
         canaries: key(
           z.int().min(1).max(1000),
@@ -66,9 +54,6 @@ export const openwhiskSchema = section(
           z.number().min(0).max(86_400),
           1800,
           'A changed action is watched for at least this long ...',
-          {
-            unit: 's',
-          },
         ),
         watchCalls: key(
           z.int().min(0).max(1_000_000),
@@ -80,7 +65,6 @@ export const openwhiskSchema = section(
           24,
           'A size is written only if it is estimated to save more cold starts within this time ' +
             'than it causes; null: always.',
-          { unit: 'h' },
         ),
       },
     ),

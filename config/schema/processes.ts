@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostNameText, key, optionalText, section } from '../keys.js';
+import { hostNameText, key, liveKey, optionalText, section } from '../keys.js';
 import { isManagerName, managerNameProblem, managers } from '../managers.js';
 
 export const managerName = () =>
@@ -29,7 +29,6 @@ export const agentsSchema = section('The agent host: one resource manager per fu
     z.int().min(100).max(600_000),
     10_000,
     'Length of a mean-field step on this side.',
-    { unit: 'ms' },
   ),
   resident: key(
     z.int().min(1).max(10_000_000),
@@ -48,7 +47,6 @@ export const agentsSchema = section('The agent host: one resource manager per fu
         z.number().min(1).max(315_360_000),
         2_592_000,
         'The state of a function without activations for this long is deleted.',
-        { unit: 's' },
       ),
     },
   ),
@@ -101,9 +99,6 @@ export const agentsSchema = section('The agent host: one resource manager per fu
         z.number().min(1).max(86_400),
         30,
         'Each limit is held for at least this long ...',
-        {
-          unit: 's',
-        },
       ),
       holdActivations: key(
         z.int().min(1).max(1_000_000),
@@ -119,7 +114,6 @@ export const aggregatorSchema = section('The mean-field aggregator.', {
     z.int().min(100).max(600_000),
     10_000,
     'How often totals and prices are published.',
-    { unit: 'ms' },
   ),
 });
 
@@ -130,9 +124,7 @@ export const simulatorSchema = section(
       optionalText(),
       null,
       "Workload by name or path: Gleaner's format, or a trace; null: azure-ten.",
-      {
-        path: 'name',
-      },
+      { path: 'name' },
     ),
     speed: key(
       z.number().positive().max(1000),
@@ -159,12 +151,9 @@ export const simulatorSchema = section(
 );
 
 export const logSchema = section('Logging: one JSON object per line on stderr.', {
-  level: key(
+  level: liveKey(
     z.enum(['debug', 'info', 'warn', 'error', 'silent']),
     'info',
     'Least level that is written.',
-    {
-      reload: true,
-    },
   ),
 });
