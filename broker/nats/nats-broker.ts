@@ -36,10 +36,11 @@ import { StoreHealth } from '../store-health.js';
 import { checkSubject } from '../subject-rules.js';
 import { Backlog } from './backlog.js';
 import { type NatsOptions, natsConnectionOptions } from './connection-options.js';
+import type { StoreParts } from './lazy-store.js';
 import { codeOf, connectionError } from './nats-errors.js';
 import { NatsKeyValue } from './nats-key-value.js';
 import { NatsLink } from './nats-link.js';
-import { natsObjects, natsStream, type StoreParts } from './nats-stores.js';
+import { natsObjects, natsStream } from './nats-stores.js';
 
 interface SubscriptionEntry {
   readonly subject: string;

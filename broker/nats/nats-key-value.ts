@@ -6,14 +6,12 @@ import {
   StorageType,
 } from 'nats';
 import type { Cancel, Millis, Timers } from '../../config/index.js';
-import { BrokerDisconnectedError } from '../errors.js';
 import { KeyValueWatchers } from '../key-value-watchers.js';
 import type { KeyValue, KeyValueEntry, KeyValueWatch, SweepDecision } from '../port.js';
-import type { StoreHealth, StoreOperation } from '../store-health.js';
+import type { StoreOperation } from '../store-health.js';
 import { checkKey, isKey } from '../subject-rules.js';
-import { isChanged, isMissingMessage, isMissingStore, storeError } from './nats-errors.js';
-import { replicated } from './nats-replicas.js';
-import type { StoreParts } from './nats-stores.js';
+import { LazyStore, replicated, type StoreParts } from './lazy-store.js';
+import { isChanged, isMissingMessage } from './nats-errors.js';
 
 /** Interval at which a watched bucket's last revision is compared, to find lost notices. */
 const HEARTBEAT = 5000 as Millis;
@@ -49,10 +47,8 @@ export class NatsKeyValue implements KeyValue {
   readonly #bucket: string;
   readonly #connection: () => NatsConnection | null;
   readonly #timers: Timers;
-  readonly #timeout: Millis;
-  readonly #health: StoreHealth;
+  readonly #store: LazyStore<Opened>;
   readonly #watchers: KeyValueWatchers;
-  #opened: Promise<Opened> | null = null;
   #stopChanges: (() => void) | null = null;
   #stopHeartbeat: Cancel | null = null;
   #cancelRetry: Cancel | null = null;
@@ -66,38 +62,30 @@ export class NatsKeyValue implements KeyValue {
   #created = '';
   #closed = false;
 
-  constructor(
-    bucket: string,
-    { connection, timeout, health }: StoreParts,
-    timers: Timers,
-    handlerFailed: () => void,
-  ) {
+  constructor(bucket: string, parts: StoreParts, timers: Timers, handlerFailed: () => void) {
     this.#bucket = bucket;
-    this.#connection = connection;
+    this.#connection = parts.connection;
     this.#timers = timers;
-    this.#timeout = timeout;
-    this.#health = health;
+    this.#store = new LazyStore(bucket, parts, (connection) =>
+      openBucket(bucket, connection, parts.timeout),
+    );
     this.#watchers = new KeyValueWatchers(handlerFailed);
   }
 
   async get(key: string): Promise<KeyValueEntry | null> {
-    checkKey(key);
     const entry = await this.#run('get', 'read', key, ({ kv }) => kv.get(key));
     return entry && entry.operation === 'PUT' ? toEntry(entry) : null;
   }
 
   async put(key: string, value: Uint8Array): Promise<number> {
-    checkKey(key);
     return this.#run('put', 'write', key, ({ kv }) => kv.put(key, value));
   }
 
   async create(key: string, value: Uint8Array): Promise<number | null> {
-    checkKey(key);
     return this.#run('create', 'write', key, ({ kv }) => nullWhenChanged(kv.create(key, value)));
   }
 
   async update(key: string, value: Uint8Array, revision: number): Promise<number | null> {
-    checkKey(key);
     if (revision < 1) return null;
     return this.#run('update', 'write', key, ({ kv }) =>
       nullWhenChanged(kv.update(key, value, revision)),
@@ -105,19 +93,12 @@ export class NatsKeyValue implements KeyValue {
   }
 
   async delete(key: string): Promise<void> {
-    checkKey(key);
     await this.#run('delete', 'write', key, ({ kv }) => kv.delete(key));
   }
 
   async deleteAt(key: string, revision: number): Promise<boolean> {
-    checkKey(key);
     if (revision < 1) return false;
-    return this.#run('delete', 'write', key, async ({ kv }) => {
-      const deleted = await nullWhenChanged(
-        kv.delete(key, { previousSeq: revision }).then(() => 0),
-      );
-      return deleted !== null;
-    });
+    return this.#run('delete', 'write', key, ({ kv }) => deleteRevision(kv, key, revision));
   }
 
   async keys(): Promise<string[]> {
@@ -133,15 +114,10 @@ export class NatsKeyValue implements KeyValue {
   ): Promise<number> {
     return this.#run('sweep', 'write', ALL_KEYS, async (opened) => {
       const keys = (await this.#keysOf(opened)).keys.filter(isIncluded);
-      let removed = 0;
-      // A few at a time, because urgent requests share the connection.
-      for (let i = 0; i < keys.length; i += PARALLEL_SWEEPS) {
-        const done = await Promise.all(
-          keys.slice(i, i + PARALLEL_SWEEPS).map((key) => this.#sweepOne(opened, key, decide)),
-        );
-        removed += done.filter((each) => each).length;
-      }
-      return removed;
+      const removed = await inBatches(keys, PARALLEL_SWEEPS, (key) =>
+        this.#sweepOne(opened, key, decide),
+      );
+      return removed.filter(Boolean).length;
     });
   }
 
@@ -161,7 +137,7 @@ export class NatsKeyValue implements KeyValue {
 
   /** Called at each connect; `fresh`: nothing is subscribed on this connection yet. */
   connected(fresh: boolean): void {
-    this.#opened = null;
+    this.#store.reopen();
     if (fresh) this.#stopChanges = null;
     if (this.#watchers.size === 0) return;
     this.#subscribeToChanges();
@@ -189,57 +165,8 @@ export class NatsKeyValue implements KeyValue {
     key: string,
     act: (opened: Opened) => Promise<T>,
   ): Promise<T> {
-    try {
-      const result = await this.#attempt(act);
-      this.#health.succeeded(this.#bucket, kind, key);
-      return result;
-    } catch (error) {
-      const failure = storeError(`${operation} in bucket ${this.#bucket}`, error, this.#timeout);
-      this.#health.failed(this.#bucket, kind, failure, key);
-      throw failure;
-    }
-  }
-
-  async #attempt<T>(act: (opened: Opened) => Promise<T>): Promise<T> {
-    try {
-      return await act(await this.#open());
-    } catch (error) {
-      if (!isMissingStore(error)) throw error;
-    }
-    // The bucket was deleted after it was opened (a server with an empty store): create it again.
-    this.#opened = null;
-    try {
-      return await act(await this.#open());
-    } catch (error) {
-      this.#opened = null;
-      throw error;
-    }
-  }
-
-  #open(): Promise<Opened> {
-    const connection = this.#connection();
-    if (!connection) return Promise.reject(new BrokerDisconnectedError(`bucket ${this.#bucket}`));
-    this.#opened ??= (async () => {
-      const options = { timeout: this.#timeout };
-      const manager = await connection.jetstreamManager(options);
-      // No direct gets, so that the leader answers: a replica may return an outdated lease.
-      const views = connection.jetstream(options).views;
-      const kv = await replicated(connection, (replicas) =>
-        views.kv(this.#bucket, {
-          history: 1,
-          storage: StorageType.File,
-          timeout: this.#timeout,
-          replicas,
-          allow_direct: false,
-        }),
-      );
-      return { kv, manager };
-    })();
-    const opening = this.#opened;
-    opening.catch(() => {
-      if (this.#opened === opening) this.#opened = null;
-    });
-    return opening;
+    if (key !== ALL_KEYS) checkKey(key);
+    return this.#store.run({ name: `${operation} in bucket ${this.#bucket}`, kind, key }, act);
   }
 
   /** Subscribes to changes; a notice has no revision, so the key is read afterwards. */
@@ -356,12 +283,7 @@ export class NatsKeyValue implements KeyValue {
     if (!entry) return false;
     const verdict = decide(toEntry(entry));
     if (verdict === 'keep') return false;
-    if (verdict === 'delete') {
-      const deleted = await nullWhenChanged(
-        kv.delete(key, { previousSeq: entry.revision }).then(() => 0),
-      );
-      return deleted !== null;
-    }
+    if (verdict === 'delete') return deleteRevision(kv, key, entry.revision);
     try {
       // Deletes by sequence: if the key was written in the meantime, that message is gone.
       return await manager.streams.deleteMessage(`KV_${this.#bucket}`, entry.revision, false);
@@ -385,13 +307,8 @@ export class NatsKeyValue implements KeyValue {
     opened: Opened,
   ): Promise<{ entries: KeyValueEntry[]; lastRevision: number; created: string }> {
     const { info, keys } = await this.#keysOf(opened);
-    const entries: KeyValueEntry[] = [];
-    for (let i = 0; i < keys.length; i += PARALLEL_READS) {
-      const part = await Promise.all(
-        keys.slice(i, i + PARALLEL_READS).map((key) => opened.kv.get(key)),
-      );
-      for (const entry of part) if (entry) entries.push(toEntry(entry));
-    }
+    const read = await inBatches(keys, PARALLEL_READS, (key) => opened.kv.get(key));
+    const entries = read.flatMap((entry) => (entry ? [toEntry(entry)] : []));
     return { entries, lastRevision: info.state.last_seq, created: String(info.created) };
   }
 }
@@ -404,4 +321,40 @@ async function nullWhenChanged(write: Promise<number>): Promise<number | null> {
     if (isChanged(error)) return null;
     throw error;
   }
+}
+
+/** False if another client wrote first. */
+const deleteRevision = async (kv: KV, key: string, revision: number): Promise<boolean> =>
+  (await nullWhenChanged(kv.delete(key, { previousSeq: revision }).then(() => revision))) !== null;
+
+/** A few at a time, because urgent requests share the connection. */
+async function inBatches<T, R>(
+  items: readonly T[],
+  size: number,
+  act: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  for (let i = 0; i < items.length; i += size)
+    results.push(...(await Promise.all(items.slice(i, i + size).map(act))));
+  return results;
+}
+
+async function openBucket(
+  bucket: string,
+  connection: NatsConnection,
+  timeout: Millis,
+): Promise<Opened> {
+  const manager = await connection.jetstreamManager({ timeout });
+  const { views } = connection.jetstream({ timeout });
+  const kv = await replicated(connection, (replicas) =>
+    views.kv(bucket, {
+      history: 1,
+      storage: StorageType.File,
+      timeout,
+      replicas,
+      // The leader answers: a replica may return an outdated lease.
+      allow_direct: false,
+    }),
+  );
+  return { kv, manager };
 }

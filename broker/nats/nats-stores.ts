@@ -6,110 +6,14 @@ import {
   RetentionPolicy,
   StorageType,
 } from 'nats';
-import type { Clock, GleanerError, Millis } from '../../config/index.js';
-import {
-  BrokerDisconnectedError,
-  MessageTooLargeError,
-  RequestTimeoutError,
-  StoreError,
-} from '../errors.js';
+import type { Millis } from '../../config/index.js';
+import { MessageTooLargeError, RequestTimeoutError, StoreError } from '../errors.js';
 import type { MessageStream, ObjectStore, StreamOptions, StreamRecord } from '../port.js';
-import type { StoreHealth, StoreOperation } from '../store-health.js';
 import { checkSubject } from '../subject-rules.js';
+import { LazyStore, replicated, type StoreParts } from './lazy-store.js';
 import { isMissingMessage, isMissingStore, storeError } from './nats-errors.js';
-import { replicated } from './nats-replicas.js';
 
 const PARALLEL_READS = 64;
-
-/** The part of the broker that its stores use. */
-export interface StoreParts {
-  readonly connection: () => NatsConnection | null;
-  /** Timeout of one operation, ms. */
-  readonly timeout: Millis;
-  readonly health: StoreHealth;
-  readonly clock: Clock;
-}
-
-/** A store that cannot be opened is retried after this time, not for each record. */
-const OPEN_AGAIN_MILLIS = 1000;
-
-interface Operation {
-  readonly name: string;
-  readonly kind: StoreOperation;
-  /** The key or object, for stores that have several. */
-  readonly key?: string;
-}
-
-/** A store that is opened at its first use, on each new connection, and if its stream is gone. */
-class LazyStore<Store> {
-  readonly #name: string;
-  readonly #parts: StoreParts;
-  readonly #open: (connection: NatsConnection) => Promise<Store>;
-  #held: { readonly of: NatsConnection; readonly store: Promise<Store> } | null = null;
-  #refused: {
-    readonly of: NatsConnection;
-    readonly at: number;
-    readonly error: GleanerError;
-  } | null = null;
-
-  /** `open` rejects with a GleanerError, or as the client does. */
-  constructor(
-    name: string,
-    parts: StoreParts,
-    open: (connection: NatsConnection) => Promise<Store>,
-  ) {
-    this.#name = name;
-    this.#parts = parts;
-    this.#open = open;
-  }
-
-  async run<T>({ name, kind, key = '' }: Operation, act: (store: Store) => Promise<T>): Promise<T> {
-    const { health, timeout } = this.#parts;
-    try {
-      const result = await this.#attempt(act);
-      health.succeeded(this.#name, kind, key);
-      return result;
-    } catch (error) {
-      const failure = storeError(name, error, timeout);
-      health.failed(this.#name, kind, failure, key);
-      throw failure;
-    }
-  }
-
-  async #attempt<T>(act: (store: Store) => Promise<T>): Promise<T> {
-    const store = await this.#opened();
-    try {
-      return await act(store);
-    } catch (error) {
-      if (!isMissingStore(error)) throw error;
-    }
-    // Deleted after it was opened (a server with an empty store).
-    this.#held = null;
-    return act(await this.#opened());
-  }
-
-  async #opened(): Promise<Store> {
-    const { connection, clock, timeout } = this.#parts;
-    const now = connection();
-    if (!now) throw new BrokerDisconnectedError(this.#name);
-    if (this.#held?.of === now) return this.#held.store;
-    const refused = this.#refused;
-    if (refused?.of === now && clock.monotonic() - refused.at < OPEN_AGAIN_MILLIS)
-      throw refused.error;
-    const held = { of: now, store: this.#open(now) };
-    this.#held = held;
-    try {
-      return await held.store;
-    } catch (error) {
-      if (this.#held === held) this.#held = null;
-      const failure = storeError(`open ${this.#name}`, error, timeout);
-      if (failure.code !== 'GLN_BROKER_DISCONNECTED') {
-        this.#refused = { of: now, at: clock.monotonic(), error: failure };
-      }
-      throw failure;
-    }
-  }
-}
 
 export function natsStream(name: string, options: StreamOptions, parts: StoreParts): MessageStream {
   const { timeout } = parts;
