@@ -1,27 +1,6 @@
-export {
-  type ActionSettings,
-  actionSettingsSchema,
-  decodeActionSettings,
-} from './action-settings.js';
-export { type AgentReport, agentReportSchema, decodeAgentReport } from './agent-report.js';
-export {
-  type AgentsPartial,
-  agentsPartialSchema,
-  decodeAgentsPartial,
-  type Sums,
-  sumsSchema,
-} from './agents-partial.js';
 export { type Decode, encodeMessage, type RefusalKind } from './codec.js';
-export { decodeEvent, eventSchema, type GleanerEvent } from './event.js';
-export {
-  decodeExperiences,
-  type ExperienceBatch,
-  experiencesSchema,
-  type FaasrmExperience,
-  FEATURE_LAYOUT,
-  LEVELS,
-  STATE_FEATURES,
-} from './experiences.js';
+export * from './event.js';
+export * from './experiences.js';
 export {
   bootField,
   count,
@@ -38,36 +17,9 @@ export {
   wallClock,
   word,
 } from './fields.js';
-export { decodeHostReport, type HostReport, hostReportSchema } from './host-report.js';
-export {
-  bucketBound,
-  bucketOf,
-  LATENCY_BUCKETS,
-  LatencyHistogram,
-  type LatencyHistogramMessage,
-  withoutPart,
-} from './latency-histogram.js';
-export {
-  decodeMeanField,
-  HOSTS_MAX,
-  type MeanField,
-  meanFieldSchema,
-  type PerResource,
-} from './mean-field.js';
-export { decodeMode, MODE_GLOBAL, type ModeValue, modeKey, modeSchema } from './mode.js';
-export { decodeObservation, type Observation, observationSchema } from './observation.js';
-export {
-  decodePolicyParameters,
-  type PolicyParameters,
-  policyKey,
-  policyParametersSchema,
-} from './policy-parameters.js';
-export {
-  decodeLease,
-  decodeOwnRegistration,
-  leaseSchema,
-  type Registration,
-  registrationSchema,
-} from './registration.js';
-export { decodeTarget, type Target, targetSchema } from './target.js';
-export { decodeTrajectory, trajectorySchema } from './trajectory.js';
+export * from './latency-histogram.js';
+export * from './mean-field.js';
+export * from './observation.js';
+export * from './target.js';
+export * from './trajectory.js';
+export * from './values.js';

@@ -1,16 +1,86 @@
 import { z } from 'zod';
-import { sumsSchema } from './agents-partial.js';
 import { decoder } from './codec.js';
 import {
-  bootField,
+  amounts,
   count,
+  cpu,
+  finite,
+  functionField,
   hostField,
+  memory,
+  modeField,
   nonNegative,
   sender,
-  sequenceField,
   totalAmounts,
   version,
+  word,
 } from './fields.js';
+
+/** Most features of a local state, and most actions per decision. */
+const STATE_MAX = 32;
+const ACTIONS_MAX = 8;
+
+/** Sums over agents, of one agent host or in total. */
+export const sumsSchema = z.object({
+  members: count,
+  state: z
+    .array(finite)
+    .max(STATE_MAX)
+    .describe('Sum over members of each local feature, and of its square.'),
+  squares: z.array(nonNegative).max(STATE_MAX),
+  actions: z
+    .array(finite)
+    .max(ACTIONS_MAX)
+    .describe('Sum over members of each action in steps (horizontal, cpu, memory).'),
+  allocated: totalAmounts
+    .extend({ containers: nonNegative })
+    .describe('Limits x containers, and containers.'),
+  demand: totalAmounts,
+});
+export type Sums = z.infer<typeof sumsSchema>;
+
+/**
+ * Sums over one agent host's active agents (`agents.<host>`, agents → aggregator). `boot` and
+ * `sequence` identify the batch, so that the host can subtract exactly its own part later.
+ */
+export const agentsPartialSchema = z
+  .object({
+    v: version,
+    ...sender,
+    interval: nonNegative
+      .min(1)
+      .describe("The sender's interval, ms: after 1.5 of them without a message it is left out."),
+    sums: sumsSchema,
+  })
+  .refine(
+    (value) => value.sums.state.length === value.sums.squares.length,
+    'must have one square per feature',
+  );
+export type AgentsPartial = z.infer<typeof agentsPartialSchema>;
+export const decodeAgentsPartial = decoder(agentsPartialSchema);
+
+/** Capacity of one invoker host and the demand on it (`host.<host>`, hook → aggregator). */
+export const hostReportSchema = z.object({
+  v: version,
+  ...sender,
+  capacity: amounts,
+  allocatable: amounts.describe('Capacity less reserve: the most that activations may get.'),
+  pool: amounts.describe('Free to lend now.'),
+  demand: amounts.describe(
+    'Requested by the functions that are active on this host, not limited by the pool.',
+  ),
+  available: amounts,
+  granted: amounts,
+  used: amounts
+    .optional()
+    .describe('Mean busy cores of action containers since the last report, and memory in use now.'),
+  functions: count,
+  containers: count,
+  running: count,
+  mode: modeField,
+});
+export type HostReport = z.infer<typeof hostReportSchema>;
+export const decodeHostReport = decoder(hostReportSchema);
 
 /** Most hosts of either kind in one mean field; 4096 invoker hosts are about 700 KB. */
 export const HOSTS_MAX = 4096;
@@ -31,10 +101,32 @@ export const meanFieldSchema = z.object({
     .array(z.object({ host: hostField, occupancy: perResource, price: perResource }))
     .max(HOSTS_MAX),
   batches: z
-    .array(z.object({ host: hostField, boot: bootField, sequence: sequenceField }))
+    .array(z.object(sender))
     .max(HOSTS_MAX)
     .describe('The one batch of each agent host that is in the totals.'),
 });
 export type MeanField = z.infer<typeof meanFieldSchema>;
 export type PerResource = z.infer<typeof perResource>;
 export const decodeMeanField = decoder(meanFieldSchema, 1024 * 1024);
+
+/** An agent's features, action and reward (`agent.<fn>`, for inspection; may be sampled). */
+export const agentReportSchema = z.object({
+  v: version,
+  function: functionField,
+  ...sender,
+  manager: word,
+  phase: word.describe(
+    'Life-cycle phase: `offline`, `online` or `serving`; `managing` if the manager does not learn.',
+  ),
+  step: count,
+  features: z.array(finite).max(STATE_MAX * 3),
+  actions: z.array(finite).max(ACTIONS_MAX),
+  reward: finite.optional().describe('Absent for a manager without a reward, or before the first.'),
+  target: z.object({
+    cpu: cpu.optional(),
+    memory: memory.optional(),
+    containers: count.optional(),
+  }),
+});
+export type AgentReport = z.infer<typeof agentReportSchema>;
+export const decodeAgentReport = decoder(agentReportSchema);

@@ -8,9 +8,10 @@ import {
   functionField,
   hostField,
   memory,
-  sequenceField,
+  sender,
   time,
   version,
+  word,
 } from './fields.js';
 
 /**
@@ -48,12 +49,7 @@ export const targetSchema = z.object({
       'Highest recent use on any host by a container of this user limit; every hook counts it ' +
         'as a peak of its own.',
     ),
-  author: z.object({
-    host: hostField,
-    boot: bootField,
-    sequence: sequenceField,
-    manager: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
-  }),
+  author: z.object({ ...sender, manager: word }),
 });
 export type Target = z.infer<typeof targetSchema>;
 export const decodeTarget = decoder(targetSchema, 8 * 1024);

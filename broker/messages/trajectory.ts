@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { decoder } from './codec.js';
 import {
-  bootField,
   count,
   finite,
   functionField,
   hostField,
   nonNegative,
-  sequenceField,
+  sender,
   share,
   version,
   word,
@@ -28,9 +27,7 @@ export const trajectorySchema = z
     function: functionField,
     invoker: hostField.describe('Invoker host of the step.'),
     author: z.object({
-      host: hostField,
-      boot: bootField,
-      sequence: sequenceField,
+      ...sender,
       manager: word,
       policy: z
         .enum(['own', 'base'])

@@ -7,14 +7,14 @@ import {
   functionField,
   hostField,
   memory,
+  nonNegative,
   observationSchema,
   text,
+  time,
   wallClock,
   word,
 } from '../messages/index.js';
 import type { EndpointContract } from './contract.js';
-import { sizeAdviceSchema, userMemorySchema } from './size-advice.js';
-import { tunedConcurrencySchema } from './tuned-concurrency.js';
 
 /** A manager's decision; absent members set no target. */
 const decisionSchema = z
@@ -79,6 +79,54 @@ const hostState = {
       'Functions registered here, entries of other programs, and deletions since the start.',
     ),
 };
+
+/** Evidence for the memory that an action needs, over all hosts of its function. */
+const sizeAdviceSchema = z.object({
+  function: functionField,
+  limit: memory.describe('Memory of its newest containers.'),
+  size: memory.describe(
+    'Smallest size that holds the recent peaks with a margin, for any number of activations.',
+  ),
+  highest: memory.describe('Highest working set of an activation.'),
+  recent: memory.describe('The same, with decay.'),
+  calls: count.describe('Activations since the start, and since the last change of the limit.'),
+  callsAtLimit: count,
+  seen: time.describe('Time since its first observation.'),
+  rate: nonNegative.describe('Activations per second over that time.'),
+  busy: time.describe('Mean time that an activation keeps a container busy.'),
+  coldStarts: count,
+  containers: count.describe('Alive, all hosts together.'),
+  kills: count.describe('OOM kills.'),
+  killedAt: memory.nullable().describe('Limit at the newest OOM kill; null without one.'),
+});
+export type SizeAdvice = Readonly<z.output<typeof sizeAdviceSchema>>;
+
+/** OpenWhisk's `user-memory` of one host, derived from the shares of its containers. */
+const userMemorySchema = z.object({ host: hostField, userMemory: memory });
+export type HostUserMemory = Readonly<z.output<typeof userMemorySchema>>;
+
+const seen = { activations: count, failures: count, oomKills: count };
+
+/** The concurrency tuner's target for one action. */
+const tunedConcurrencySchema = z.object({
+  function: functionField,
+  revision: text.describe('Revision of the action.'),
+  limit: count.describe('Limit in force, as the platform reports it.'),
+  targetLimit: count.describe('Equals `limit` if nothing should change.'),
+  reason: word.describe(
+    'Such as `holding`, `frozen` while the agent learns, `searched` after a step, ' +
+      '`unsafe` if the limit in force causes failures or OOM kills.',
+  ),
+  unsafeLimit: z
+    .object({ limit: count, ...seen, user: z.object({ limit: count, ...seen }) })
+    .optional()
+    .describe(
+      "Lowest limit with more failures or OOM kills than the user's own. " +
+        'It and higher limits are not tried again. Absent: none.',
+    ),
+  searchSteps: count.describe('Steps since this agent host has the function.'),
+});
+export type TunedConcurrency = Readonly<z.output<typeof tunedConcurrencySchema>>;
 
 export const AGENTS_PAGE = 1000;
 const onFunction = z.object({ function: functionField });

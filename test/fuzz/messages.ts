@@ -1,9 +1,5 @@
-import { actionSettingsSchema } from '../../broker/messages/action-settings.js';
-import { agentReportSchema } from '../../broker/messages/agent-report.js';
-import { agentsPartialSchema } from '../../broker/messages/agents-partial.js';
 import { eventSchema } from '../../broker/messages/event.js';
 import { experiencesSchema } from '../../broker/messages/experiences.js';
-import { hostReportSchema } from '../../broker/messages/host-report.js';
 import {
   type Decode,
   decodeActionSettings,
@@ -20,17 +16,23 @@ import {
   decodeTarget,
   decodeTrajectory,
 } from '../../broker/messages/index.js';
-import { meanFieldSchema } from '../../broker/messages/mean-field.js';
-import { modeSchema } from '../../broker/messages/mode.js';
-import { observationSchema } from '../../broker/messages/observation.js';
-import { policyParametersSchema } from '../../broker/messages/policy-parameters.js';
 import {
-  decodeRegistration,
-  leaseSchema,
-  registrationSchema,
-} from '../../broker/messages/registration.js';
+  agentReportSchema,
+  agentsPartialSchema,
+  hostReportSchema,
+  meanFieldSchema,
+} from '../../broker/messages/mean-field.js';
+import { observationSchema } from '../../broker/messages/observation.js';
 import { targetSchema } from '../../broker/messages/target.js';
 import { trajectorySchema } from '../../broker/messages/trajectory.js';
+import {
+  actionSettingsSchema,
+  decodeRegistration,
+  leaseSchema,
+  modeSchema,
+  policyParametersSchema,
+  registrationSchema,
+} from '../../broker/messages/values.js';
 import { GleanerError } from '../../config/index.js';
 import { createPolicy } from '../../openwhisk-plugin/decision/index.js';
 import { schemaOf, valid } from './from-schema.js';

@@ -15,7 +15,7 @@ import {
   encodeMessage,
   type Target,
 } from '../../../broker/messages/index.js';
-import { decodeRegistration } from '../../../broker/messages/registration.js';
+import { decodeRegistration } from '../../../broker/messages/values.js';
 import { agentsService, callService, findServices } from '../../../broker/services/index.js';
 import { type Millicores, mebibytes, millis, SeededRandom } from '../../../config/index.js';
 import { ManualTime } from '../../support/manual-time.js';

@@ -4,7 +4,7 @@ import { shardObject, shardOf } from '../../../../agents/host/sharing/index.js';
 import { createManager } from '../../../../agents/managers/index.js';
 import { buckets, functionToken, objectStores, subjects } from '../../../../broker/index.js';
 import { encodeMessage } from '../../../../broker/messages/index.js';
-import { decodeRegistration } from '../../../../broker/messages/registration.js';
+import { decodeRegistration } from '../../../../broker/messages/values.js';
 import { type Millicores, mebibytes, millis, SeededRandom } from '../../../../config/index.js';
 import { ManualTime } from '../../../support/manual-time.js';
 import { MemoryBus } from '../../../support/memory-broker/memory-bus.js';
