@@ -57,7 +57,6 @@ const valueSchemas: Readonly<Record<BucketName, z.ZodType>> = {
 const route = (from: readonly Role[], to: readonly Role[]): string =>
   `${from.join(', ')} → ${to.join(', ') || 'stream'}`;
 
-/** Every message on a subject. */
 export const messageCatalog: readonly CatalogEntry[] = (Object.keys(topics) as TopicName[]).map(
   (name) => {
     const { from, to, description } = topics[name];
@@ -70,7 +69,6 @@ export const messageCatalog: readonly CatalogEntry[] = (Object.keys(topics) as T
   },
 );
 
-/** Every value in a key-value bucket. */
 export const bucketCatalog: readonly CatalogEntry[] = (
   Object.keys(bucketTable) as BucketName[]
 ).map((name) => {

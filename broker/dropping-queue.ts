@@ -33,12 +33,10 @@ export class DroppingQueue<T> {
     return dropped;
   }
 
-  /** Size of the oldest; undefined if empty. */
   get nextSize(): number | undefined {
     return this.#items[this.#first]?.size;
   }
 
-  /** The oldest; undefined if empty. */
   shift(): T | undefined {
     return this.length === 0 ? undefined : this.#take().item;
   }

@@ -2,7 +2,6 @@ import { errorClass } from '../config/index.js';
 
 export class BrokerDisconnectedError extends errorClass('GLN_BROKER_DISCONNECTED') {}
 
-/** No server answers at any of the addresses. */
 export class BrokerUnreachableError extends errorClass('GLN_BROKER_UNREACHABLE') {
   /** Of the last attempt. */
   readonly reason: string;
@@ -28,19 +27,15 @@ export class RequestTimeoutError extends errorClass('GLN_BROKER_TIMEOUT') {
 
 export class NoJetStreamError extends errorClass('GLN_BROKER_NO_JETSTREAM') {}
 
-/** A limit of nats-server, of the account or of the stream is reached. */
 export class StoreFullError extends errorClass('GLN_BROKER_STORE_FULL') {}
 
 /** JetStream cannot answer at present: no leader, a restart, too many requests. */
 export class StoreUnavailableError extends errorClass('GLN_BROKER_STORE_UNAVAILABLE') {}
 
-/** A stream of that name, or with the same subjects, exists for another use. */
 export class StoreConflictError extends errorClass('GLN_BROKER_STORE_CONFLICT') {}
 
-/** A store answered with an error without a class of its own. */
 export class StoreError extends errorClass('GLN_BROKER_STORE') {}
 
-/** A message is larger than the server or the stream takes. */
 export class PayloadLimitError extends errorClass('GLN_BROKER_PAYLOAD_LIMIT') {}
 
 export class MessageTooLargeError extends errorClass('GLN_BROKER_TOO_LARGE') {}

@@ -1,17 +1,13 @@
 /** Requests that start within one turn of the event loop; more start one per turn. */
 const BURST = 4;
 
-/**
- * Starts at most one piece of a burst per turn of the event loop, so that a flood of requests for
- * one endpoint delays neither other endpoints nor the process's main work.
- */
+/** Starts one piece of work per turn, so that a flood of requests does not delay others. */
 export class EventLoopQueue {
   readonly #maxWaiting: number;
   readonly #waiting: (() => void)[] = [];
   #started = 0;
   #scheduled = false;
 
-  /** @param maxWaiting most pieces of work that may wait */
   constructor(maxWaiting: number) {
     this.#maxWaiting = maxWaiting;
   }

@@ -2,9 +2,7 @@ import type { Millis } from '../config/index.js';
 import type { Decode, RefusalKind } from './messages/index.js';
 
 export type OrderRefusal =
-  /** The same message again. */
   | 'repeated'
-  /** Older than one already taken from the same sender. */
   | 'out_of_order'
   /** From before the sender's last restart. */
   | 'old_boot';
@@ -27,10 +25,7 @@ interface SenderState {
 
 const RETIRED_MAX = 8;
 
-/**
- * Passes each sender's messages once and in order. The number of senders is bounded, and the least
- * recently seen is forgotten, so this is not a protection against replay: permissions are.
- */
+/** Passes each sender's messages once and in order. Against replay permissions protect. */
 export class SequenceGuard {
   readonly #senders = new Map<string, SenderState>();
   readonly #limit: number;

@@ -7,10 +7,7 @@ interface Watcher {
   readonly becomeReady: () => void;
 }
 
-/**
- * The watchers of one bucket in one process, fed by single changes and by full reads. Each watcher
- * gets each revision of a key at most once and in order. Pure, and used by both brokers.
- */
+/** The watchers of one bucket; each gets each revision of a key at most once and in order. Pure. */
 export class KeyValueWatchers {
   readonly #watchers = new Set<Watcher>();
   readonly #onError: () => void;

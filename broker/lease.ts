@@ -23,14 +23,10 @@ export interface LeaseOptions {
 
 /**
  * One owner of a key at a time. The epoch is the revision at which the lease was taken, so it rises
- * from owner to owner, and receivers accept only the highest epoch seen. Clocks of two machines are
- * never compared: a contender waits until the lease has not changed for its duration, and an owner
- * that cannot renew gives up after two thirds of it. A lease of an earlier start of this host is
- * free at once, because host names are unique.
- *
- * Without JetStream no lease can be stored, and the host acts alone with epoch 1
- * ({@link Lease.alone}). A lease that was held and cannot be renewed (a full store) ends instead:
- * the owner is unknown, so no host acts, and user limits apply.
+ * from owner to owner. Clocks of two machines are never compared: a contender waits until the lease
+ * has not changed for its duration, and an owner that cannot renew ends after two thirds of it.
+ * Without JetStream the host acts alone with epoch 1; if a held lease cannot be renewed (a full
+ * store), the owner is unknown, no host acts, and user limits apply.
  */
 export class Lease {
   readonly #options: LeaseOptions;
@@ -50,7 +46,6 @@ export class Lease {
     this.#cancel = options.timers.every((options.duration / 3) as Millis, () => void this.turn());
   }
 
-  /** The epoch while this host holds the lease, otherwise null. */
   get epoch(): number | null {
     this.#expire();
     return this.#epoch;
@@ -151,10 +146,7 @@ export class Lease {
     if (this.#epoch === null && !this.#stopped) this.#setEpoch(revision);
   }
 
-  /**
-   * The revision has changed: either by an earlier renewal of this host whose answer was lost, and
-   * the lease is still held, or by another host.
-   */
+  /** An earlier renewal's answer was lost and the lease is still held, or another host has it. */
   async #checkOwner(): Promise<void> {
     const { bucket, key, host, boot } = this.#options;
     const entry = await bucket.get(key);

@@ -17,7 +17,6 @@ export interface ModeChange {
   readonly kill?: boolean;
 }
 
-/** Author and reason of a change, for the audit log. */
 export interface ModeAuthor {
   readonly author: string;
   readonly reason?: string;

@@ -4,7 +4,6 @@ import type { Broker } from './port.js';
 import { callEveryInstance } from './services/index.js';
 import { services } from './subjects.js';
 
-/** The result of a change of mode. */
 export interface ModeOutcome {
   /** Hosts whose hook has applied it. */
   readonly hosts: readonly string[];
@@ -27,7 +26,6 @@ interface Request {
   readonly request: object;
 }
 
-/** The requests that apply a change on a hook. */
 function requestsOf(
   fn: string | null,
   { mode, paused, kill }: ModeChange,

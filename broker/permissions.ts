@@ -149,12 +149,9 @@ function furtherOf(role: Role, host: string): Permissions {
 }
 
 /**
- * The permissions of each role, derived from the tables: what its part needs, and nothing else.
- * `host`: the one host that a hook or an agent host may speak for; by default any.
- *
+ * What each role's part needs, derived from the tables. `host`: the one host that it may speak for.
  * No role has `allow_responses`: with it a service would publish its answer to any subject that the
- * requester names as reply, so that a viewer could change things through it. Answers go to the
- * requesters' inboxes only.
+ * requester names as reply, so that a viewer could change things through it.
  */
 export function permissionsOf(role: Role, host = '*'): Permissions {
   const further = furtherOf(role, host);

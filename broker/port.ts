@@ -20,7 +20,6 @@ export interface Subscription {
   unsubscribe(): void;
 }
 
-/** Counts since the broker was created. */
 export interface BrokerCounters {
   published: number;
   /** Dropped while disconnected: old figures are useless later, so nothing is queued then. */
@@ -61,7 +60,6 @@ export interface KeyValueWatch {
 
 /** A bucket, created or opened on first use. Rejects with `GLN_BROKER_…`. */
 export interface KeyValue {
-  /** Null if there is none. */
   get(key: string): Promise<KeyValueEntry | null>;
   put(key: string, value: Uint8Array): Promise<number>;
   /** Null if the key exists. */
@@ -103,7 +101,6 @@ export interface StreamRecord {
 export interface MessageStream {
   /** Resolves with the record's sequence once it is stored. */
   append(subject: string, data: Uint8Array): Promise<number>;
-  /** At most `limit` records from a sequence on. */
   read(fromSequence: number, limit: number): Promise<StreamRecord[]>;
 }
 
@@ -122,7 +119,6 @@ export interface Broker {
   readonly kind: 'nats' | 'memory';
   readonly connected: boolean;
   readonly counters: Readonly<BrokerCounters>;
-  /** Successes and failures of the buckets, streams and object stores. */
   readonly stores: StoreHealth;
   /**
    * Fire and forget. False if dropped and counted. Messages wait for a slow server in a bounded

@@ -1,9 +1,6 @@
 import type { Logger } from './logger.js';
 
-/**
- * Writes one line of each kind per interval and counts all, so that a flood of bad input is not a
- * flood of log lines. The next line says how many were suppressed.
- */
+/** Writes one line of each kind per interval; the next one says how many were suppressed. */
 export class RateLimitedLog {
   readonly #logger: Logger;
   readonly #interval: number;
@@ -19,7 +16,6 @@ export class RateLimitedLog {
     this.#write('warn', kind, now, fields, message);
   }
 
-  /** As {@link warn}, at level error. */
   error(kind: string, now: number, fields: object, message: string): void {
     this.#write('error', kind, now, fields, message);
   }

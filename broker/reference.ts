@@ -89,10 +89,7 @@ function below(schema: z.ZodType): { shape: z.ZodObject; mark: string } | null {
     : null;
 }
 
-/**
- * Every field of a message, those of its objects below them; `named` are told once, in a section of
- * their own.
- */
+/** Every field with those of its objects below it; `named` objects have a section of their own. */
 function* fieldsOf(schema: z.ZodObject, named: NamedObjects, prefix = ''): Generator<Field> {
   for (const [name, child] of Object.entries(schema.shape as Record<string, z.ZodType>)) {
     const { inner, optional, nullable, fallback } = unwrapped(child);
@@ -138,7 +135,6 @@ const message = (
   return [`### ${where}`, '', `${route}. ${description}`, '', ...fields];
 };
 
-/** Schemas that have a section of their own. */
 const sections: NamedObjects = new Map<z.ZodType, string>([
   [hostViewSchema, 'invoker host'],
   [functionViewSchema, 'function on a host'],

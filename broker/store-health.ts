@@ -6,7 +6,6 @@ export type StoreOperation = 'read' | 'write';
 export interface StoreState {
   readonly store: string;
   readonly operation: StoreOperation;
-  /** Since the start of the process. */
   readonly succeeded: number;
   readonly failed: number;
   /** The current episode of failures; null while the store answers. */
@@ -14,7 +13,6 @@ export interface StoreState {
 }
 
 export interface StoreFailure {
-  /** Failures of this episode. */
   readonly count: number;
   /** Time since its first failure, ms. */
   readonly lasting: number;
@@ -47,10 +45,9 @@ const KEYS_MAX = 256;
 const KEY_FORGOTTEN_MILLIS = 60_000;
 
 /**
- * Counts the answers of every store, also those whose error the caller ignores. Failures form
- * episodes, so that a store that refuses a thousand writes causes one log line. An episode ends
- * when every key that failed has succeeded: a full bucket can refuse changes of its keys and still
- * take new ones.
+ * Counts the answers of every store. Failures form episodes, so that a thousand refused writes are
+ * one log line. An episode ends when every key that failed has succeeded: a full bucket can refuse
+ * changes of its keys and still take new ones.
  */
 export class StoreHealth {
   readonly #clock: Clock;
@@ -91,7 +88,6 @@ export class StoreHealth {
     if (failure !== null) this.#notify({ store, operation, error, failure });
   }
 
-  /** Every store that was used, by name. */
   states(): StoreState[] {
     return [...this.#entries.values()]
       .map((entry) => ({

@@ -30,12 +30,10 @@ const CONSEQUENCES: Readonly<Record<string, Partial<Record<StoreOperation, strin
   [streams.trajectories]: { write: 'steps of agents are not recorded' },
 };
 
-/** The consequence of a failing store, for operators. */
 export const consequenceOf = (store: string, operation: StoreOperation): string =>
   CONSEQUENCES[store]?.[operation] ??
   `${operation === 'read' ? 'reads from' : 'writes to'} ${store} fail`;
 
-/** Logs the start and the end of each episode of failures. */
 export function logStores(stores: StoreHealth, logger: Logger): Cancel {
   return stores.onEpisode(({ store, operation, error, failure }) => {
     if (error !== null) {

@@ -1,9 +1,6 @@
 import { KeyError, SubjectError } from './errors.js';
 
-/**
- * False for a subject that the client would change silently: it sends one with a space elsewhere
- * and repairs empty tokens. `wildcardsAllowed`: it may be a pattern.
- */
+/** False for a subject that the client would change silently, such as one with a space. */
 export function isSubject(subject: string, wildcardsAllowed = false): boolean {
   let tokenStart = 0;
   const length = subject.length;

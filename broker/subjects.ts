@@ -58,7 +58,6 @@ const mapped = <K extends string, V>(table: Record<K, unknown>, of: (key: K) => 
 
 export const wildcards = { ...mapped(topics, wildcard), everything: `${SUBJECT_PREFIX}.>` };
 
-/** Names of the key-value buckets. */
 export const buckets = mapped(bucketTable, (name: BucketName) => `gleaner_${name}`);
 export const objectStores = { policies: 'gleaner_policies' } as const;
 export const streams = { trajectories: 'gleaner_trajectories' } as const;

@@ -1,7 +1,4 @@
-/**
- * Every subject, event kind and bucket, with the roles that use it. Subject builders, permissions
- * and docs/reference/nats.md are derived from these tables.
- */
+/** Subject builders, permissions and docs/reference/nats.md are derived from these tables. */
 
 /** One NATS user each; hooks and agent hosts may have one user per host. */
 export const ROLES = ['hook', 'agents', 'aggregator', 'viewer', 'operator'] as const;

@@ -13,16 +13,13 @@
  * ratio of geometric means.
  */
 
-/**
- * Run times of one arm: samples that still count, mean and population variance of their logarithms.
- */
+/** Samples that still count; mean and population variance of the logarithms of their run times. */
 export interface ArmSummary {
   readonly weight: number;
   readonly logMean: number;
   readonly logVariance: number;
 }
 
-/** One function on one host. */
 export interface ArmPair {
   readonly managed: ArmSummary;
   readonly control: ArmSummary;
@@ -34,13 +31,9 @@ export interface ComparisonSums {
   readonly weight: number;
   /** Σ w d */
   readonly difference: number;
-  /**
-   * Σ w² s² / n over both arms, and for the degrees of freedom the sum of each term's square over n
-   * - 1.
-   */
+  /** Σ w² s² / n over both arms, and the sum of each term's square over n - 1. */
   readonly variance: number;
   readonly varianceSquares: number;
-  /** Samples of the managed arm and of the control arm. */
   readonly activations: number;
   readonly controlSamples: number;
 }
@@ -61,9 +54,7 @@ export type Comparison =
 
 /** Below this many control samples no figure is shown. */
 export const CONTROL_SAMPLES_NEEDED = 20;
-/**
- * Student's quantile is infinite in the limit of no degree of freedom; fewer than this say nothing.
- */
+/** With fewer, Student's quantile is almost infinite. */
 const MIN_DEGREES_OF_FREEDOM = 3;
 
 export const noComparison: ComparisonSums = {
@@ -129,10 +120,7 @@ export function comparisonOf(sums: ComparisonSums, needed = CONTROL_SAMPLES_NEED
 
 const Z = 1.959963985;
 
-/**
- * The 97.5 % quantile of Student's t, by the expansion in 1/freedom (Abramowitz and Stegun 26.7.5);
- * within 1 % from 3 degrees on.
- */
+/** The 97.5 % quantile of Student's t [Abramowitz and Stegun 26.7.5]; within 1 % from 3 on. */
 export function studentQuantile(freedom: number): number {
   if (freedom === Number.POSITIVE_INFINITY) return Z;
   const z2 = Z * Z;
@@ -183,16 +171,12 @@ export interface ComparedHost {
 
 export interface HostsVerdict {
   readonly comparison: Comparison;
-  /** The verdict in one line. */
   readonly text: string;
   /** When the missing control samples are expected; null: known already, or unknown. */
   readonly expectedSeconds: number | null;
 }
 
-/**
- * The comparison with the control arm over all hosts. The pace of control samples is judged by the
- * hook that has run for longest.
- */
+/** The pace of control samples is that of the hook that has run for longest. */
 export function verdictOf(hosts: readonly ComparedHost[]): HostsVerdict {
   const comparison = comparisonOver(hosts);
   if (comparison.known) {

@@ -2,11 +2,7 @@
 const SMALLEST = 8;
 const NOTHING = new Float64Array(0);
 
-/**
- * Amounts in numbered buckets, of which a few neighbors are in use: memory and time go with the
- * span between the lowest and the highest used one, not with how many there could be. For
- * histograms of which there are tens of thousands.
- */
+/** Amounts in numbered buckets: memory and time grow with the span of those in use. */
 export class BucketRow {
   /** Bucket `#origin + i` is `#amounts[i]`. */
   #amounts = NOTHING;
@@ -30,10 +26,7 @@ export class BucketRow {
     return this.#amounts[bucket - this.#origin] ?? 0;
   }
 
-  /**
-   * The lowest bucket up to which, from below, they add up to `wanted` (> 0); -1 where all are
-   * less.
-   */
+  /** The lowest bucket up to which the amounts add up to `minSum` (> 0); -1 if all are less. */
   findBucketAtSum(minSum: number): number {
     const amounts = this.#amounts;
     const last = this.high - this.#origin;
@@ -59,7 +52,6 @@ export class BucketRow {
     this.high = -1;
   }
 
-  /** From the lowest to the highest used one. */
   toArray(): number[] {
     const values: number[] = [];
     for (let bucket = this.low; bucket <= this.high; bucket++)
@@ -67,10 +59,7 @@ export class BucketRow {
     return values;
   }
 
-  /**
-   * Moves the memory to where the bucket is in it, with what is in use in the middle; returns its
-   * place.
-   */
+  /** Moves the memory to where the bucket is in it; returns its place. */
   #growFor(bucket: number): number {
     const empty = this.high < this.low;
     const low = empty ? bucket : Math.min(bucket, this.low);

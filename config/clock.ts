@@ -2,21 +2,11 @@ import type { Micros, Millis } from './units.js';
 
 /** Time as an argument: decisions take a reading, only edges hold a clock. */
 export interface Clock {
-  /**
-   * Monotonic milliseconds, fractional; the zero is arbitrary. The only clock that may measure a
-   * span.
-   */
+  /** Fractional milliseconds with an arbitrary zero; the only clock that may measure a span. */
   monotonic(): Millis;
-  /**
-   * Wall-clock microseconds since the epoch: for stamps that people read and for comparing with the
-   * kernel's own.
-   */
+  /** Microseconds since the epoch, for people and for comparing with the kernel's stamps. */
   wall(): Micros;
-  /**
-   * The real time of day of a stamp of `wall`, where the two differ: a simulated host at tenfold
-   * speed. Absent: they are the same. Everything that a person reads as a time passes through
-   * {@link timeOfDay}.
-   */
+  /** Real time of day of a stamp, where a simulated host's clock runs faster; absent: the same. */
   timeOfDay?(stamp: Micros): Micros;
 }
 
@@ -30,10 +20,7 @@ export interface Timers {
 
 export type Cancel = () => void;
 
-/**
- * The wall clock as it was when the process began, running on: it is never set. For spans between
- * stamps; after a step it is not what the host's clock shows.
- */
+/** The wall clock at the start of the process, running on: it never steps. */
 export const steadyClock: Clock = {
   monotonic: () => performance.now() as Millis,
   wall: () => ((performance.timeOrigin + performance.now()) * 1000) as Micros,
@@ -42,10 +29,7 @@ export const steadyClock: Clock = {
 /** Of `Date.now()` two readings are a step where they differ by more than it can round. */
 const ROUNDING = 2000;
 
-/**
- * Follows `now` (us, in whole milliseconds) when it is set; in between it has the steady clock's
- * fine steps.
- */
+/** Follows `now` (us, whole milliseconds) when it steps, with the steady clock's resolution. */
 export function wallClock(steady: Clock, now: () => number): Clock {
   let shift = 0;
   return {
@@ -62,10 +46,7 @@ export function wallClock(steady: Clock, now: () => number): Clock {
 /** What the host's clock shows, for stamps that people and other processes read. */
 export const systemClock: Clock = wallClock(steadyClock, () => Date.now() * 1000);
 
-/**
- * Node's timers. `every` is unreferenced: a periodic check must never keep a stopping process
- * alive.
- */
+/** `every` is unreferenced: a periodic check must never keep a stopping process alive. */
 export const systemTimers: Timers = {
   after(delay, run) {
     const handle = setTimeout(run, delay);

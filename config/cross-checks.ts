@@ -7,7 +7,6 @@ interface Values {
 }
 
 export interface CrossProblem {
-  /** Of the key to change. */
   readonly key: string;
   readonly message: string;
 }
@@ -18,9 +17,7 @@ const ORDERED: readonly [string, string][] = [
   ['decision.memoryFloorMiB', 'decision.memoryCapMiB'],
   ['agents.concurrency.least', 'agents.concurrency.most'],
 ];
-/** Keys that need each other. */
 const REQUIRED_TOGETHER: readonly [string, string][] = [['nats.certFile', 'nats.keyFile']];
-/** Keys that exclude each other. */
 const MUTUALLY_EXCLUSIVE: readonly [string, string][] = [
   ['nats.credentialsFile', 'nats.nkeySeedFile'],
 ];
@@ -77,10 +74,7 @@ interface Listener {
   readonly port: number;
 }
 
-/**
- * One address and port for two parts: the second to start would fail, or be somewhere else than
- * configured.
- */
+/** Two parts with one address: the second to start would fail or listen elsewhere. */
 function portProblems({ read, isSet }: Values): CrossProblem[] {
   const listeners: Listener[] = [];
   for (const key of LISTENERS) {

@@ -1,20 +1,12 @@
-/** What an operator reads about one kind of error. */
 export interface ErrorRow {
-  /**
-   * `{name}` is filled in by the class that raises the error. A text with names is one literal, so
-   * that TypeScript checks the values given for them.
-   */
+  /** `{name}` is filled in by the error's class; a literal, so that TypeScript checks values. */
   readonly message: string;
-  /** What to do next. */
   readonly hint: string;
   /** Exit code of a command that ends with this error; 1 unless stated. */
   readonly exit?: 2;
 }
 
-/**
- * Every error that Gleaner raises on purpose, by its stable code. The error classes and
- * docs/reference/errors.md are made from this table.
- */
+/** Every error that Gleaner raises on purpose, by its stable code. */
 export const ERRORS = {
   // Command line and configuration
   GLN_USAGE: { message: '{problem}', hint: '{hint}', exit: 2 },
@@ -472,7 +464,6 @@ export const placeholdersOf = (code: ErrorCode): readonly string[] => [
 
 const textOf = (code: ErrorCode): string => `${ERRORS[code].message} ${ERRORS[code].hint}`;
 
-/** A message or hint with its placeholders filled in. */
 export const filledIn = (
   template: string,
   values: Readonly<Record<string, string | number>>,

@@ -31,9 +31,8 @@ type ErrorClass<Code extends ErrorCode> = new (
 ) => GleanerError;
 
 /**
- * The base class of the errors with one code of the table; subclasses live beside the code that
- * throws them. The constructor takes the values of the placeholders of message and hint in order of
- * first appearance, then the cause.
+ * The base class of errors with one code of the table. The constructor takes the values of the
+ * placeholders of message and hint in order of first appearance, then the cause.
  */
 export function errorClass<Code extends ErrorCode>(code: Code): ErrorClass<Code> {
   const names = placeholdersOf(code);
@@ -47,7 +46,6 @@ export function errorClass<Code extends ErrorCode>(code: Code): ErrorClass<Code>
   return TableError as unknown as ErrorClass<Code>;
 }
 
-/** The message of anything thrown, for logs. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

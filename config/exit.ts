@@ -1,10 +1,7 @@
 import { ERRORS, type ErrorRow } from './error-table.js';
 import { errorClass, GleanerError, messageOf } from './errors.js';
 
-/**
- * Exit codes of every command: 0 as asked; 1 the answer is "no" or something failed; 2 wrong usage
- * or configuration.
- */
+/** 1: the answer is "no" or something failed. 2: wrong usage or configuration. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
@@ -43,9 +40,7 @@ const SYSTEM_HINTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'check the address, and that its server runs',
 };
 
-/**
- * Tells a person on stderr what is missing and what to do, where that is no error of the command.
- */
+/** For problems that are no error of the command. */
 export function reportProblem(what: string, todo: string): void {
   process.stderr.write(`${ERROR_PREFIX}${what}\n  ${todo}\n`);
 }

@@ -1,7 +1,4 @@
-/**
- * Upper bounds of {@link DurationHistogram}'s buckets, seconds: a cgroup write takes some 2 us, a
- * memory reduction may wait for the kernel.
- */
+/** Seconds: a cgroup write takes some 2 us, a memory reduction may wait for the kernel. */
 const DURATION_BOUNDS: readonly number[] = [
   2e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 1e-3, 1e-2, 0.1, 1,
 ];
@@ -28,7 +25,6 @@ export class FixedHistogram {
   }
 }
 
-/** Durations, seconds. */
 export class DurationHistogram extends FixedHistogram {
   constructor() {
     super(DURATION_BOUNDS);

@@ -6,10 +6,8 @@ interface KeyMeta {
   /** May change at SIGHUP; every other change needs a restart. */
   readonly reload: boolean;
   /**
-   * A path of the file system: `file`; `name`, a path only where it has a slash; `module`, a path
-   * only where it begins with a dot. In a configuration file it is relative to the file, so that
-   * the same file means the same wherever a command is run; in a variable or flag to the working
-   * directory.
+   * `name`: a path only if it has a slash; `module`: only if it begins with a dot. Relative to the
+   * configuration file, so that it means the same wherever a command runs.
    */
   readonly path: PathKind | undefined;
 }
@@ -57,9 +55,7 @@ export const liveKey = <S extends z.ZodType>(
 export const optionalFile = (description: string) =>
   key(optionalText(), null, description, { path: 'file' });
 
-/**
- * A group of keys; strict: an unknown key is an error. A missing section means its defaults.
- */
+/** A strict group of keys; a missing section means its defaults. */
 export function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
   return z
     .strictObject(shape)
@@ -67,13 +63,11 @@ export function section<Shape extends z.ZodRawShape>(description: string, shape:
     .meta({ description });
 }
 
-/** Positive finite number, the commonest kind of key. */
 export const positive = (max = Number.MAX_SAFE_INTEGER) => z.number().positive().max(max);
 export const share = () => z.number().min(0).max(1);
 /** A path or name; null where the description says what stands instead. */
 export const optionalText = () => z.string().min(1).nullable();
 
-/** One token on NATS. */
 export const hostNameText = () =>
   z
     .string()
@@ -98,7 +92,6 @@ function metaOf(schema: z.ZodType): KeyMeta | undefined {
   return schema.meta() as KeyMeta | undefined;
 }
 
-/** The schema without its default. */
 export function bare(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
     ? bare(schema.def.innerType as z.ZodType)
@@ -125,7 +118,6 @@ export function* keysOf(schema: z.ZodType, path: readonly string[] = []): Genera
   };
 }
 
-/** Description of each section, by dotted path. */
 export function sectionsOf(
   schema: z.ZodType,
   path: readonly string[] = [],

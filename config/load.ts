@@ -31,10 +31,7 @@ export interface ConfigInputs {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /**
-   * Where each key that is not at its default comes from: dotted key → `file:line`, variable or
-   * flag.
-   */
+  /** Dotted key → `file:line`, variable or flag, for each key that is not at its default. */
   readonly sources: ReadonlyMap<string, string>;
 }
 
@@ -62,10 +59,7 @@ function unknownKey(dotted: string | undefined, meant: string | undefined): stri
   return `no such key${meant ? `; did you mean ${meant}?` : ''}`;
 }
 
-/**
- * Text of a variable or flag as a value: text where text is wanted, `a,b` as a list, else as YAML
- * reads it.
- */
+/** Text where text is wanted, `a,b` as a list, otherwise as YAML reads it. */
 function readText(text: string, schema: z.ZodType): unknown {
   let inner = bare(schema);
   let nullable = false;
@@ -84,10 +78,7 @@ function readText(text: string, schema: z.ZodType): unknown {
   }
 }
 
-/**
- * The configuration in force: flag over environment over file over default. Throws {@link
- * ConfigError} with all problems.
- */
+/** Flag over environment over file over default. Throws {@link ConfigError} with all problems. */
 export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
   const problems: ConfigProblem[] = [];
   const origins = new Map<string, Origin>();
@@ -255,10 +246,7 @@ function addIssue(
   problems.push({ path, message: plain(issue), value, ...originOf(issue.path) });
 }
 
-/**
- * The full path of a key or section of this very name that belongs into another section; undefined
- * where there is none, or several.
- */
+/** The path of the one key or section with this name in another section. */
 function elsewhere(name: string): string | undefined {
   const paths = new Set<string>();
   for (const { path } of KEYS.values()) {
@@ -269,9 +257,7 @@ function elsewhere(name: string): string | undefined {
   return paths.size === 1 ? only : undefined;
 }
 
-/**
- * Names a strict object knows, for suggestions; list entries are looked up through their element.
- */
+/** Names that a strict object knows, for suggestions. */
 function knownKeys(path: readonly PropertyKey[]): string[] {
   let at: z.ZodType | undefined = configSchema;
   for (const part of path) {

@@ -1,9 +1,6 @@
 import { suggest } from './suggest.js';
 
-/**
- * The resource managers that come with Gleaner, and what each does. The registry in agents/managers
- * implements exactly these.
- */
+/** The registry in agents/managers implements exactly these. */
 export const managerTable = {
   fixed: 'user limits, as OpenWhisk applies them; no hook',
   greedy: 'a step down while the peak leaves headroom, otherwise a step up',

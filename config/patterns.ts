@@ -21,10 +21,7 @@ export function matchesPattern(pattern: string, name: string): boolean {
   return expression.test(name);
 }
 
-/**
- * What the configuration says of one function: all matching entries, the later ones winning field
- * by field.
- */
+/** All matching entries apply; a later one wins, field by field. */
 export function overrideFor(
   overrides: readonly FunctionOverride[],
   name: string,

@@ -1,10 +1,7 @@
 /** What a policy chooses: a limit within the safeguard's range, a CPU weight, or either. */
 export type PolicyKind = 'range' | 'weight' | 'both';
 
-/**
- * The activation policies, and what each does. The registry in openwhisk-plugin/decision/policies
- * implements exactly these.
- */
+/** The registry in openwhisk-plugin/decision/policies implements exactly these. */
 export const policyTable = {
   target: { kind: 'both', about: "the agent's target, clipped to the range" },
   'short-first': {

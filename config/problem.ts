@@ -5,7 +5,6 @@ export interface ConfigProblem {
   /** Dotted path of the key; empty for the file as a whole. */
   readonly path: string;
   readonly message: string;
-  /** The offending value, as written. */
   readonly value?: unknown;
   /** File, environment variable or flag it came from. */
   readonly source: string;

@@ -11,17 +11,11 @@ export interface Random {
   next(): number;
   /** Uniform integer in [0, bound). */
   below(bound: number): number;
-  /**
-   * An independent stream; the same label of the same parent gives the same stream, whatever was
-   * drawn before.
-   */
+  /** The same label of the same parent gives the same stream, whatever was drawn before. */
   fork(label: string): Random;
 }
 
-/**
- * sfc32 (Doty-Humphrey, PractRand): 128 bits of state, period >= 2^64, four adds and a rotate a
- * draw. Seeded through splitmix32 so that neighboring seeds give unrelated streams.
- */
+/** sfc32 (Doty-Humphrey, PractRand), seeded through splitmix32: neighboring seeds are unrelated. */
 export class SeededRandom implements Random {
   readonly #seed: number;
   #a: number;

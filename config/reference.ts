@@ -96,10 +96,7 @@ export function configExample(): string {
 
 const secret = /(\w+:\/\/)[^/@\s]+@/g;
 
-/**
- * The configuration in force as YAML, each key that is not a default with its source; passwords in
- * URLs are hidden.
- */
+/** With each key's source; passwords in URLs are hidden. */
 export function printConfig({ config, sources }: LoadedConfig): string {
   const text = stringify(config, { lineWidth: 0 });
   const origins = [...sources].map(([path, source]) => `# ${path}: ${source}`);

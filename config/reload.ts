@@ -2,7 +2,6 @@ import { keysOf, setAt, valueAt } from './keys.js';
 import { type Config, configSchema } from './schema.js';
 
 export interface ConfigChange {
-  /** Dotted key. */
   readonly path: string;
   readonly before: unknown;
   readonly after: unknown;
@@ -10,7 +9,6 @@ export interface ConfigChange {
   readonly reloadable: boolean;
 }
 
-/** Every key whose value differs, in the order of the schema. */
 export function diffConfig(before: Config, after: Config): ConfigChange[] {
   const changes: ConfigChange[] = [];
   for (const { path, reload } of keysOf(configSchema)) {
@@ -37,10 +35,7 @@ export interface Reload {
   readonly error: unknown;
 }
 
-/**
- * SIGHUP: reads again, applies what can change while running; keeps the old configuration on any
- * error.
- */
+/** SIGHUP: applies what can change while running; keeps the old configuration on any error. */
 export function reloadConfig(current: Config, load: () => Config): Reload {
   let loaded: Config;
   try {

@@ -36,7 +36,6 @@ export const configSchema = z.strictObject({
 });
 
 export type Config = z.output<typeof configSchema>;
-/** Every key at its default. */
 export const defaultConfig: Config = configSchema.parse({});
 export type HookConfig = Config['hook'];
 export type NatsConfig = Config['nats'];

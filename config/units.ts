@@ -1,7 +1,4 @@
-/**
- * Units as branded numbers: a bare `number` never says what it counts, and CPU, memory and time
- * meet in every decision. Converters are named both ways and live only here.
- */
+/** Branded numbers: CPU, memory and time meet in every decision and must not be mixed. */
 type Unit<Name extends string> = number & { readonly __unit: Name };
 
 /** CPU: 1000 = one core. May be fractional. */
@@ -10,10 +7,7 @@ export type Millicores = Unit<'Millicores'>;
 export type Bytes = Unit<'Bytes'>;
 /** A span of time or a reading of a monotonic clock, in milliseconds; may be fractional. */
 export type Millis = Unit<'Millis'>;
-/**
- * A span of time, or wall-clock time since the epoch, in microseconds. 2^53 us is the year 2255, so
- * a double holds it.
- */
+/** A span or wall-clock time since the epoch, microseconds: 2^53 of them are the year 2255. */
 export type Micros = Unit<'Micros'>;
 
 export const millicores = (value: number): Millicores => value as Millicores;
@@ -28,10 +22,7 @@ export const millisToMicros = (value: Millis): Micros => (value * 1000) as Micro
 
 const SIGNIFICANT_DIGITS = 9;
 
-/**
- * A figure without the digits that floating-point arithmetic adds: 766.6666666671317 is 766.666667.
- * No digit before the point is lost: a time in microseconds has sixteen of them.
- */
+/** Drops the digits that floating-point arithmetic adds: 766.6666666671317 is 766.666667. */
 export function significant(value: number): number {
   if (Number.isInteger(value) || !Number.isFinite(value)) return value;
   return Math.abs(value) >= 10 ** SIGNIFICANT_DIGITS

@@ -1,9 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/**
- * Oldest Docker Engine API that has all that is used: events, listing and inspect as Gleaner reads
- * them.
- */
+/** Oldest Docker Engine API with the events, listing and inspect that Gleaner reads. */
 export const MIN_DOCKER_API = '1.24';
 
 /** package.json stands two folders above dist/cli. */
@@ -12,7 +9,6 @@ export function packageVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** One line for people, and for reports of faults. */
 export const versionText = (): string =>
   `gleaner ${packageVersion()} (Node ${process.versions.node}, ` +
   `Engine API ${MIN_DOCKER_API} and newer)`;

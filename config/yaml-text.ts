@@ -25,10 +25,7 @@ export interface YamlText {
   lineOf(path: readonly PropertyKey[]): number | undefined;
 }
 
-/**
- * Reads YAML, and so JSON, written by people. Whatever it is given, it throws nothing and warns of
- * nothing: what is wrong is a problem.
- */
+/** Reads YAML, and so JSON, written by people. Never throws: errors are problems. */
 export function readYaml(text: string): YamlText {
   const lines = new LineCounter();
   // A key that is a map or a list would be a warning of the process, without the name of any file;
@@ -57,10 +54,7 @@ export function readYaml(text: string): YamlText {
   }
 }
 
-/**
- * Aliases of nothing, and those inside of what they stand for: neither can be read, and the second
- * has no end.
- */
+/** Aliases without an anchor, and those inside of their own anchor, which have no end. */
 function addAliasProblems(document: Document, lines: LineCounter, problems: YamlProblem[]): void {
   visit(document, {
     Alias(_, alias, ancestors) {

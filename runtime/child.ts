@@ -21,9 +21,8 @@ export interface Running {
 }
 
 /**
- * Runs one part as a process: ready is told to the supervisor (and to systemd, where it asks),
- * SIGTERM, SIGINT and a supervisor that vanished stop it, SIGHUP reloads. An exception that nothing
- * caught stops it too, with exit code 1. Never returns; the process ends with the code.
+ * Ready is reported to the supervisor and to systemd; SIGTERM, SIGINT and the supervisor's end stop
+ * the part, SIGHUP reloads. An uncaught exception stops it, too, with exit code 1. Never returns.
  */
 export async function runAsProcess(
   start: () => Promise<Running>,

@@ -5,10 +5,7 @@ import { type ConfigProblem, messageOf, type NatsConfig } from '../config/index.
 /** Base32 of a seed: `S`, its type, then the key and its checksum. */
 const SEED = /S[UAONC][A-Z2-7]{56}/;
 
-/**
- * Checks the key files of NATS without a server: they exist, only their owner may read them, and
- * their content has the right format.
- */
+/** Checks the key files of NATS without a server: access and format. */
 export function checkCredentials(nats: NatsConfig): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const check = (

@@ -11,10 +11,7 @@ import { plainText } from './output.js';
 
 type InspectRequest = z.input<typeof hookService.inspect.request>;
 
-/**
- * Of an inspection what is shown; the contract is the hook's own. What a newer hook says besides is
- * left out.
- */
+/** The fields that are shown; a newer hook may send more. */
 const shown = hookService.inspect.answer.pick({ host: true, total: true, functions: true });
 
 export interface HookAnswer {
@@ -27,19 +24,12 @@ export interface HookAnswer {
 }
 
 export interface HookAnswers {
-  /** By name of their host. */
   readonly hooks: readonly HookAnswer[];
-  /**
-   * A line for each hook whose answer does not fit the contract: another version, as in the middle
-   * of an upgrade.
-   */
+  /** A line for each hook whose answer does not fit the contract, as during an upgrade. */
   readonly unread: readonly string[];
 }
 
-/**
- * What each hook says of its host and functions, or a page of them; hooks that do not answer, or
- * not in time, are left out.
- */
+/** Hooks that do not answer in time are left out. */
 export async function inspectHooks(
   broker: Broker,
   { wait = millis(300), ...request }: Partial<InspectRequest> & { readonly wait?: Millis } = {},

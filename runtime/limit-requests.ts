@@ -34,10 +34,7 @@ const limitRequestsSchema = z.array(
     })),
 );
 
-/**
- * A file of requested limits: JSON, `[{"function", "memoryMiB", "concurrency", "instances"}]`.
- * Throws a UsageError that names the problem.
- */
+/** JSON: `[{"function", "memoryMiB", "concurrency", "instances"}]`. Throws a UsageError. */
 export function readLimitRequests(path: string): LimitRequest[] {
   let value: unknown;
   try {
@@ -86,9 +83,8 @@ export function limitRequestsOf(
 }
 
 /**
- * Without those of functions that the bucket `gleaner_mode` pauses, kills or keeps from `enforce`,
- * or that any hook holds back: a pause or the kill switch may be in force without being stored. It
- * can allow nothing more.
+ * Without functions that the bucket `gleaner_mode` or a hook pauses, kills or keeps from
+ * `enforce`: a pause or the kill switch may be in force without being stored.
  */
 export async function allowedLimitRequests(
   broker: Broker,
@@ -141,10 +137,7 @@ export async function fetchSizeEvidence(broker: Broker): Promise<SizeEvidence> {
   return { advice, hosts: [...hosts.values()] };
 }
 
-/**
- * Limits that the concurrency tuners request. A tuner that does not know the limit in force is
- * skipped: it judged an earlier one.
- */
+/** A tuner that does not know the limit in force is skipped: it judged an earlier one. */
 export async function fetchConcurrencyRequests(
   broker: Broker,
   inForce: (fn: string) => number | undefined,

@@ -1,10 +1,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 
-/**
- * Lines for a reader that may be slow or gone, or for a disk that may be full. Writing never waits
- * and never throws.
- */
+/** Lines for a slow reader or a full disk. Writing never waits and never throws. */
 export interface LineOutput {
   /** `line`: with its end. False where it was dropped. */
   write(line: string): boolean;
@@ -21,10 +18,7 @@ export type DroppedNotice = (dropped: number) => string;
 
 const LINE_END = 10;
 
-/**
- * Appends whole lines to a descriptor of a file. On a full disk a line can be cut off in the
- * middle: it counts as dropped, and the next one that fits begins on a line of its own.
- */
+/** A full disk can cut a line: it counts as dropped, and the next one begins on its own line. */
 export class FileLines implements LineOutput {
   readonly #descriptor: number;
   readonly #notice: DroppedNotice;
@@ -87,10 +81,7 @@ export class FileLines implements LineOutput {
   }
 }
 
-/**
- * Writes to a pipe, a socket or a terminal as far as its reader takes it; beyond a bound lines are
- * dropped and counted.
- */
+/** Writes as far as the reader takes it; beyond a bound lines are dropped and counted. */
 class StreamLines implements LineOutput {
   readonly #stream: Writable;
   readonly #maxBytes: number;

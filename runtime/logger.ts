@@ -7,10 +7,7 @@ const WARN = 40;
 
 let output: LineOutput | null = null;
 
-/**
- * JSON lines on stderr, written at once, so that the last line before an end is not lost. A stalled
- * reader does not stop the part: lines beyond a bound are dropped, and a line reports how many.
- */
+/** JSON lines on stderr, written at once; a stalled reader costs lines, never the part. */
 export function makeLogger(level: string, part: string): Logger {
   output ??= linesOf(process.stderr, MAX_BACKLOG, (dropped) => {
     const msg = 'log lines were dropped: the reader of stderr did not take them';
@@ -20,7 +17,6 @@ export function makeLogger(level: string, part: string): Logger {
   return pino({ level, base: { part } }, output);
 }
 
-/** Lines of this process's log so far. */
 export const logLines = (): Pick<LineOutput, 'written' | 'dropped'> =>
   output ?? { written: 0, dropped: 0 };
 

@@ -1,10 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock } from '../config/index.js';
 
-/**
- * Passes on one assignment per line. One long-lived child, because a fork for each ping would pause
- * the event loop.
- */
+/** One long-lived child, because a fork for each ping would pause the event loop. */
 const RELAY = 'while IFS= read -r line; do systemd-notify "$line"; done';
 
 const MAX_BACKLOG = 16 * 1024;

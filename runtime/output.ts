@@ -39,10 +39,7 @@ export const processScreen: Screen = {
 /** What a reader of a long-running command's output may be behind. */
 const MAX_BACKLOG = 1024 * 1024;
 
-/**
- * As {@link processScreen}, for commands that run until they are stopped: a reader that has stalled
- * costs lines and never holds the process up.
- */
+/** For long-running commands: a stalled reader costs lines and never blocks the process. */
 export function boundedScreen(): Screen & Pick<LineOutput, 'flush' | 'pending'> {
   const notice = (dropped: number): string =>
     `gleaner: ${dropped} lines are missing here: the reader did not take them\n`;
@@ -75,16 +72,11 @@ export interface TableLayout<Row> {
   readonly columns: readonly Column<Row>[];
   readonly widths: readonly number[];
   readonly heading: string;
-  /** One for each row. */
   readonly lines: readonly string[];
-  /** All of it. */
   readonly text: string;
 }
 
-/**
- * Rows below headings in capitals, columns as wide as their widest cell and at least `least`, two
- * spaces apart.
- */
+/** Columns are as wide as their widest cell and at least `least`, two spaces apart. */
 export function layOutColumns<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -124,7 +116,6 @@ const figures = (_key: string, value: unknown): unknown =>
 
 export const json = (value: unknown): string => `${JSON.stringify(value, figures, 2)}\n`;
 
-/** The same on one line, for files. */
 export const compactJson = (value: unknown): string => `${JSON.stringify(value, figures)}\n`;
 
 /** Foreign text (names, reasons) without characters that control a terminal. */
@@ -158,10 +149,7 @@ export function milliseconds(value: number | null | undefined): string {
   return value < 10 ? value.toFixed(1) : String(Math.round(value));
 }
 
-/**
- * A moment in the reader's own time zone, as the dashboard shows it: `2026-11-29 00:18:48`;
- * microseconds since 1970.
- */
+/** In the reader's time zone, as the dashboard shows it: `2026-11-29 00:18:48`. */
 export function localTime(
   micros: number,
   parts: 'date and time' | 'time' = 'date and time',

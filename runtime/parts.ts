@@ -1,10 +1,7 @@
 import type { Running } from './child.js';
 import type { Part } from './wiring/index.js';
 
-/**
- * The long-running parts. Each loads its own modules only when it starts, so that none holds the
- * others in memory.
- */
+/** Each part loads its modules when it starts, so that no process holds those of the others. */
 export const parts = {
   hook: async (inputs) => (await import('./wiring/hook.js')).runHookPart(inputs),
   agents: async (inputs) => (await import('./wiring/agents.js')).runAgentsPart(inputs),

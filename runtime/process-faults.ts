@@ -6,9 +6,8 @@ export const PROCESS_FAULTS = ['unhandled_rejection', 'uncaught_exception'] as c
 type ProcessFault = (typeof PROCESS_FAULTS)[number];
 
 /**
- * What a long-running process does about them: both are logged and counted. A rejection that no
- * code awaits leaves no work half done, and the part goes on; after an exception it cannot be told
- * what is half done, and the part restores every limit and ends.
+ * After a rejection that no code awaits the part goes on; after an exception it cannot be told what
+ * is half done, so the part restores every limit and ends. Both are logged and counted.
  */
 class ProcessFaults {
   readonly #counts: Record<ProcessFault, number> = {

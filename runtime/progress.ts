@@ -28,7 +28,6 @@ export class ProgressBar {
     this.#write(`\r${line}\u001b[K`);
   }
 
-  /** Takes the line away. */
   end(): void {
     if (this.#shown !== '') this.#write('\r\u001b[K');
     this.#shown = '';

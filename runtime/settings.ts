@@ -8,7 +8,6 @@ import {
   messageOf,
 } from '../config/index.js';
 
-/** Where a daemon's configuration lives if nothing else is said. */
 export const SYSTEM_CONFIG = '/etc/gleaner/gleaner.yaml';
 
 export interface GlobalOptions {
@@ -18,10 +17,7 @@ export interface GlobalOptions {
   readonly nats?: string;
 }
 
-/**
- * The file in use: `--config`, else GLEANER_CONFIG, else /etc/gleaner/gleaner.yaml where it exists,
- * else none.
- */
+/** `--config`, else GLEANER_CONFIG, else /etc/gleaner/gleaner.yaml if it exists, else none. */
 export function configPath(
   options: Pick<GlobalOptions, 'config'>,
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -33,10 +29,7 @@ export function configPath(
   );
 }
 
-/**
- * The folder of the file in use, from which packages are looked for; the working directory where
- * there is none.
- */
+/** The folder of the file in use, where packages are looked for; else the working directory. */
 export function configFolder(options: Pick<GlobalOptions, 'config'>): string {
   const file = configPath(options);
   return file === undefined ? process.cwd() : dirname(resolve(file));
@@ -80,7 +73,6 @@ export function loadSettings(
   };
 }
 
-/** What `gleaner actions` changed in OpenWhisk, in the state folder. */
 export const ACTIONS_JOURNAL = 'actions.journal';
 
 /** Files in the state folder, by their configured or usual names. */
@@ -106,7 +98,6 @@ class StateFolderError extends errorClass('GLN_STATE_FOLDER') {
   }
 }
 
-/** Makes a folder of Gleaner's own where it is not there yet. Throws StateFolderError. */
 export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });

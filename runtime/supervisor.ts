@@ -78,9 +78,8 @@ class Child {
   }
 
   /**
-   * Resolves when the child is ready for the first time; afterwards it is always restarted. Rejects
-   * after `giveUp` if the child has ended or has reported an error. Otherwise it is only slow: the
-   * wait continues, with a note at each `giveUp`.
+   * Resolves when the child is ready; afterwards it is always restarted. Rejects after `giveUp` if
+   * it has ended or reported an error; otherwise it is only slow, and the wait continues.
    */
   async start(giveUp: Millis): Promise<void> {
     const { name } = this.spec;
@@ -250,10 +249,7 @@ export class Supervisor {
     this.#children = specs.map((spec) => new Child(spec, listener, timers));
   }
 
-  /**
-   * Starts all at once; resolves when each has been ready once. Rejects when one cannot, or not
-   * within `giveUp`.
-   */
+  /** Starts all at once; rejects if one is not ready within `giveUp`. */
   async start(giveUp: Millis): Promise<void> {
     await Promise.all(this.#children.map((child) => child.start(giveUp)));
   }
@@ -282,9 +278,8 @@ export class Supervisor {
 class ChildNotReadyError extends errorClass('GLN_CHILD_NOT_READY') {}
 
 /**
- * Sets the priority of the child and of what it has started; their later children inherit it. A
- * session of its own is an autogroup: the threads' priority counts inside the group only, and the
- * group's against other groups (sched(7)). Without the right to set either, the default stays.
+ * Linux keeps a priority per thread, and counts it inside the session's autogroup only (sched(7)).
+ * Without the right to set either, the default stays.
  */
 function prioritize(pid: number, nice: number): void {
   for (const give of [

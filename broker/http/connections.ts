@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** One open connection. */
 export interface Connection {
   readonly socket: Socket;
   /** Start of its present state, monotonic ms. */
@@ -63,11 +62,7 @@ export class Connections {
     return this.#open.size >= this.#maxOpen;
   }
 
-  /**
-   * The connection to close for a new one: the longest idle, or else the longest that does not read
-   * its answer; null if each has a request in progress or a stream. So health checks are answered
-   * beside any number of idle peers.
-   */
+  /** The longest idle one, or the longest that does not read its answer; null if all work. */
   longestIdle(): Connection | null {
     let idle: Connection | null = null;
     let stalled: Connection | null = null;

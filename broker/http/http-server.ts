@@ -36,7 +36,6 @@ export interface HttpResponse {
 export interface HttpStream {
   readonly type: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Called with the response when its head is sent. */
   readonly follow: (response: ServerResponse) => void;
 }
 
@@ -44,7 +43,6 @@ export type HttpHandler = (
   request: HttpRequest,
 ) => HttpResponse | HttpStream | Promise<HttpResponse | HttpStream>;
 
-/** Thrown by a handler: the request is refused with this status. */
 class HttpRefusal extends Error {
   readonly status: number;
   constructor(status: number, text: string) {
@@ -75,7 +73,6 @@ export interface HttpServerOptions {
   readonly maxConnections: number;
   /** Largest body; GET and HEAD have none. */
   readonly maxBodyBytes?: number;
-  /** Of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Body of a refusal; plain text by default. */
   readonly refusal?: (text: string) => Pick<HttpResponse, 'type' | 'body'>;
@@ -103,10 +100,7 @@ const plainRefusal = (text: string): Pick<HttpResponse, 'type' | 'body'> => ({
 });
 const ignore = (): void => undefined;
 
-/**
- * The HTTP server of every part. Each request is answered, refused or closed within limits of size,
- * number and time, and counted; no peer can end the process or block its event loop.
- */
+/** Answers, refuses or closes each request within limits of size, number and time. */
 export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #limits: { readonly [key in keyof typeof HTTP_LIMITS]: number };
@@ -158,7 +152,6 @@ export class HttpServer {
     this.#server = server;
   }
 
-  /** Answers requests from now on. */
   serve(handler: HttpHandler): void {
     this.#handler = handler;
   }
@@ -171,7 +164,6 @@ export class HttpServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** `http://127.0.0.1:9781` */
   get address(): string {
     return httpAddress(this.host, this.port);
   }

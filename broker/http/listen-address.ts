@@ -11,6 +11,5 @@ export function parseListen(listen: string): { host: string; port: number } {
 
 export const isLoopback = (host: string): boolean => /^127\.|^::1$/.test(host);
 
-/** `http://127.0.0.1:9781` */
 export const httpAddress = (host: string, port: number): string =>
   `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;

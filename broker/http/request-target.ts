@@ -2,10 +2,7 @@
 export interface RequestTarget {
   readonly path: string;
   readonly query: URLSearchParams;
-  /**
-   * Host and port of the absolute form, which counts instead of the Host header (RFC 9112 §3.2.2);
-   * null otherwise.
-   */
+  /** Host and port of the absolute form; it replaces the Host header (RFC 9112 §3.2.2). */
   readonly authority: string | null;
 }
 

@@ -16,7 +16,6 @@ const SILENT_STEPS = 1.5;
 export interface AggregatorOptions {
   readonly host: string;
   readonly boot: string;
-  /** Length of a step, ms. */
   readonly step: Millis;
 }
 
@@ -54,10 +53,7 @@ const pricesOf = ({ cpu, memory }: PerResource): PerResource => ({
   memory: priceOf(memory),
 });
 
-/**
- * Sums the messages of agent hosts and invoker hosts. Pure. Each step sums again from at most one
- * batch per host, so that nothing drifts and no message counts twice.
- */
+/** Sums again from one batch per host at each step, so that no message counts twice. Pure. */
 export class Aggregator {
   readonly #options: AggregatorOptions;
   readonly #agents = new Map<string, Agents>();
@@ -65,7 +61,6 @@ export class Aggregator {
   readonly #agentOrder = new SequenceGuard(HOSTS_MAX * 2);
   readonly #invokerOrder = new SequenceGuard(HOSTS_MAX * 2);
   #sequence = 0;
-  /** When silent hosts were last taken out. */
   #lastExpiryCheck = Number.NaN;
 
   constructor(options: AggregatorOptions) {
@@ -106,7 +101,6 @@ export class Aggregator {
     return null;
   }
 
-  /** The current mean field; each call has a new sequence. */
   step(now: Millis, epoch: number): MeanField {
     this.#leave(now);
     const totals = emptySums();
@@ -137,12 +131,10 @@ export class Aggregator {
     };
   }
 
-  /** For `list`. */
   hosts(): { agents: string[]; invokers: string[] } {
     return { agents: [...this.#agents.keys()], invokers: [...this.#invokers.keys()] };
   }
 
-  /** For `explain`: the parts of the totals, and the derivation of each price. */
   explain(now: Millis): z.output<typeof aggregatorService.explain.answer> {
     this.#leave(now);
     return {
@@ -160,7 +152,6 @@ export class Aggregator {
   }
 
   #leave(now: Millis): void {
-    // Silent hosts were already removed at this time.
     if (now === this.#lastExpiryCheck) return;
     this.#lastExpiryCheck = now;
     for (const [host, agents] of this.#agents)

@@ -16,9 +16,8 @@ export interface Others {
 const KEPT = 8;
 
 /**
- * An agent host's record of its own batches. The mean field names the batch of each host that it
- * contains, so a function's part of exactly that batch is subtracted, and lost, late or repeated
- * messages cannot falsify the difference.
+ * The mean field names the batch of each host that it contains, so that a function's part of
+ * exactly that batch is subtracted: lost, late or repeated messages cannot falsify the difference.
  */
 export class LeaveOneOut {
   readonly #host: string;

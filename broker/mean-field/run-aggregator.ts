@@ -14,12 +14,9 @@ export interface AggregatorRun {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Length of a mean-field step, ms (10 s unless configured). */
   readonly intervalMs: number;
   readonly host: string;
-  /** Default: a new one. */
   readonly boot?: string;
-  /** Version of the program, for `gleaner status`. */
   readonly version?: string;
   readonly logger?: Logger;
   /** Called by the loop at each step, for health checks. */
@@ -34,7 +31,6 @@ export interface RunningAggregator {
   stop(): Promise<void>;
 }
 
-/** The timed step of the loop: sum and publish. */
 const LOOP_STEPS = ['publish'] as const;
 /**
  * A successor publishes within 1.5 steps of this one's death: the lease is free after .75 of a

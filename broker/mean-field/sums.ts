@@ -26,7 +26,6 @@ export const emptySums = (): Sums => ({
 
 const at = (values: readonly number[], index: number): number => values[index] ?? 0;
 
-/** Adds one agent's part. */
 function addContribution(sums: Sums, one: Contribution): void {
   sums.members++;
   for (let i = 0; i < one.state.length; i++) {
@@ -39,7 +38,6 @@ function addContribution(sums: Sums, one: Contribution): void {
   addAmounts(sums, one.allocated, one.demand);
 }
 
-/** Adds a partial sum. */
 export function addSums(total: Sums, part: Sums): void {
   total.members += part.members;
   for (let i = 0; i < part.state.length; i++) {

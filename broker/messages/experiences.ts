@@ -2,10 +2,7 @@ import { z } from 'zod';
 import { decoder } from './codec.js';
 import { count, finite, functionField, nonNegative, sender, share, version } from './fields.js';
 
-/**
- * Version of the inputs of policy `faasrm`'s network. Increased when the meaning or order of a
- * feature changes, so that weights and experiences of another layout are refused.
- */
+/** Version of the network's inputs; weights and experiences of another layout are refused. */
 export const FEATURE_LAYOUT = 1;
 /** Features that all options share [FaaSRM]; an option's CPU and memory follow them. */
 export const STATE_FEATURES = 9;

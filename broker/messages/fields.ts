@@ -3,10 +3,7 @@ import type { Bytes, Micros, Millicores, Millis } from '../../config/index.js';
 import { FUNCTION_NAME_MAX, isFunctionName } from '../function-token.js';
 import { isHostName } from '../subjects.js';
 
-/**
- * The fields of messages. Every number is finite; `-0` is refused, because JSON keeps it and
- * comparisons do not. `typeLabel` is the kind of a field in docs/reference/nats.md.
- */
+/** Every number is finite. `-0` is refused: JSON keeps it and comparisons do not. */
 export const finite = z.number().refine((value) => !Object.is(value, -0), 'is -0');
 export const nonNegative = finite.min(0);
 export const share = finite.min(0).max(1).meta({ typeLabel: 'share, 0..1' });
@@ -23,7 +20,6 @@ export const cpu = nonNegative
 export const memory = nonNegative
   .max(Number.MAX_SAFE_INTEGER)
   .meta({ typeLabel: 'bytes' }) as unknown as z.ZodType<Bytes>;
-/** A span or a monotonic reading, ms. */
 export const time = nonNegative.meta({ typeLabel: 'ms' }) as unknown as z.ZodType<Millis>;
 /** Wall clock, us since the epoch: for people, never for decisions. */
 export const wallClock = nonNegative.meta({
@@ -48,7 +44,6 @@ export const bootField = z
   .meta({ typeLabel: 'name of one start of a process' });
 /** Rises by one with each message of its sender; starts anywhere. */
 export const sequenceField = count.meta({ typeLabel: 'rises by one' });
-/** Names of managers, policies and phases. */
 export const word = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
@@ -58,7 +53,6 @@ export const text = z.string().max(512);
 export const modeField = z.enum(['observe', 'recommend', 'enforce']);
 export type Mode = z.infer<typeof modeField>;
 
-/** One amount of each resource. */
 export const amounts = z.object({ cpu, memory });
 
 /** Sums over many functions or hosts, without the limits of one host. */

@@ -23,7 +23,6 @@ export const latencyHistogram = z
   .refine((value) => value.first + value.counts.length <= LATENCY_BUCKETS, 'has too many buckets');
 export type LatencyHistogramMessage = z.infer<typeof latencyHistogram>;
 
-/** Upper bound of a bucket, ms. */
 export const bucketBound = (index: number): number => LOWEST * 2 ** (index / PER_OCTAVE);
 
 export function bucketOf(millis: number): number {
@@ -55,7 +54,6 @@ export class LatencyHistogram {
   get count(): number {
     return this.#total;
   }
-  /** Largest latency seen, ms. */
   get max(): number {
     return this.#max;
   }
@@ -73,10 +71,7 @@ export class LatencyHistogram {
     if (millis > this.#max) this.#max = millis;
   }
 
-  /**
-   * The latency, ms, that a share q of all do not exceed (nearest rank): the geometric middle of
-   * its bucket, never above the largest seen. 0 when empty.
-   */
+  /** Nearest rank: the geometric middle of its bucket, at most the largest seen; 0 when empty. */
   quantile(q: number): number {
     if (this.#total === 0) return 0;
     const rank = Math.max(1, Math.ceil(q * this.#total - 1e-9));

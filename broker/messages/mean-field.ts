@@ -87,10 +87,7 @@ export const HOSTS_MAX = 4096;
 
 const perResource = z.object({ cpu: nonNegative, memory: nonNegative });
 
-/**
- * The mean field (`meanfield`, aggregator → agents): grows with hosts, never with functions. `host`
- * is the aggregator's. A price is the clipped excess of occupancy (demand / available) over 1.
- */
+/** The mean field (`meanfield`, aggregator → agents): grows with hosts, never with functions. */
 export const meanFieldSchema = z.object({
   v: version,
   ...sender,

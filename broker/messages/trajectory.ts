@@ -12,7 +12,6 @@ import {
   word,
 } from './fields.js';
 
-/** Largest recorded input and output of a policy. */
 const STATE_WIDTH_MAX = 256;
 const ACTIONS_WIDTH_MAX = 64;
 

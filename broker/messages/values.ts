@@ -37,7 +37,6 @@ export const modeSchema = z.object({
 export type ModeValue = z.infer<typeof modeSchema>;
 export const decodeMode = decoder(modeSchema, 4 * 1024);
 
-/** The keys of the bucket: for all functions, and for one. */
 export const MODE_GLOBAL = 'global';
 export const modeKey = (fn: string): string => `function.${functionToken(fn)}`;
 
@@ -77,10 +76,7 @@ export const leaseSchema = z.object({
 });
 export const decodeLease = decoder(leaseSchema, 4 * 1024);
 
-/**
- * A value of the bucket `gleaner_policy`: parameters of an activation policy. The scoring network
- * of `faasrm` has 1,858 weights.
- */
+/** A value of the bucket `gleaner_policy`: parameters of an activation policy. */
 export const policyParametersSchema = z.object({
   v: version,
   policy: word,

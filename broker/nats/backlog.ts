@@ -18,9 +18,8 @@ const WINDOW = 1 / 8;
 const STALLED_MILLIS = 5000;
 
 /**
- * Messages in flight to the server, and messages that wait. The client's own buffer has no bound
- * and nothing in it can be dropped, so only little is handed to it unconfirmed; the rest waits here
- * and the oldest is dropped when there is too much.
+ * The client's own buffer has no bound and nothing in it can be dropped, so little is handed to it
+ * unconfirmed; the rest waits here, and the oldest is dropped when there is too much.
  */
 export class Backlog {
   readonly #connection: () => NatsConnection | null;
@@ -45,7 +44,6 @@ export class Backlog {
     this.#waiting = new DroppingQueue(bytes - this.#window);
   }
 
-  /** Messages that wait. */
   get length(): number {
     return this.#waiting.length;
   }

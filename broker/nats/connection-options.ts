@@ -6,7 +6,6 @@ import { authenticatorFrom, checkSecrecy } from './credentials.js';
 
 export interface NatsOptions {
   readonly servers: readonly string[];
-  /** Shown in the server's list of connections. */
   readonly name: string;
   readonly user?: string;
   readonly password?: string;
@@ -22,7 +21,6 @@ export interface NatsOptions {
   };
   /** Most bytes in flight and waiting; beyond it the oldest messages are dropped. */
   readonly backlogBytes?: number;
-  /** Timeout of operations on stores, ms. */
   readonly storeTimeout?: Millis;
   readonly timers?: Timers;
   readonly clock?: Clock;

@@ -13,10 +13,7 @@ function checkSeed(path: string, seed: string): void {
   }
 }
 
-/**
- * Whether other users may read a secret. In systemd's credentials folder the group's bits are an
- * access list for the service's own user.
- */
+/** In systemd's credentials folder the group's bits are an access list for the service's user. */
 export function isOpenToOthers(path: string): boolean {
   const { CREDENTIALS_DIRECTORY: folder } = process.env;
   const bits = folder !== undefined && path.startsWith(`${folder}/`) ? 0o007 : 0o077;

@@ -4,10 +4,8 @@ import { BrokerDisconnectedError } from '../errors.js';
 import type { StoreHealth, StoreOperation } from '../store-health.js';
 import { errorCodeOf, isMissingStore, storeError } from './nats-errors.js';
 
-/** The part of the broker that its stores use. */
 export interface StoreParts {
   readonly connection: () => NatsConnection | null;
-  /** Timeout of one operation, ms. */
   readonly timeout: Millis;
   readonly health: StoreHealth;
   readonly clock: Clock;
@@ -35,7 +33,6 @@ export class LazyStore<Store> {
     readonly error: GleanerError;
   } | null = null;
 
-  /** `open` rejects with a GleanerError, or as the client does. */
   constructor(
     name: string,
     parts: StoreParts,
@@ -46,7 +43,6 @@ export class LazyStore<Store> {
     this.#open = open;
   }
 
-  /** Opens the store again at the next operation. */
   reopen(): void {
     this.#held = null;
     this.#refused = null;
@@ -103,16 +99,10 @@ export class LazyStore<Store> {
 /** Replicas of each store in a cluster: any one server may fail. */
 const REPLICAS = 3;
 
-/**
- * 10005: no suitable peers for placement; 10074: replicas > 1 not supported in non-clustered mode;
- * 10023: insufficient resources.
- */
+/** No suitable peers for placement, insufficient resources, replicas > 1 without a cluster. */
 const TOO_FEW_SERVERS: readonly unknown[] = [10005, 10023, 10074];
 
-/**
- * Opens a store, and creates it with three replicas in a cluster, otherwise with one. An existing
- * store keeps its replicas (`nats stream edit --replicas` changes them).
- */
+/** Creates a missing store with three replicas in a cluster; an existing one keeps its replicas. */
 export async function replicated<T>(
   connection: NatsConnection,
   open: (replicas: number) => Promise<T>,

@@ -24,10 +24,7 @@ const AUTH: readonly string[] = [
   ErrorCode.PermissionsViolation,
 ];
 
-/**
- * Categories of JetStream's errors. Only the error code is reliable: a full store (10023, 10077)
- * has the same status, 503, as an account without JetStream (10039).
- */
+/** JetStream's error codes by meaning. Their status is not enough: a full store has 503, too. */
 type ErrorCategory =
   /** There is no JetStream for this account. */
   | 'absent'
@@ -40,9 +37,7 @@ type ErrorCategory =
   /** The stream is gone; it is created again. */
   | 'missing_store'
   | 'missing_message'
-  /** Another client wrote first. */
   | 'changed'
-  /** One message is larger than the stream allows. */
   | 'too_large';
 
 /** Codes with a meaning here, from server/errors.json [nats-server]. */
@@ -138,7 +133,6 @@ function reasonOf(error: unknown): string {
   return REASONS[code ?? ''] ?? (message || String(code ?? error));
 }
 
-/** An error of an attempt to connect. */
 export function connectError(servers: readonly string[], error: unknown): GleanerError {
   const known = connectionError('connect', error);
   return known instanceof BrokerDisconnectedError
@@ -146,7 +140,6 @@ export function connectError(servers: readonly string[], error: unknown): Gleane
     : known;
 }
 
-/** An error of the connection. */
 export function connectionError(operation: string, error: unknown): GleanerError {
   if (error instanceof GleanerError) return error;
   if (isAuthError(error)) return new BrokerAuthError(messageOf(error), error);
@@ -154,7 +147,6 @@ export function connectionError(operation: string, error: unknown): GleanerError
   return new BrokerDisconnectedError(`${operation}: ${messageOf(error)}`, error);
 }
 
-/** An error of an operation on a store. */
 export function storeError(operation: string, error: unknown, timeoutMillis: number): GleanerError {
   if (error instanceof GleanerError) return error;
   const api = apiErrorOf(error);
@@ -214,5 +206,4 @@ export const isMissingMessage = (error: unknown): boolean =>
     ? codeOf(error) === ErrorCode.JetStream404NoMessages
     : categoryOf(error) === 'missing_message';
 
-/** True if another client wrote first. */
 export const isChanged = (error: unknown): boolean => categoryOf(error) === 'changed';

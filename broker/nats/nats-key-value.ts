@@ -206,10 +206,7 @@ export class NatsKeyValue implements KeyValue {
     }
   }
 
-  /**
-   * A cluster sends a notice before the stream has committed the change: the read is retried, and
-   * the heartbeat finds the rest.
-   */
+  /** A cluster may send the notice before the stream has committed the change: read again. */
   async #changed(key: string, attempt = 0): Promise<void> {
     try {
       const entry = await this.#run('get', 'read', key, ({ kv }) => kv.get(key));

@@ -12,11 +12,7 @@ export interface LinkListener {
 const RETRY_MIN = 250;
 const RETRY_MAX = 5000;
 
-/**
- * A connection that never gives up. The client reconnects without a limit (its default gives up
- * after 19 s). If it closes anyway (credentials refused twice, a failed first connect), this class
- * connects again with back-off, and reports each change once.
- */
+/** Connects again whenever the client closes (refused credentials, a failed first connect). */
 export class NatsLink {
   readonly #options: ConnectionOptions;
   readonly #servers: readonly string[];
@@ -37,7 +33,6 @@ export class NatsLink {
     this.#listener = listener;
   }
 
-  /** The connection while it is up, otherwise null. */
   get connection(): NatsConnection | null {
     return this.#connected ? this.#connection : null;
   }

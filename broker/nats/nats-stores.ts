@@ -168,10 +168,7 @@ export function natsObjects(store: string, parts: StoreParts): ObjectStore {
   };
 }
 
-/**
- * False if there is no such object. Throws if chunks are missing: the client would wait for them
- * forever and keep a consumer.
- */
+/** Throws if chunks are missing: the client would wait for them forever and keep a consumer. */
 async function isWhole(
   store: string,
   name: string,

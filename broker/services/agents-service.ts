@@ -16,7 +16,6 @@ import {
 } from '../messages/index.js';
 import type { EndpointContract } from './contract.js';
 
-/** A manager's decision; absent members set no target. */
 const decisionSchema = z
   .object({
     cpu: cpu.optional(),
@@ -40,7 +39,6 @@ const summary = {
 export const agentSummarySchema = z.object(summary);
 export type AgentSummary = Readonly<z.output<typeof agentSummarySchema>>;
 
-/** One decision with its inputs. */
 export const agentDecisionSchema = z.object({
   at: wallClock,
   step: count,
@@ -107,7 +105,6 @@ export type HostUserMemory = Readonly<z.output<typeof userMemorySchema>>;
 
 const seen = { activations: count, failures: count, oomKills: count };
 
-/** The concurrency tuner's target for one action. */
 const tunedConcurrencySchema = z.object({
   function: functionField,
   revision: text.describe('Revision of the action.'),

@@ -17,7 +17,6 @@ export interface EndpointContract<
 
 export type ServiceContract = Readonly<Record<string, EndpointContract>>;
 
-/** One handler per endpoint, with the contract's types. */
 export type Handlers<C extends ServiceContract> = {
   readonly [E in keyof C]: (
     request: z.output<C[E]['request']>,

@@ -58,7 +58,6 @@ export function tapText({ interface: name, state, cause, since }: TapView): stri
     : `tap does not listen yet${on}; ${limits}`;
 }
 
-/** One invoker host. */
 export const hostViewSchema = z.object({
   host: hostField,
   boot: bootField,

@@ -13,17 +13,11 @@ import type { StoreState } from '../store-health.js';
 import { isSubject } from '../subject-rules.js';
 import { isHostName, SUBJECT_PREFIX } from '../subjects.js';
 
-/**
- * A service by the micro convention [NATS ADR-32], so that `nats micro ls` finds it. It uses the
- * broker port only. Processing times include the time that a handler awaits.
- */
+/** A service by the micro convention [NATS ADR-32], so that `nats micro ls` finds it. */
 export interface ServiceDefinition {
-  /** Letters, digits, `-`, `_`. */
   readonly name: string;
-  /** `MAJOR.MINOR.PATCH`. */
   readonly version: string;
   readonly description: string;
-  /** Distinguishes the instances of one service. */
   readonly host: string;
   /** Constant properties of this instance besides its host. */
   readonly metadata?: Readonly<Record<string, string>>;
@@ -31,7 +25,6 @@ export interface ServiceDefinition {
 }
 
 export interface ServiceEndpoint {
-  /** One line for `INFO`. */
   readonly description: string;
   readonly handle: ServiceHandler;
 }
@@ -55,10 +48,7 @@ interface EndpointStats {
   /** Nanoseconds. */
   processing_time: number;
   average_processing_time: number;
-  /**
-   * `num_errors` counts every answer that is an error, also to a request for what does not exist;
-   * these are the service's own.
-   */
+  /** The service's own failures; `num_errors` also counts requests for what does not exist. */
   readonly data: { failures: number; last_failure: string };
 }
 
@@ -68,7 +58,6 @@ interface ServiceStats {
   readonly id: string;
   readonly version: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** ISO time. */
   readonly started: string;
   readonly endpoints: readonly EndpointStats[];
   /** How the stores of NATS answer this instance; beside what the convention has. */
@@ -205,7 +194,6 @@ function fail(endpointStats: EndpointStats, reason: string): void {
   endpointStats.last_error = reason;
 }
 
-/** The headers and the body of an error's answer. */
 function errorAnswer(error: unknown): { data: Uint8Array; headers: Record<string, string> } {
   return {
     data:
@@ -293,10 +281,7 @@ function answerOf(message: BrokerMessage): unknown {
   );
 }
 
-/**
- * Calls one instance (any, or the one on `host`). Rejects with `GLN_SERVICE` for the service's own
- * error, or as `request` does.
- */
+/** Rejects with `GLN_SERVICE` for the service's own error, or as `request` does. */
 export async function callService(
   broker: Broker,
   call: { service: string; endpoint: string; host?: string; request?: unknown; timeout?: Millis },
@@ -312,17 +297,13 @@ export interface ServiceInstance {
   readonly version: string;
   /** `engine`: of an agent host's neural networks. */
   readonly metadata: { readonly host?: string; readonly engine?: string };
-  /** Present in answers to `STATS`. */
   readonly stores?: readonly StoreState[];
 }
 
 /** The second attempt waits this many times longer: on a busy machine services are slow. */
 const RETRY_WAIT_FACTOR = 6;
 
-/**
- * The instances of a service (or of all) that answer within `wait`, or within six times as long if
- * none does. Without any subscriber it returns at once.
- */
+/** The instances that answer within `wait`, or within six times as long if none does. */
 export async function findServices(
   broker: Broker,
   service: string | null,

@@ -51,7 +51,6 @@ export function grantReason(range: string, choice: string): string {
   return choice === 'user' || reasonText(choice) === why ? why : `${why}; ${reasonText(choice)}`;
 }
 
-/** Texts for the features of agents. */
 const FEATURES: Readonly<Record<string, string>> = {
   cpu_util: 'CPU used of granted',
   slo_preservation: 'objective kept',
@@ -66,7 +65,6 @@ export const featureText = (name: string): string => FEATURES[name] ?? name.repl
 /** A target of at most this many millicores means the lower bound of the safeguard's range. */
 const LOWEST_CPU = 1;
 
-/** A target in cores, with the unit. */
 export const requestedCpu = (millicores: number): string =>
   millicores <= LOWEST_CPU
     ? 'lowest allowed CPU'

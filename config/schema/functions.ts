@@ -26,7 +26,6 @@ const bound = (unit: string) =>
       },
     );
 
-/** One entry of `functions.overrides`. */
 export const overrideSchema = z.strictObject({
   match: z.string().regex(/^\/\S/, 'must be a pattern like /guest/thumbs-* or /team/**').meta({
     description: 'Fully qualified name; `*` stands for anything within a part, `**` for anything.',

@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { hostNameText, key, liveKey, section } from '../keys.js';
 
-/**
- * Start of an invoker's container names; Docker allows these characters, and a letter or digit
- * first.
- */
+/** Docker allows these characters in names, and a letter or digit first. */
 export const CONTAINER_PREFIX = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$/;
 
 const address = z.ipv4('must be an IPv4 address');

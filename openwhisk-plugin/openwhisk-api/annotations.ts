@@ -13,10 +13,7 @@ const parsed = (text: unknown): unknown => {
     return text;
   }
 };
-/**
- * OpenWhisk takes any JSON as an annotation's value, and `wsk -a` makes text of what it cannot
- * read.
- */
+/** `wsk -a` makes text of a value that it cannot read. */
 const fromText = <T>(schema: z.ZodType<T>) =>
   z.preprocess(parsed, schema) as unknown as z.ZodType<T>;
 /** Up to a thousand cores; up to a day. */
@@ -29,7 +26,6 @@ const PREFIX = 'gleaner.';
 const UNREADABLE_MAX = 32;
 const UNREADABLE_LENGTH = 200;
 
-/** Settings that the owner of an action gives by annotations. */
 export interface Annotations {
   /** `gleaner.mode`; `off` is `observe` here. Null if not annotated. */
   readonly mode: Mode | null;
@@ -41,10 +37,7 @@ export interface Annotations {
   readonly cpuMillicores: number | null;
   /** `gleaner.bounds`, as in `functions.overrides`. */
   readonly bounds: z.output<typeof overrideSchema>['bounds'] | null;
-  /**
-   * Names of those that cannot be read. The function is then only observed: an owner who writes one
-   * wants to hold something back.
-   */
+  /** The function is then only observed: an owner who writes one wants to hold something back. */
   readonly unreadable: readonly string[];
 }
 
@@ -100,13 +93,7 @@ export function actionSettings(
   return says ? { v: 1, function: `/${action.namespace}/${action.name}`, ...settings } : null;
 }
 
-/**
- * The action's concurrency limit and its allowed range; undefined if the namespace has no known
- * range, or a range of one value.
- *
- * @param version the version its user deployed last
- * @param open what Gleaner changed of it
- */
+/** Undefined if the namespace's range is unknown or has one value. `version`: its user's. */
 export function concurrencyOf(
   { action, ranges }: ListedAction,
   version: string,

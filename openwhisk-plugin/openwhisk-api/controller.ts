@@ -42,7 +42,6 @@ export interface ControllerSettings extends RetrySettings {
 /** A request that was sent before its process ended has reached its end by then. */
 const IN_FLIGHT_WAIT = 10_000 as Millis;
 
-/** One namespace that a key opens. */
 interface Namespace {
   readonly rest: OpenWhiskRest;
   readonly ranges: Ranges;
@@ -85,10 +84,7 @@ export class ActionsController {
     this.#retryPolicy = new RetryPolicy(settings, pause);
   }
 
-  /**
-   * Asks each key for its namespace and the ranges there. Rejects where one cannot be used: half a
-   * view would plan half a change.
-   */
+  /** Rejects if any key cannot be used: half a view would plan half a change. */
   static async connect(
     rests: readonly OpenWhiskRest[],
     settings: ControllerSettings,
@@ -175,9 +171,7 @@ export class ActionsController {
     return Math.max(0, wait) as Millis;
   }
 
-  /**
-   * Undoes the journal's open changes. `journal` null: a dry run over `open`.
-   */
+  /** `journal` null: a dry run over `open`. */
   async undo(
     open: ReadonlyMap<string, OpenChange>,
     journal: Journal | null,
@@ -192,17 +186,13 @@ export class ActionsController {
     return outcomes;
   }
 
-  /**
-   * Gives the memory back after an OOM kill under a size of ours, MB, and writes down that this is
-   * too little.
-   */
+  /** Restores the memory after an OOM kill under a size of Gleaner's, MB, and records that size. */
   async undoKilled(change: OpenChange, size: number, journal: Journal): Promise<ActionOutcome> {
     const memory = change.limits.get('memory');
     const limits = new Map(memory === undefined ? [] : [['memory' as const, memory]]);
     return await this.#undoWithOutcome({ ...change, limits }, journal, size);
   }
 
-  /** Wall clock, ms. */
   #now(): number {
     return this.#clock.wall() / 1000;
   }
@@ -362,7 +352,6 @@ export class ActionsController {
     }
   }
 
-  /** Waits until the next change may be made. */
   async #waitForRateLimit(): Promise<void> {
     const wait = this.nextChangeIn;
     if (wait > 0) await this.#pause(wait);

@@ -12,10 +12,7 @@ export type ChangeReason = (typeof changeReasons)[number];
 
 /** One line. `at`: wall clock, ms. Limits as OpenWhisk counts them. */
 export const entrySchema = z.discriminatedUnion('kind', [
-  /**
-   * Written before the request. `original`: what stood before Gleaner; absent where there was
-   * nothing.
-   */
+  /** Written before the request. `original`: the values before Gleaner; absent if none. */
   z.object({
     ...common,
     kind: z.literal('intent'),

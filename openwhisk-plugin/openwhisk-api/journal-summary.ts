@@ -1,15 +1,12 @@
 import type { JournalEntry } from './journal-entry.js';
 import { type OpenChange, openChanges, userVersions } from './open-changes.js';
 
-/**
- * Lines of one action from which they are summarized: a tuner changes its limit again and again.
- */
+/** An action with this many lines is summarized: a tuner changes its limit again and again. */
 const LINES_OF_ONE = 16;
 
 /**
- * The lines that are still needed: open changes, whose version is whose, and which sizes were too
- * small. Actions without open changes keep their last line; repeated changes of an action become
- * one line for each of our values.
+ * The lines that are still needed. Actions without open changes keep their last line; repeated
+ * changes of an action become one line for each of our values.
  */
 export function summarized(entries: readonly JournalEntry[]): JournalEntry[] {
   const open = openChanges(entries);
@@ -31,7 +28,7 @@ export function summarized(entries: readonly JournalEntry[]): JournalEntry[] {
   return kept;
 }
 
-/** The fewest lines from which the same is read. */
+/** The fewest lines with the same meaning. */
 function linesOf(
   change: OpenChange,
   { user, setByGleaner }: { user: string; setByGleaner: string },

@@ -15,10 +15,7 @@ import { HookLock, HookLockedError } from '../host/lock/index.js';
 import { entrySchema, type JournalEntry } from './journal-entry.js';
 import { summarized } from './journal-summary.js';
 
-/**
- * A journal with at least this many lines is summarized when it is opened, if at most this share
- * of them is still needed.
- */
+/** A journal of this many lines is summarized if at most this share of them is still needed. */
 const LINES_MAX = 5_000;
 const MIN_LINES = 0.8;
 
@@ -44,10 +41,7 @@ export class Journal {
     this.#entries = entries;
   }
 
-  /**
-   * Throws `GLN_ACTIONS_LOCKED` while another process holds it, `GLN_ACTIONS_JOURNAL` where a line
-   * cannot be read.
-   */
+  /** Throws `GLN_ACTIONS_LOCKED` while another process holds it, or `GLN_ACTIONS_JOURNAL`. */
   static open(path: string): Journal {
     let lock: HookLock;
     try {
@@ -88,10 +82,7 @@ export class Journal {
     return this.#entries;
   }
 
-  /**
-   * Returns once the line is on the disk. Throws `GLN_ACTIONS_JOURNAL` where it is not; then the
-   * journal is as it was before.
-   */
+  /** Returns once the line is on the disk; throws `GLN_ACTIONS_JOURNAL` and leaves it unchanged. */
   append(entry: JournalEntry): void {
     let size: number | undefined;
     try {
@@ -112,10 +103,7 @@ export class Journal {
   }
 }
 
-/**
- * Lines that say nothing any more go, once there are many; the file is replaced whole or not at
- * all.
- */
+/** Drops lines that are no longer needed; the file is replaced whole or not at all. */
 function forget(path: string, entries: readonly JournalEntry[]): void {
   if (entries.length < LINES_MAX) return;
   const left = summarized(entries);

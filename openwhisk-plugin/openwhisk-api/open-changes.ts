@@ -25,10 +25,7 @@ interface OpenLimit {
 export interface OpenChange {
   readonly function: string;
   readonly limits: ReadonlyMap<WritableLimit, OpenLimit>;
-  /**
-   * Version before the newest of our changes, or after it where that is known: what is older was
-   * created again by its owner.
-   */
+  /** Before the newest of our changes, or after it if known; an older one is its owner's. */
   readonly version: string;
   /** Wall clock of the newest change, ms. */
   readonly changedAt: number;
@@ -38,10 +35,7 @@ export interface OpenChange {
   readonly kept: boolean;
 }
 
-/**
- * The open changes of a journal by function. A change without an answer counts: it may have been
- * carried out.
- */
+/** Open changes by function. One without an answer counts: it may have been carried out. */
 export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenChange> {
   const open = new Map<string, OpenChange>();
   const beforeIntent = new Map<string, OpenChange | undefined>();
@@ -133,10 +127,7 @@ export function keptSinceKill(entries: readonly JournalEntry[]): number {
   return kept;
 }
 
-/**
- * What was there before us, for a limit that is about to change: the original where the value is
- * ours, else the value itself.
- */
+/** The value before Gleaner's changes: the original if the current one is ours, else that one. */
 export function originalOf(
   open: OpenChange | undefined,
   limit: WritableLimit,
@@ -152,9 +143,7 @@ export interface Undo {
   readonly to: LimitValues;
   /** Limits that another client changed since; they stay. */
   readonly changedByOthers: readonly WritableLimit[];
-  /**
-   * OpenWhisk cannot remove `instances`; the namespace's whole concurrency has the same effect.
-   */
+  /** OpenWhisk cannot remove `instances`; the namespace's whole concurrency has the same effect. */
   readonly raisedToMax: boolean;
 }
 
@@ -181,7 +170,6 @@ export function planUndo(open: OpenChange, action: RestAction, ranges: Ranges): 
   return { to, changedByOthers, raisedToMax };
 }
 
-/** Negative where `a` is the older. */
 function compareVersions(a: string, b: string): number {
   const [left, right] = [a.split('.').map(Number), b.split('.').map(Number)];
   for (let i = 0; i < 3; i++) {

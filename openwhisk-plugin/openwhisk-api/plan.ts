@@ -13,21 +13,16 @@ import {
 
 /** Limits of an action that a manager or a person requests; absent ones stay. */
 export interface LimitRequest {
-  /** `/namespace/[package/]action`. */
   readonly function: string;
   readonly memory?: Bytes;
   readonly concurrency?: number;
   readonly instances?: number;
   /** Absent: a person's. */
   readonly why?: ChangeReason;
-  /**
-   * What is in force does harm: it does not wait for the pace of changes, as little as undoing
-   * does.
-   */
+  /** The current limit causes failures: the change does not wait for the pace of changes. */
   readonly urgent?: boolean;
 }
 
-/** An operator's settings of a function. */
 export interface Allowance {
   readonly mode: Mode;
   readonly memoryMiB?: { min?: number | undefined; max?: number | undefined } | undefined;
@@ -47,14 +42,10 @@ export interface Planned {
   readonly function: string;
   readonly version: string;
   readonly now: LimitValues;
-  /**
-   * Only what differs; empty: nothing is sent, since a PUT makes a new version, and so cold starts,
-   * even where nothing differs.
-   */
+  /** Only what differs: each PUT makes a new version, and so cold starts. */
   readonly to: LimitValues;
   /** Limits whose request was outside the allowed range and was clipped. */
   readonly clipped: readonly WritableLimit[];
-  /** Why a limit is left as it is. */
   readonly left: { readonly [Limit in WritableLimit]?: NoChange };
   /** Who sets the edge to which the memory was moved; empty: it was not moved. */
   readonly rangeLimit: string;
@@ -65,7 +56,6 @@ export interface PlanInputs {
   readonly request: LimitRequest;
   readonly ranges: Ranges;
   readonly allowance: Allowance;
-  /** Our open change, if any. */
   readonly open: OpenChange | undefined;
   /** Wall clock, ms. */
   readonly now: number;
@@ -73,9 +63,7 @@ export interface PlanInputs {
   readonly holdMs: number;
 }
 
-/**
- * The stricter of the operator's and the owner's settings: an annotation never allows more.
- */
+/** An annotation never allows more than the operator. */
 function modeOf(action: RestAction, allowance: Allowance): Mode {
   const own = readAnnotations(action).mode ?? allowance.mode;
   return modes.indexOf(own) < modes.indexOf(allowance.mode) ? own : allowance.mode;
@@ -87,10 +75,7 @@ export interface AllowedRange extends Range {
   readonly maxBy: string;
 }
 
-/**
- * Memory that an action may be given, MB: what its namespace, its operator and its owner all allow;
- * null where nothing is left.
- */
+/** MB that namespace, operator and owner all allow; null if there is none. */
 export function allowedMemory(
   action: RestAction,
   ranges: Ranges,

@@ -11,29 +11,20 @@ export interface Range {
   readonly max: number;
 }
 
-/**
- * Allowed values of a namespace; null if the platform has no such limit or no known range.
- */
+/** Allowed values of a namespace; null if the platform has no such limit or no known range. */
 export type Ranges = { readonly [Limit in WritableLimit]: Range | null };
 
-/** An action as it is now, and what its namespace allows. */
 export interface ListedAction {
   readonly function: string;
   readonly action: RestAction;
   readonly ranges: Ranges;
 }
 
-/**
- * `whisk.memory` as OpenWhisk ships it (common/scala/src/main/resources/application.conf), alike in
- * all three versions.
- */
+/** `whisk.memory` of common/scala/src/main/resources/application.conf in all three versions. */
 const STANDARD_MEMORY: Range = { min: 128, max: 512 };
 const MB = 1024 * 1024;
 
-/**
- * The ranges of a namespace: its own (2.0.0 and later), otherwise the system's. 1.0.0 has no API
- * for the range of concurrency, so Gleaner does not change concurrency there.
- */
+/** The namespace's own ranges (2.0.0 and later), otherwise the system's. */
 export function rangesOf(limits: RestNamespaceLimits, platform: RestPlatform | null): Ranges {
   const range = (min: number | undefined, max: number | undefined): Range | null =>
     min === undefined || max === undefined || min > max ? null : { min, max };

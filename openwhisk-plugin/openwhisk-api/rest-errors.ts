@@ -1,11 +1,8 @@
 import { errorClass } from '../../config/index.js';
 
-/**
- * Wrong or missing key, or one without the right: a retry cannot help, so the run ends here.
- */
+/** A retry cannot help, so the run ends here. */
 export class OpenWhiskAuthError extends errorClass('GLN_OPENWHISK_AUTH') {
   readonly status: number;
-  /** `which`: of several keys. */
   constructor(operation: string, status: number, which = 'this key') {
     super(which, operation, status);
     this.status = status;
@@ -23,16 +20,10 @@ export class OpenWhiskRefusedError extends errorClass('GLN_OPENWHISK_REFUSED') {
   }
 }
 
-/**
- * Another client wrote the action meanwhile (HTTP 409). Nothing was changed; the next plan
- * sees what they wrote.
- */
+/** Another client wrote the action meanwhile (HTTP 409); nothing was changed. */
 export class ActionConflictError extends errorClass('GLN_OPENWHISK_CONFLICT') {}
 
-/**
- * HTTP 429, 5xx, no answer in time, no connection: may be temporary. `uncertain`: the request may
- * have been carried out. `unreachable`: there was no connection.
- */
+/** HTTP 429, 5xx or no answer. `uncertain`: the request may have been carried out. */
 export class OpenWhiskUnavailableError extends errorClass('GLN_OPENWHISK_AWAY') {
   readonly uncertain: boolean;
   readonly unreachable: boolean;

@@ -1,9 +1,6 @@
 import { z } from 'zod';
 
-/**
- * Limits that Gleaner may write, as OpenWhisk counts them: memory in MB (1024 x 1024 bytes), the
- * others whole numbers.
- */
+/** Limits that Gleaner may write, as OpenWhisk counts them: memory in MB of 1024 x 1024 bytes. */
 export const writableLimits = ['memory', 'concurrency', 'instances'] as const;
 export type WritableLimit = (typeof writableLimits)[number];
 export type LimitValues = { readonly [Limit in WritableLimit]?: number };
@@ -41,10 +38,7 @@ export function limitsOf(action: RestAction): LimitValues {
   };
 }
 
-/**
- * `GET …/namespaces/_/limits` (controller/Limits.scala); the ranges are there from 2.0.0 on
- * (Identity.scala, UserLimits).
- */
+/** `GET …/namespaces/_/limits` (Limits.scala); the ranges exist since 2.0.0 (Identity.scala). */
 export const namespaceLimitsSchema = z.object({
   concurrentInvocations: whole.optional(),
   minActionMemory: whole.optional(),
@@ -55,9 +49,7 @@ export const namespaceLimitsSchema = z.object({
 });
 export type RestNamespaceLimits = z.output<typeof namespaceLimitsSchema>;
 
-/**
- * `GET /` (Controller.scala, info): the system's memory range, in bytes; in 1.0.0 its only source.
- */
+/** `GET /` (Controller.scala, info): the system's memory range, bytes; the only one in 1.0.0. */
 export const platformSchema = z.object({
   limits: z
     .object({ min_action_memory: whole.optional(), max_action_memory: whole.optional() })

@@ -25,10 +25,7 @@ import {
   type RestPlatform,
 } from './rest-schemas.js';
 
-/**
- * OpenWhisk's largest page of a list (`whisk.query-limit.max-list-limit` of common/scala's
- * application.conf).
- */
+/** OpenWhisk's largest page (`whisk.query-limit.max-list-limit` of application.conf). */
 const PAGE = 200;
 const DETAIL_MAX = 300;
 
@@ -167,9 +164,7 @@ export class OpenWhiskRest {
   }
 }
 
-/**
- * OpenWhisk's error text, if the answer has one (ErrorResponse.scala: `{error, code}`).
- */
+/** OpenWhisk's error text (ErrorResponse.scala: `{error, code}`). */
 function errorDetail(error: unknown): string {
   const body = (error as { error?: { error?: unknown } | null }).error;
   const text = typeof body?.error === 'string' ? body.error : 'no reason given';
@@ -203,10 +198,7 @@ function restError(error: unknown, what: string, writes: boolean, apiHost: strin
   return new OpenWhiskRefusedError(what, status, errorDetail(error));
 }
 
-/**
- * Reads the keys, one `uuid:key` per line; `#` begins a comment. Throws {@link KeysFileError},
- * which holds no key.
- */
+/** One `uuid:key` per line; `#` begins a comment. {@link KeysFileError} holds no key. */
 export function readKeys(path: string): string[] {
   let text: string;
   try {

@@ -28,15 +28,12 @@ export interface RightSizingParts {
   readonly controller: ActionsController;
   readonly rules: SizingRules;
   readonly clock: Clock;
-  /**
-   * Opens the journal for as long as `act` takes: a person's `gleaner actions` may come in between.
-   */
+  /** Opens the journal only while `act` runs, so that a person's `gleaner actions` can use it. */
   withJournal<T>(act: (journal: Journal) => Promise<T>): Promise<T>;
   pause(span: Millis): Promise<void>;
   tell(event: ActionEvent): void;
 }
 
-/** What one turn requests from the agents. */
 export interface SizeEvidence {
   readonly advice: readonly SizeAdvice[];
   readonly hosts: readonly HostUserMemory[];
@@ -70,10 +67,7 @@ export class RightSizing {
     return this.#judge(this.#inputs(evidence, entries), listed);
   }
 
-  /**
-   * One look: undoes what was killed, ends watches, writes the next few. `allowed`: what modes and
-   * pauses leave.
-   */
+  /** Undoes killed sizes, ends watches, writes the next few that `allowed` leaves. */
   async turn(
     evidence: SizeEvidence,
     allowed: (requests: readonly LimitRequest[]) => Promise<readonly LimitRequest[]>,
@@ -100,10 +94,7 @@ export class RightSizing {
     return outcomes;
   }
 
-  /**
-   * Writes limits that the concurrency tuners try; each is held by the tuner, and undone as any
-   * change of ours.
-   */
+  /** Writes limits that the concurrency tuners try; the tuner decides how long each is held. */
   async tune(requests: readonly LimitRequest[]): Promise<ActionOutcome[]> {
     const outcomes: ActionOutcome[] = [];
     // What does harm first: the others wait for their turn between two changes.

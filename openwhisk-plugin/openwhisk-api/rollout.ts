@@ -31,25 +31,18 @@ type SizeVerdict =
   /** Another size is advised, and bounds or a range leave only the one that it has. */
   | 'out of bounds';
 
-/** A size for one action, with its evidence. */
 export interface SizeRecommendation {
   readonly function: string;
   readonly from: Bytes;
   readonly to: Bytes;
   readonly evidence: SizeAdvice;
-  /**
-   * Chance that the next call needs more than any before, if calls are alike; the size has a margin
-   * above that.
-   */
+  /** Chance that the next call needs more than any before, if calls are alike. */
   readonly uncertainty: number;
   /** Room that its containers leave to others. */
   readonly frees: Bytes;
   /** Cold starts once, of the new revision: its containers are not used again. */
   readonly costs: number;
-  /**
-   * Cold starts per hour that the freed memory saves, all functions together; null if the memory of
-   * the invokers is unknown.
-   */
+  /** Cold starts per hour that all changes together save; null if the hosts' memory is unknown. */
   readonly saves: number | null;
   readonly verdict: SizeVerdict;
 }
@@ -67,14 +60,9 @@ export interface SizingInputs {
 }
 
 const HOUR_MS = 3_600_000;
-/**
- * A size of ours is raised if a recent peak leaves less than this share of itself: before, it
- * is within its margin.
- */
+/** A size of ours is raised if a recent peak leaves less than this share of itself. */
 const RAISED_BELOW = 0.1;
-/**
- * A watch with too few activations delays others for at most this many times its length.
- */
+/** A watch with too few activations delays others for at most this many times its length. */
 const MAX_WATCHES = 10;
 
 /**
@@ -151,9 +139,8 @@ function verdictOf(
 }
 
 /**
- * Cold starts an hour that all advised sizes together save: by {@link keepTime} before and after,
- * scaled to the cold starts that were seen where these are fewer than the estimate of now (a
- * function's calls come in bursts, which the estimate does not know).
+ * Cold starts per hour that all advised sizes save, by {@link keepAliveTime}, scaled to those that
+ * were seen if these are fewer: calls come in bursts, which the estimate does not know.
  */
 export function savedPerHour(advice: readonly SizeAdvice[], warmPoolMemory: number): number {
   const uses = (sizeOf: (one: SizeAdvice) => number): WarmPoolUse[] =>
@@ -170,10 +157,7 @@ export function savedPerHour(advice: readonly SizeAdvice[], warmPoolMemory: numb
   return 3600 * (before - after) * Math.min(1, seen / before);
 }
 
-/**
- * What is to be done at once: what was killed, what has been watched for long enough, and the next
- * few.
- */
+/** The next step of the rollout. */
 export interface Wave {
   readonly killed: readonly { readonly change: OpenChange; readonly size: number }[];
   readonly kept: readonly string[];
@@ -181,11 +165,8 @@ export interface Wave {
 }
 
 /**
- * The next wave. A few are changed first and watched; each one kept allows one more at a time, and
- * after an OOM kill it restarts with a few. Pure: its state is in the journal, so it continues
- * where a killed process stopped.
- *
- * @param keptBefore changes found good since the last OOM kill
+ * A few are changed and watched first; each one kept allows one more, and an OOM kill starts again
+ * with a few. Pure: its state is in the journal. `keptBefore`: good since the last OOM kill.
  */
 export function nextWave(
   recommendations: readonly SizeRecommendation[],

@@ -1,4 +1,3 @@
-/** A function's use of the memory for warm containers. */
 export interface WarmPoolUse {
   /** Calls a second. */
   readonly rate: number;
@@ -13,10 +12,7 @@ const IDLE_SECONDS = 600;
 /** Halvings: the time is then known to 600 s / 2^40. */
 const HALVINGS = 40;
 
-/**
- * Room taken where idle containers are kept for `keep` s: those at work (Little's law), and one
- * idle one after a call not longer ago.
- */
+/** Busy containers by Little's law, and one idle one after a call less than `keep` s ago. */
 function taken(uses: readonly WarmPoolUse[], keep: number): number {
   let sum = 0;
   for (const { rate, size, busy } of uses) sum += size * (rate * busy + 1 - Math.exp(-rate * keep));
@@ -24,10 +20,9 @@ function taken(uses: readonly WarmPoolUse[], keep: number): number {
 }
 
 /**
- * How long an idle container lives until another one takes its memory, s. If the longest idle is
- * evicted first, the time is about the same for all (Che's approximation of a least-recently-used
- * cache, IEEE JSAC 20(7), 2002; Fuerst and Sharma, ASPLOS'21, apply it to warm containers). Assumes
- * Poisson arrivals and one host. At most `idle`, OpenWhisk's own time.
+ * Mean life of an idle container, s. If the longest idle is evicted first, it is about the same for
+ * all (Che's approximation, IEEE JSAC 20(7), 2002; Fuerst and Sharma, ASPLOS'21). Assumes Poisson
+ * arrivals and one host.
  */
 export function keepAliveTime(
   uses: readonly WarmPoolUse[],

@@ -15,10 +15,7 @@ export interface HealthAnswer {
 /** Probes and scrapes within this time get the same answer. */
 export const FRESH_MILLIS = 250;
 
-/**
- * `/livez`: the part's own loop makes progress. `/readyz`: it can do its work; NATS away is
- * degraded and still ready, for then user limits and local policies stand.
- */
+/** `/livez`: the loop makes progress. `/readyz`: it can do its work; NATS away is degraded. */
 export class Health {
   readonly #clock: Clock;
   readonly #limitMillis: number;
@@ -63,10 +60,7 @@ export class Health {
     );
   }
 
-  /**
-   * Looked at once for all probes of a moment: they go through every function on the loop of the
-   * part.
-   */
+  /** One evaluation for all probes of a moment: it visits every function on the part's loop. */
   #results(): readonly HealthCheck[] | null {
     const now = this.#clock.monotonic();
     if (this.#checked === null || now - this.#checkedAt >= FRESH_MILLIS) {

@@ -13,10 +13,7 @@ export interface HistogramFigures {
 
 const PRECISION_MILLIS = 50;
 
-/**
- * The registry of one part: the table's metrics and some of the process. Values are brought in at
- * each scrape.
- */
+/** The registry of one part; values are brought in at each scrape. */
 export class MetricSet {
   readonly registry = new Registry();
   readonly #gauges = new Map<string, Gauge>();
@@ -65,9 +62,8 @@ export class MetricSet {
   }
 
   /**
-   * Adds the growth of a running total since the last call; a total that fell was restarted.
-   * `source` distinguishes totals that share one series (`other` functions), so that a function can
-   * move between labels and no counter falls.
+   * Adds the growth of a running total. `source` distinguishes totals that share a series (`other`
+   * functions), so that a function can move between labels and no counter falls.
    */
   grow(name: MetricName, total: number, labels: Labels = {}, source = ''): void {
     const key = `${name} ${source || Object.values(labels).join(' ')}`;

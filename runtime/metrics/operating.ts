@@ -9,7 +9,6 @@ import { updateHttp, updateNats } from './other-metrics.js';
 import { servePages } from './server.js';
 import type { MetricPart } from './table.js';
 
-/** What the operating server needs of a running part. */
 export interface Watched {
   /** Brings the part's own metrics up to date; `now`: monotonic, seconds. */
   readonly update: (now: number) => void;
@@ -32,10 +31,7 @@ export class Operating {
   #watched: Watched | null = null;
   #server: HttpServer | null = null;
 
-  /**
-   * `loopMillis`: how often the part's loop beats when all is well; `told`: of each beat, for a
-   * watchdog.
-   */
+  /** `loopMillis`: usual interval of `beat`. */
   constructor(
     part: MetricPart,
     clock: Clock,
@@ -49,10 +45,7 @@ export class Operating {
     this.health = new Health(clock, Math.max(MIN_LIMIT_MILLIS, MISSED_STEPS * loopMillis));
   }
 
-  /**
-   * Listens before the part starts, so that a start that hangs is seen. A port that is taken stops
-   * nothing.
-   */
+  /** Before the part starts, so that a start that hangs is seen. A used port stops nothing. */
   async listen(settings: Config['metrics'], logger: Logger): Promise<void> {
     const listen = settings[this.#part];
     if (listen === null) return;
@@ -88,7 +81,6 @@ export class Operating {
     ];
   }
 
-  /** From the loop of the part. */
   readonly beat = (): void => {
     this.health.beat();
     this.#onBeat();

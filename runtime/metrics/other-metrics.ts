@@ -11,7 +11,6 @@ export function updateHttp(set: MetricSet, { counts, connections }: HttpServer):
   for (const [result, count] of counts) set.grow('gleaner_http_requests_total', count, { result });
 }
 
-/** `broker` null: the part runs without NATS. */
 export function updateNats(set: MetricSet, broker: Broker | null): void {
   if (broker === null) return;
   const { counters } = broker;

@@ -9,21 +9,16 @@ import type { Logger } from '../../broker/index.js';
 import type { Clock } from '../../config/index.js';
 import { FRESH_MILLIS, type Health, type HealthAnswer } from './health.js';
 
-/** What stands behind the three pages. */
 export interface OperatingPages {
   readonly registry: Registry;
   readonly health: Health;
   readonly clock: Clock;
-  /** Brings every metric up to date. */
   collect(): void;
 }
 
 const MAX_CONNECTIONS = 32;
 
-/**
- * `/metrics`, `/livez`, `/readyz` (`?verbose`) by GET, nothing else. Rejects where it cannot
- * listen.
- */
+/** `/metrics`, `/livez`, `/readyz` (`?verbose`) by GET. Rejects if it cannot listen. */
 export async function servePages(
   listen: string,
   pages: OperatingPages,
@@ -52,10 +47,7 @@ const plain = (status: number, body: string): HttpResponse => ({
 });
 const healthAnswer = ({ status, text }: HealthAnswer): HttpResponse => plain(status, text);
 
-/**
- * The page `/metrics`: rendered, which takes milliseconds of the part's event loop, once for all
- * that ask at about the same time.
- */
+/** Rendering takes milliseconds of the event loop: once for all scrapes of a moment. */
 class Exposition {
   readonly #pages: OperatingPages;
   #rendered: Promise<HttpResponse> | null = null;

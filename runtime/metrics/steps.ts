@@ -1,7 +1,6 @@
 import type { DurationHistogram } from '../../config/index.js';
 import type { MetricSet } from './metric-set.js';
 
-/** How long the steps of a part's loop took. */
 export function updateSteps(
   set: MetricSet,
   histograms: Readonly<Record<string, DurationHistogram>>,

@@ -1,4 +1,3 @@
-/** The parts that serve metrics. */
 export const METRIC_PARTS = ['hook', 'agents', 'aggregator'] as const;
 export type MetricPart = (typeof METRIC_PARTS)[number];
 
@@ -27,9 +26,8 @@ const servedBy = <Name extends string>(
   ) as Record<Name, MetricRow>;
 
 /**
- * Every metric of Gleaner: the registry, docs/reference/metrics.md and the checks of dashboards and
- * alerts are made from it. Names and units follow prometheus.io's naming page: times in seconds,
- * CPU in cores.
+ * The registry, docs/reference/metrics.md and the checks of dashboards and alerts are made from it.
+ * Times in seconds, CPU in cores, as prometheus.io's naming page asks.
  */
 export const METRICS = {
   ...servedBy(METRIC_PARTS, {
@@ -43,8 +41,8 @@ export const METRICS = {
       'step',
     ),
     gleaner_process_faults_total: counter(
-      'Uncaught faults: unhandled_rejection (the part continues), uncaught_exception (it restores ' +
-        'limits and ends). Each is an event in the log.',
+      'Uncaught faults: unhandled_rejection (the part continues), uncaught_exception (it ' +
+        'restores limits and ends). Each is an event in the log.',
       'kind',
     ),
     gleaner_log_lines_total: counter(
@@ -125,7 +123,8 @@ export const METRICS = {
     ),
     gleaner_safeguard_interventions_total: counter('User limits restored during an activation.'),
     gleaner_safeguard_active: gauge(
-      'Functions whose next activation runs at user limits after a spike, a failure or an OOM kill.',
+      'Functions whose next activation runs at user limits after a spike, a failure or an OOM ' +
+        'kill.',
     ),
     gleaner_functions: gauge('Functions known, by the mode in force for each.', 'mode'),
     gleaner_functions_paused: gauge('Functions paused by an operator.'),
@@ -176,8 +175,8 @@ export const METRICS = {
     ),
     gleaner_restores_total: counter('Containers whose user limits were all restored.'),
     gleaner_systemd_failures_total: counter(
-      'Limits that systemd refused or did not confirm: they are in force, but a daemon-reload may ' +
-        'undo them.',
+      'Limits that systemd refused or did not confirm: they are in force, but a daemon-reload ' +
+        'may undo them.',
     ),
     gleaner_drift_total: counter('Limits that something else had changed, found and repaired.'),
     gleaner_oom_kills_total: counter(

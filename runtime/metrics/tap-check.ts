@@ -1,10 +1,7 @@
 import { type TapView, tapText } from '../../broker/services/index.js';
 import type { HealthCheck } from './health.js';
 
-/**
- * Degraded while the tap does not listen everywhere: the hook is ready all the same, for user
- * limits are in force there.
- */
+/** Degraded is ready all the same: user limits are in force where the tap does not listen. */
 export function tapCheck(tap: readonly TapView[]): HealthCheck {
   const lostTaps = tap.filter(({ state }) => state !== 'listening');
   if (lostTaps.length > 0)

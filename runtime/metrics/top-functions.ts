@@ -11,9 +11,8 @@ interface Slot {
 }
 
 /**
- * Which functions have a label of their own: bounded, and steady, because a series that comes and
- * goes is worth little. Slots go to the busiest first; a full table gives one away only when its
- * function has been silent for an hour.
+ * Which functions have a label of their own: the busiest first. A full table releases one only when
+ * its function has been silent for an hour, because series that come and go are worth little.
  */
 export class TopFunctions {
   readonly #most: number;

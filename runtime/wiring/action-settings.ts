@@ -18,12 +18,8 @@ const same = (a: ActionSettings, b: ActionSettings): boolean =>
   JSON.stringify({ ...a, at: 0 }) === JSON.stringify({ ...b, at: 0 });
 
 /**
- * Tells hooks and agent hosts what actions' owners say by annotations, and which actions Gleaner
- * made smaller: the bucket `gleaner_actions` becomes what was listed, of the namespaces that were
- * listed. What is the same is not written again.
- *
- * @param entries the journal's
- * @returns actions with annotations that cannot be read, and their names
+ * Makes the bucket `gleaner_actions` what was listed, for the listed namespaces: annotations, and
+ * which actions Gleaner made smaller. Returns the unreadable annotations by action.
  */
 export async function publishActionSettings(
   broker: Broker,

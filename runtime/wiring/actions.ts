@@ -23,9 +23,6 @@ const BACK_OFF = 1000 as Millis;
 class OpenWhiskUnknownError extends errorClass('GLN_OPENWHISK_UNKNOWN') {}
 
 export interface ConnectActionsOptions {
-  /**
-   * Told where OpenWhisk is away and will be asked again; by default a person is told on stderr.
-   */
   readonly waiting?: (why: string, wait: Millis) => void;
   /** Waits for an API that cannot be reached; otherwise that is told at once (default). */
   readonly waitForHost?: boolean;
@@ -36,7 +33,6 @@ export interface ConnectActionsOptions {
 const reportRetry = (why: string, wait: Millis): void =>
   void process.stderr.write(`gleaner: ${why}; asked again in ${wait / 1000} s\n`);
 
-/** Asks OpenWhisk as the configuration says. */
 export function connectActions(
   { openwhisk, functions, mode }: Config,
   { waiting = reportRetry, waitForHost = false, signal }: ConnectActionsOptions = {},

@@ -1,11 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { messageOf } from '../../config/index.js';
 
-/**
- * Binds this process, and the children it starts later, to one core (taskset of util-linux, which
- * every distribution has).
- * @returns what went wrong, or null: a hook that may run anywhere is no reason not to start
- */
+/** Binds this process and its later children to one core. Returns the error, if any. */
 export function bindToCore(core: number): string | null {
   try {
     execFileSync('taskset', ['-a', '-c', '-p', String(core), String(process.pid)], {

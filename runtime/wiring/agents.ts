@@ -41,10 +41,7 @@ import type { Running } from '../child.js';
 import { updateAgents } from '../metrics/index.js';
 import type { PartInputs } from './part.js';
 
-/**
- * Upper bounds of a manager's targets. Agents serve many hosts: without configured caps, each hook
- * applies its own.
- */
+/** Agents serve many hosts: without configured caps, each hook applies its own. */
 function managerSettings({ agents, decision }: Config): ManagerSettings {
   const { cpuCap, memoryCap } = defaultDecisionSettings;
   return {
@@ -63,10 +60,7 @@ const usesFaasrm = ({ decision, functions }: Config): boolean =>
   decision.policy.quota === 'faasrm' ||
   functions.overrides.some(({ policy }) => policy === 'faasrm');
 
-/**
- * The tuner as configured. @throws ConcurrencySettingsError where no whole number of steps leads
- * from the lowest limit to the highest
- */
+/** Throws ConcurrencySettingsError unless whole steps lead from the lowest limit to the highest. */
 function concurrencyOf({
   agents,
 }: Config): Pick<Parameters<typeof runAgentHost>[0], 'concurrency'> {

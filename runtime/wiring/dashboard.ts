@@ -15,9 +15,8 @@ import type { makeLogger } from '../logger.js';
 const FUNCTIONS_MAX = 5000;
 
 /**
- * The dashboard of the configured NATS. `anyPort`: where the configured port is taken, any free one
- * is as good (`gleaner up`, so that two of them can run). Rejects `GLN_DASHBOARD_TOKEN` before
- * anything is opened.
+ * `anyPort`: if the configured port is in use, any free one is used (`gleaner up`, so that two can
+ * run). Rejects `GLN_DASHBOARD_TOKEN` before anything is opened.
  */
 export async function runDashboardPart(
   config: Config,

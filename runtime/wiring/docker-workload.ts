@@ -12,17 +12,12 @@ import type { Running } from '../child.js';
 import { configuredPlan } from './workload.js';
 
 const MIB = 1024 * 1024;
-/**
- * What node and the action proxy use by themselves: only what a call needs beyond it is touched.
- */
+/** What node and the action proxy use: only what a call needs beyond it is allocated. */
 const RUNTIME_MIB = 48;
 /** A waiting thread waits often and shortly, so that even short windows see its mean. */
 const ROUND_MS = 50;
 
-/**
- * The real action that does what a call of the workload needs; the demand itself comes in the
- * payload.
- */
+/** The action that does what a call of the workload needs, as its payload says. */
 export function actionFor(fn: WorkloadFunction): Action {
   const parts = fn.name.split('/').filter(Boolean);
   return {
@@ -61,10 +56,7 @@ export function arrivalsOf(plan: Plan): Arrival[] {
   });
 }
 
-/**
- * Plays the workload on real containers as an invoker would, until stopped; removes every container
- * it made.
- */
+/** Plays the workload as an invoker would, until stopped; removes every container it made. */
 export async function runDockerWorkload(
   simulator: SimulatorConfig,
   log: (text: string) => void,

@@ -19,10 +19,7 @@ export function dockerEngine(hook: Config['hook']): DockerEngine {
   });
 }
 
-/**
- * A memory limit is lowered only to this share above the use: just above it, the kernel would
- * reclaim pages that are in use.
- */
+/** Just above the use, the kernel would reclaim pages that are in use. */
 const SHRINK_MARGIN = 0.25;
 
 export function cgroupWriter(facts: HostFacts): CgroupLimitWriter {
@@ -35,10 +32,7 @@ export function cgroupWriter(facts: HostFacts): CgroupLimitWriter {
   });
 }
 
-/**
- * `Platform` on this very host: Docker, tcpdump and cgroups. Rejects where the engine does not
- * answer.
- */
+/** Docker, tcpdump and cgroups of this host. Rejects if the engine does not answer. */
 export async function hostPlatform(config: Config): Promise<Platform> {
   const { hook } = config;
   const engine = dockerEngine(hook);

@@ -3,7 +3,6 @@ import type { Running } from '../child.js';
 import type { makeLogger } from '../logger.js';
 import type { Operating } from '../metrics/index.js';
 
-/** What every part is started with. */
 export interface PartInputs {
   readonly config: Config;
   readonly logger: ReturnType<typeof makeLogger>;
@@ -14,9 +13,7 @@ export interface PartInputs {
   readonly hostName: string;
   /** Folder of the configuration file (or the working directory), where packages are searched. */
   readonly folder: string;
-  /**
-   * Metrics and health; the part tells it of itself once it runs, and of every beat of its loop.
-   */
+  /** Metrics and health: the part registers itself once it runs, and reports each beat. */
   readonly operating: Operating;
 }
 

@@ -27,10 +27,7 @@ function summaryOf(
   return { restored: changed, containers: restored.length, failed: failed.length, auditError };
 }
 
-/**
- * By systemd's ExecStopPost a restore follows the end of the hook; systemd tells by variables that
- * it sets for such commands alone (systemd.exec(5)).
- */
+/** systemd sets SERVICE_RESULT for ExecStopPost alone (systemd.exec(5)): the hook has ended. */
 export function authorOfRestore(
   author: string,
   why: string,
@@ -41,13 +38,11 @@ export function authorOfRestore(
     : { who: 'restore', why: HOOK_ENDED };
 }
 
-/** The reason of restores by the hook's supervisor. */
 export const HOOK_ENDED = 'hook_ended';
 
 /**
- * Restores the user limits of every container of this host, from the engine and the kernel alone:
- * no hook, no NATS. Each change is in the audit log; one that cannot be written holds up no
- * restore.
+ * Restores the user limits of this host's containers without hook or NATS. Each change is in the
+ * audit log; one that cannot be written delays no restore.
  */
 export async function restoreHost(config: Config, by: RestoreAuthor): Promise<RestoreSummary> {
   // A simulated host is restored by its hook, or gone with it; this machine's engine is not its

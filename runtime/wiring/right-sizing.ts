@@ -30,9 +30,7 @@ import {
 import { statePaths } from '../settings.js';
 import { publishActionSettings } from './action-settings.js';
 
-/**
- * A command holds the journal while it changes actions; retry after this time, this many times.
- */
+/** A command holds the journal while it changes actions; retry this many times. */
 const LOCKED_WAIT = 500;
 const LOCKED_ATTEMPTS = 240;
 
@@ -72,10 +70,7 @@ async function withJournal<T>(path: string, act: (journal: Journal) => Promise<T
   }
 }
 
-/**
- * Right-sizing on OpenWhisk. `onEvent` gets every change, which is also an event on NATS (`broker`
- * null: no events).
- */
+/** `onEvent` gets every change, which is also an event on NATS (`broker` null: no events). */
 export function rightSizingOf(
   config: Config,
   controller: ActionsController,
@@ -105,9 +100,8 @@ export interface Following {
 }
 
 /**
- * Evaluates the evidence at each interval. A size is undone at once when a hook reports an OOM kill
- * under it, and a concurrency limit when an agent host reports that it is harmful. A failure is
- * logged and retried at the next interval.
+ * Evaluates the evidence at each interval. A size is undone at once after an OOM kill under it, and
+ * a concurrency limit when an agent host reports that it is harmful.
  */
 export function followSizes(parts: {
   readonly config: Config;

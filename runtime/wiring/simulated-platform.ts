@@ -10,7 +10,6 @@ export interface SimulatedHost {
   stop(): void;
 }
 
-/** A simulated invoker host that plays the configured workload. */
 export function simulatedHost(simulator: SimulatorConfig): SimulatedHost {
   const plan = configuredPlan(simulator);
   const platform: SimPlatform = new SimPlatform(plan, {

@@ -1,10 +1,7 @@
 import type { SimulatorConfig } from '../../config/index.js';
 import { openWorkload, type Plan, planWorkload } from '../../simulator/workload/index.js';
 
-/**
- * Every call of the configured workload, by name or path, or of the shipped one. Throws
- * WorkloadError, TraceError.
- */
+/** By name or path, or the shipped one. Throws WorkloadError, TraceError. */
 export function configuredPlan({ workload: name, seed }: SimulatorConfig): Plan {
   const { workload } = openWorkload(name ?? 'azure-ten', seed === null ? {} : { seed });
   return planWorkload(workload, seed ?? workload.seed);
