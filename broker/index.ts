@@ -23,6 +23,7 @@ export { inboxPrefixOf, permissionsOf } from './permissions.js';
 export type {
   Broker,
   BrokerMessage,
+  BrokerStatus,
   KeyValue,
   KeyValueEntry,
   KeyValueWatch,

@@ -1,24 +1,13 @@
-import { type Broker, type Logger, logStores } from '../broker/index.js';
+import { type Broker, type BrokerStatus, type Logger, logStores } from '../broker/index.js';
 import { NatsBroker } from '../broker/nats/index.js';
 import type { NatsConfig } from '../config/index.js';
 
 /** A broker that connects in the background and retries forever. */
 export function connectBroker(nats: NatsConfig, name: string): Broker {
-  const credentials = nats.credentialsFile ?? nats.nkeySeedFile;
   return new NatsBroker({
-    servers: nats.servers,
+    ...nats,
     name: `gleaner-${name}`,
-    ...(credentials === null ? {} : { credentialsFile: credentials }),
-    ...(nats.inboxPrefix === null ? {} : { inboxPrefix: nats.inboxPrefix }),
-    ...(nats.caFile === null && nats.certFile === null
-      ? {}
-      : {
-          tls: {
-            ...(nats.caFile === null ? {} : { caFile: nats.caFile }),
-            ...(nats.certFile === null ? {} : { certFile: nats.certFile }),
-            ...(nats.keyFile === null ? {} : { keyFile: nats.keyFile }),
-          },
-        }),
+    credentialsFile: nats.credentialsFile ?? nats.nkeySeedFile,
   });
 }
 
@@ -42,17 +31,24 @@ export async function connectPart(
     });
     logStores(broker.stores, logger);
   }
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(done, SOON_MS);
+  await firstStatus(broker, SOON_MS);
+  return broker;
+}
+
+/** Waits until the broker is connected or refused; null if neither happens in time. */
+export function firstStatus(
+  broker: Broker,
+  timeoutMillis: number,
+): Promise<Exclude<BrokerStatus, { kind: 'disconnected' }> | null> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => finish(null), timeoutMillis);
     const cancel = broker.onStatus((status) => {
-      // A refusal does not go away by waiting.
-      if (status.kind !== 'disconnected') done();
+      if (status.kind !== 'disconnected') finish(status);
     });
-    function done(): void {
+    function finish(status: Parameters<typeof resolve>[0]): void {
       clearTimeout(timer);
       cancel();
-      resolve();
+      resolve(status);
     }
   });
-  return broker;
 }

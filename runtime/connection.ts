@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Broker, BrokerUnreachableError, serverList } from '../broker/index.js';
-import { type Config, errorClass, type GleanerError, millis } from '../config/index.js';
-import { connectBroker } from './broker.js';
+import { type Config, errorClass, type GleanerError } from '../config/index.js';
+import { connectBroker, firstStatus } from './broker.js';
 import { statePaths } from './settings.js';
 
 class NoServersError extends errorClass('GLN_NATS_UNKNOWN') {}
@@ -32,7 +32,10 @@ export async function withBroker<T>(
   const servers = serversOf(config);
   const broker = connectBroker({ ...config.nats, servers: [...servers] }, 'cli');
   try {
-    await connected(broker, servers, timeoutMillis);
+    const status = await firstStatus(broker, timeoutMillis);
+    if (status === null)
+      throw new NatsUnavailableError(servers, `no answer within ${timeoutMillis} ms`);
+    if (status.kind === 'error') throw natsUnavailableError(servers, status.error);
     return await ask(broker);
   } finally {
     await broker.close();
@@ -50,21 +53,3 @@ const natsUnavailableError = (servers: readonly string[], error: GleanerError): 
   error instanceof BrokerUnreachableError
     ? new NatsUnavailableError(servers, error.reason, error)
     : error;
-
-function connected(broker: Broker, servers: readonly string[], timeoutMs: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const late = (): void =>
-      reject(new NatsUnavailableError(servers, `no answer within ${timeoutMs} ms`));
-    const timer = setTimeout(() => finish(late), millis(timeoutMs));
-    const cancel = broker.onStatus((status) => {
-      if (status.kind === 'connected') finish(resolve);
-      else if (status.kind === 'error')
-        finish(() => reject(natsUnavailableError(servers, status.error)));
-    });
-    function finish(act: () => void): void {
-      clearTimeout(timer);
-      cancel();
-      act();
-    }
-  });
-}

@@ -13,42 +13,9 @@ export {
 export { FileLines } from './line-output.js';
 export { makeLogger } from './logger.js';
 export { SystemdNotifier } from './notify.js';
-export {
-  boundedScreen,
-  type Colors,
-  type Column,
-  colorsFor,
-  compactJson,
-  cores,
-  count,
-  fits,
-  json,
-  layOutColumns,
-  localTime,
-  mebibytesText,
-  milliseconds,
-  type OutputFormat,
-  percent,
-  plainText,
-  processScreen,
-  type Screen,
-  span,
-  type TableLayout,
-  table,
-  visibleLength,
-} from './output.js';
+export * from './output.js';
 export { parts, playDockerWorkload } from './parts.js';
 export { processFaults } from './process-faults.js';
 export { stderrProgress } from './progress.js';
-export {
-  ACTIONS_JOURNAL,
-  configFolder,
-  configPath,
-  flagsOf,
-  type GlobalOptions,
-  loadSettings,
-  makeFolder,
-  SYSTEM_CONFIG,
-  statePaths,
-} from './settings.js';
+export * from './settings.js';
 export { type ChildSpec, type ChildState, Supervisor } from './supervisor.js';

@@ -2,8 +2,7 @@ import { type Logger, RateLimitedLog } from '../broker/index.js';
 import { messageOf } from '../config/index.js';
 
 /** Faults that no part of the code has caught, by their event's name in the log. */
-export const PROCESS_FAULTS = ['unhandled_rejection', 'uncaught_exception'] as const;
-type ProcessFault = (typeof PROCESS_FAULTS)[number];
+type ProcessFault = 'unhandled_rejection' | 'uncaught_exception';
 
 /**
  * After a rejection that no code awaits the part goes on; after an exception it cannot be told what

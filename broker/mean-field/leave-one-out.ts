@@ -1,6 +1,6 @@
 import type { Bytes, Millicores } from '../../config/index.js';
 import type { MeanField, Sums } from '../messages/index.js';
-import { type Contribution, sumOf } from './sums.js';
+import { type Contribution, emptySums, sumOf } from './sums.js';
 
 /** All other agents as one virtual agent [SIMPPO]. Without others, means and variances are 0. */
 export interface Others {
@@ -80,11 +80,8 @@ function without(totals: Sums, own: Contribution | undefined): Others {
   };
 }
 
-const noOthers = (totals: Sums): Others => ({
-  members: 0,
-  mean: totals.state.map(() => 0),
-  variance: totals.state.map(() => 0),
-  actionMean: totals.actions.map(() => 0),
-  allocated: { cpu: 0 as Millicores, memory: 0 as Bytes, containers: 0 },
-  demand: { cpu: 0 as Millicores, memory: 0 as Bytes },
-});
+const noOthers = ({ state, actions }: Sums): Others => {
+  const [zeros, actionMean] = [state, actions].map((sums) => sums.map(() => 0));
+  const { allocated, demand } = emptySums();
+  return { members: 0, mean: zeros!, variance: zeros!, actionMean: actionMean!, allocated, demand };
+};

@@ -6,13 +6,9 @@ export interface Contribution {
   readonly state: readonly number[];
   /** Steps: containers, CPU, memory. */
   readonly actions: readonly number[];
-  /** Limits × containers: millicores, bytes; and the number of containers. */
-  readonly allocated: {
-    readonly cpu: Millicores;
-    readonly memory: Bytes;
-    readonly containers: number;
-  };
-  readonly demand: { readonly cpu: Millicores; readonly memory: Bytes };
+  /** Limits × containers, and the number of containers. */
+  readonly allocated: Readonly<Sums['allocated']>;
+  readonly demand: Readonly<Sums['demand']>;
 }
 
 export const emptySums = (): Sums => ({

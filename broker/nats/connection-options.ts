@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'nats';
-import type { Clock, Millis, Timers } from '../../config/index.js';
+import { type Clock, type Millis, messageOf, type Timers } from '../../config/index.js';
 import { CredentialsError } from '../errors.js';
 import { authenticatorFrom, checkSecrecy } from './credentials.js';
 
@@ -11,14 +11,12 @@ export interface NatsOptions {
   readonly password?: string;
   readonly token?: string;
   /** A `.creds` file or an nkey seed file. */
-  readonly credentialsFile?: string;
+  readonly credentialsFile?: string | null;
   /** First token of the reply subjects; default `_INBOX`. */
-  readonly inboxPrefix?: string;
-  readonly tls?: {
-    readonly caFile?: string;
-    readonly certFile?: string;
-    readonly keyFile?: string;
-  };
+  readonly inboxPrefix?: string | null;
+  readonly caFile?: string | null;
+  readonly certFile?: string | null;
+  readonly keyFile?: string | null;
   /** Most bytes in flight and waiting; beyond it the oldest messages are dropped. */
   readonly backlogBytes?: number;
   readonly storeTimeout?: Millis;
@@ -28,15 +26,20 @@ export interface NatsOptions {
 
 /** Throws `GLN_BROKER_CREDENTIALS` for invalid files; the server checks the credentials later. */
 export function natsConnectionOptions(options: NatsOptions): ConnectionOptions {
-  for (const file of [options.tls?.caFile, options.tls?.certFile, options.tls?.keyFile]) {
-    if (file === undefined) continue;
+  const { caFile, certFile, keyFile } = options;
+  const tls = Object.fromEntries(
+    Object.entries({ caFile, certFile, keyFile }).flatMap(([name, file]) =>
+      file ? [[name, file]] : [],
+    ),
+  );
+  for (const file of Object.values(tls)) {
     try {
       readFileSync(file);
     } catch (error) {
-      throw new CredentialsError(file, error instanceof Error ? error.message : 'cannot be read');
+      throw new CredentialsError(file, messageOf(error));
     }
   }
-  if (options.tls?.keyFile !== undefined) checkSecrecy(options.tls.keyFile);
+  if (keyFile) checkSecrecy(keyFile);
   return {
     servers: [...options.servers],
     name: options.name,
@@ -46,13 +49,12 @@ export function natsConnectionOptions(options: NatsOptions): ConnectionOptions {
     timeout: 5000,
     pingInterval: 10_000,
     maxPingOut: 2,
-    ...(options.user === undefined ? {} : { user: options.user }),
-    ...(options.password === undefined ? {} : { pass: options.password }),
-    ...(options.token === undefined ? {} : { token: options.token }),
-    ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
-    ...(options.tls ? { tls: options.tls } : {}),
-    ...(options.credentialsFile === undefined
-      ? {}
-      : { authenticator: authenticatorFrom(options.credentialsFile) }),
+    ...(options.user ? { user: options.user, pass: options.password ?? '' } : {}),
+    ...(options.token ? { token: options.token } : {}),
+    ...(options.inboxPrefix ? { inboxPrefix: options.inboxPrefix } : {}),
+    ...(caFile || certFile ? { tls } : {}),
+    ...(options.credentialsFile
+      ? { authenticator: authenticatorFrom(options.credentialsFile) }
+      : {}),
   };
 }

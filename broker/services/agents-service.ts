@@ -126,6 +126,10 @@ const tunedConcurrencySchema = z.object({
 export type TunedConcurrency = Readonly<z.output<typeof tunedConcurrencySchema>>;
 
 export const AGENTS_PAGE = 1000;
+const page = {
+  offset: count.default(0),
+  limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE),
+};
 const onFunction = z.object({ function: functionField });
 const maybeFunction = z.object({
   function: functionField.optional().describe('Absent: the whole agent host.'),
@@ -149,10 +153,7 @@ const description = z.object({
 export const agentsService = {
   list: {
     description: 'the agent host, how many agents are in each phase, and a page of them',
-    request: z.object({
-      offset: count.default(0),
-      limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE),
-    }),
+    request: z.object(page),
     answer: z.object({
       ...hostState,
       total: count,
@@ -178,10 +179,7 @@ export const agentsService = {
   advice: {
     description:
       'a page of functions with evidence for the memory of their actions, for any manager',
-    request: z.object({
-      offset: count.default(0),
-      limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE),
-    }),
+    request: z.object(page),
     answer: z.object({
       total: count,
       hosts: z.array(userMemorySchema),
@@ -194,8 +192,7 @@ export const agentsService = {
       'function or a page of them; empty if it is off',
     request: z.object({
       function: functionField.optional().describe('Absent: all functions.'),
-      offset: count.default(0),
-      limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE),
+      ...page,
     }),
     answer: z.object({ total: count, functions: z.array(tunedConcurrencySchema) }),
   },

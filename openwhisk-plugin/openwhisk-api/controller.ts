@@ -217,18 +217,8 @@ export class ActionsController {
     const { request, namespace, path, journal, open } = one;
     if (journal !== null && request.urgent !== true) await this.#waitForRateLimit();
     const action = await this.#retryPolicy.execute(() => namespace.rest.action(path));
-    const allowance = this.#settings.allowanceOf(request.function);
     const { ranges } = namespace;
-    const now = this.#now();
-    const planned = planChange({
-      action,
-      request,
-      ranges,
-      allowance,
-      open,
-      now,
-      holdMs: this.#settings.holdMs,
-    });
+    const planned = this.plan({ function: request.function, action, ranges }, request, open);
     const outcome = {
       function: request.function,
       planned,
@@ -245,16 +235,10 @@ export class ActionsController {
       const value = originalOf(open, limit, planned.now[limit]);
       if (value !== null) original[limit] = value;
     }
-    const line = { v: 1 as const, function: request.function, at: now };
-    const why = request.why === undefined ? {} : { why: request.why };
-    journal.append({
-      ...line,
-      kind: 'intent',
-      version: action.version,
-      original,
-      to: planned.to,
-      ...why,
-    });
+    const line = { v: 1 as const, function: request.function, at: this.#now() };
+    const { to } = planned;
+    const { why } = request;
+    journal.append({ ...line, kind: 'intent', version: action.version, original, to, why });
     this.#lastChange = this.#clock.monotonic();
     try {
       const after = await this.#retryPolicy.write(namespace.rest, path, action, planned.to);
@@ -333,14 +317,8 @@ export class ActionsController {
   ): Promise<ActionOutcome> {
     const [, name = '', ...path] = fn.split('/');
     const namespace = this.#namespaces.get(name);
-    const failed = (note: string): ActionOutcome => ({
-      function: fn,
-      result: 'failed',
-      planned: null,
-      from: {},
-      to: {},
-      note,
-    });
+    const nothing = { function: fn, planned: null, from: {}, to: {} };
+    const failed = (note: string): ActionOutcome => ({ ...nothing, result: 'failed', note });
     if (namespace === undefined) return failed(`there is no key of the namespace ${name}`);
     if (namespace.keyError !== null) return failed(messageOf(namespace.keyError));
     try {

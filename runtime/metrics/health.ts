@@ -1,3 +1,4 @@
+import { type TapView, tapText } from '../../broker/services/index.js';
 import type { Clock } from '../../config/index.js';
 
 /** One thing that a part needs. Degraded: it does its work all the same. */
@@ -86,4 +87,15 @@ function answer(checks: readonly HealthCheck[], verbose: boolean): HealthAnswer 
   // A failure is explained unasked, as Kubernetes' probes do.
   const text = [...(verbose || failed ? lines : []), verdict].join('\n');
   return { status: failed ? 503 : 200, text: `${text}\n` };
+}
+
+/** Degraded is ready all the same: user limits are in force where the tap does not listen. */
+export function tapCheck(tap: readonly TapView[]): HealthCheck {
+  const lost = tap.filter(({ state }) => state !== 'listening').map(tapText);
+  const detail =
+    tap.length === 0
+      ? 'no bridge network to listen on: user limits in force'
+      : lost.join('; ') || `listens on ${tap.map((each) => each.interface).join(', ')}`;
+  const isListening = tap.length > 0 && lost.length === 0;
+  return { name: 'tap', state: isListening ? 'ok' : 'degraded', detail };
 }

@@ -8,7 +8,6 @@ import {
   LIMIT_RESULTS,
 } from '../../openwhisk-plugin/daemon/index.js';
 import type { MetricSet } from './metric-set.js';
-import { updateSteps } from './steps.js';
 import type { MetricName } from './table.js';
 import { OTHER, TopFunctions } from './top-functions.js';
 
@@ -64,7 +63,7 @@ export class HookMetrics {
 
   #host({ host, unmanaged, events, audit, counters, steps }: HookFigures): void {
     const set = this.#set;
-    updateSteps(set, steps);
+    set.steps(steps);
     for (const mode of modes) set.set('gleaner_mode', host.mode === mode ? 1 : 0, { mode });
     set.set('gleaner_kill_switch_active', host.killed ? 1 : 0);
     set.set('gleaner_engine_up', host.isEngineReachable ? 1 : 0);
@@ -72,8 +71,8 @@ export class HookMetrics {
       set.set('gleaner_tap_interfaces', host.tap.filter((each) => each.state === state).length, {
         state,
       });
-    for (const [reason, count] of Object.entries(counters.eventsSkipped))
-      set.grow('gleaner_engine_events_skipped_total', count, { reason });
+    const skipped = Object.entries(counters.eventsSkipped);
+    set.growEach('gleaner_engine_events_skipped_total', 'reason', skipped);
     set.set('gleaner_containers', host.containers);
     set.set('gleaner_containers_unmanaged', unmanaged);
     set.set('gleaner_activations_running', host.running);
@@ -82,61 +81,48 @@ export class HookMetrics {
     set.grow('gleaner_requests_total', counters.requests);
     set.grow('gleaner_loans_total', counters.loans);
     set.grow('gleaner_boosts_total', counters.boosts);
-    for (const [kind, count] of Object.entries(events))
-      set.grow('gleaner_events_total', count, { kind });
-    set.grow('gleaner_audit_records_total', audit.written, { result: 'written' });
-    set.grow('gleaner_audit_records_total', audit.dropped, { result: 'dropped' });
+    set.growEach('gleaner_events_total', 'kind', Object.entries(events));
+    const { written, dropped } = audit;
+    set.growEach('gleaner_audit_records_total', 'result', Object.entries({ written, dropped }));
     set.set('gleaner_audit_records_waiting', audit.waiting);
     set.grow('gleaner_audit_write_failures_total', audit.failures);
   }
 
   #decisions({ counters, decisions, lag, targets }: HookFigures): void {
     const set = this.#set;
-    for (const [reason, key] of Object.entries(END_COUNTERS)) {
+    for (const [reason, key] of Object.entries(END_COUNTERS))
       set.grow('gleaner_activation_ends_total', counters[key], { reason });
-    }
-    for (const mode of modes) {
-      for (const [reason, count] of Object.entries(decisions.counts[mode])) {
+    for (const mode of modes)
+      for (const [reason, count] of Object.entries(decisions.counts[mode]))
         if (count > 0) set.grow('gleaner_decisions_total', count, { mode, reason });
-      }
-    }
-    for (const [reason, key] of Object.entries(FALLBACKS)) {
+    for (const [reason, key] of Object.entries(FALLBACKS))
       set.grow('gleaner_decision_fallbacks_total', counters[key], { reason });
-    }
     set.histogram('gleaner_decision_lag_seconds', lag);
-    set.grow('gleaner_targets_total', targets.accepted, { result: 'accepted' });
-    for (const [result, count] of Object.entries(targets.refused))
-      set.grow('gleaner_targets_total', count, { result });
+    const { accepted, refused } = targets;
+    set.growEach('gleaner_targets_total', 'result', Object.entries({ accepted, ...refused }));
     set.grow('gleaner_safeguard_interventions_total', counters.safeguards);
-    for (const [reason, key] of Object.entries(LOSSES)) {
+    for (const [reason, key] of Object.entries(LOSSES))
       set.grow('gleaner_tap_losses_total', counters[key], { reason });
-    }
     set.grow('gleaner_tap_interface_drops_total', counters.tapInterfaceDrops);
     set.grow('gleaner_tap_counters_ignored_total', counters.tapCountersIgnored);
-    for (const [reason, count] of Object.entries(counters.anomalies)) {
-      set.grow('gleaner_packets_ignored_total', count, { reason });
-    }
+    set.growEach('gleaner_packets_ignored_total', 'reason', Object.entries(counters.anomalies));
   }
 
   #limits({ counters, limits }: HookFigures): void {
     const set = this.#set;
     for (const resource of LIMIT_RESOURCES) {
-      for (const direction of LIMIT_DIRECTIONS) {
+      for (const direction of LIMIT_DIRECTIONS)
         for (const result of LIMIT_RESULTS) {
-          set.grow('gleaner_limit_updates_total', limits.count(resource, direction, result), {
-            resource,
-            direction,
-            result,
-          });
+          const count = limits.count(resource, direction, result);
+          set.grow('gleaner_limit_updates_total', count, { resource, direction, result });
         }
-      }
       set.histogram('gleaner_update_duration_seconds', limits.durations[resource], { resource });
     }
     set.grow('gleaner_restores_total', counters.restores);
     set.grow('gleaner_drift_total', counters.drift);
     set.grow('gleaner_systemd_failures_total', counters.scopeFailures);
-    set.grow('gleaner_oom_kills_total', counters.oomHarvest, { cause: 'harvest' });
-    set.grow('gleaner_oom_kills_total', counters.oomUser, { cause: 'user' });
+    const { oomHarvest: harvest, oomUser: user } = counters;
+    set.growEach('gleaner_oom_kills_total', 'cause', Object.entries({ harvest, user }));
   }
 
   #functions(functions: readonly FunctionFigures[], now: number): void {

@@ -1,6 +1,6 @@
+export { tapCheck } from './health.js';
 export { HookMetrics } from './hook-metrics.js';
 export { Operating } from './operating.js';
 export { updateAgents, updateAggregator } from './other-metrics.js';
 export { metricsReference } from './reference.js';
 export type { MetricPart } from './table.js';
-export { tapCheck } from './tap-check.js';

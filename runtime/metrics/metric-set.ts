@@ -83,6 +83,17 @@ export class MetricSet {
     this.#totals.delete(`${name} ${source}`);
   }
 
+  /** {@link grow} for each total, by the label `label`. */
+  growEach(name: MetricName, label: string, totals: Iterable<readonly [string, number]>): void {
+    for (const [value, total] of totals) this.grow(name, total, { [label]: value });
+  }
+
+  /** How long the steps of a part's loop took. */
+  steps(histograms: Readonly<Record<string, HistogramFigures>>): void {
+    for (const [step, durations] of Object.entries(histograms))
+      this.histogram('gleaner_loop_step_duration_seconds', durations, { step });
+  }
+
   histogram(name: MetricName, figures: HistogramFigures, labels: Labels = {}): void {
     this.#histograms.get(name)!.set(figures, labels);
   }

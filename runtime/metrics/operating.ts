@@ -2,7 +2,7 @@ import { type HttpServer, isLoopback, parseListen } from '../../broker/http/inde
 import type { Broker, Logger } from '../../broker/index.js';
 import { type Clock, type Config, messageOf, packageVersion } from '../../config/index.js';
 import { logLines } from '../logger.js';
-import { PROCESS_FAULTS, processFaults } from '../process-faults.js';
+import { processFaults } from '../process-faults.js';
 import { Health, type HealthCheck } from './health.js';
 import { MetricSet } from './metric-set.js';
 import { updateHttp, updateNats } from './other-metrics.js';
@@ -90,11 +90,11 @@ export class Operating {
     const labels = { version: packageVersion(), node: process.versions.node, part: this.#part };
     this.metrics.set('gleaner_build_info', 1, labels);
     this.metrics.set('gleaner_loop_age_seconds', this.health.loopAgeSeconds);
-    for (const kind of PROCESS_FAULTS)
-      this.metrics.grow('gleaner_process_faults_total', processFaults.counts[kind], { kind });
-    const log = logLines();
-    this.metrics.grow('gleaner_log_lines_total', log.written, { result: 'written' });
-    this.metrics.grow('gleaner_log_lines_total', log.dropped, { result: 'dropped' });
+    const faults = Object.entries(processFaults.counts);
+    this.metrics.growEach('gleaner_process_faults_total', 'kind', faults);
+    const { written, dropped } = logLines();
+    const lines = Object.entries({ written, dropped });
+    this.metrics.growEach('gleaner_log_lines_total', 'result', lines);
     if (this.#server !== null) updateHttp(this.metrics, this.#server);
     if (this.#watched === null) return;
     updateNats(this.metrics, this.#watched.broker);

@@ -4,11 +4,10 @@ import type { HttpServer } from '../../broker/http/index.js';
 import type { Broker } from '../../broker/index.js';
 import type { RunningAggregator } from '../../broker/mean-field/index.js';
 import type { MetricSet } from './metric-set.js';
-import { updateSteps } from './steps.js';
 
 export function updateHttp(set: MetricSet, { counts, connections }: HttpServer): void {
   set.set('gleaner_http_connections', connections);
-  for (const [result, count] of counts) set.grow('gleaner_http_requests_total', count, { result });
+  set.growEach('gleaner_http_requests_total', 'result', counts);
 }
 
 export function updateNats(set: MetricSet, broker: Broker | null): void {
@@ -25,20 +24,13 @@ export function updateNats(set: MetricSet, broker: Broker | null): void {
     dropped_too_large: counters.droppedTooLarge,
     handler_error: counters.handlerErrors,
   };
-  for (const [result, count] of Object.entries(results))
-    set.grow('gleaner_nats_messages_total', count, { result });
+  set.growEach('gleaner_nats_messages_total', 'result', Object.entries(results));
   for (const { store, operation, succeeded, failed, failure } of broker.stores.states()) {
     set.set('gleaner_store_failing', failure === null ? 0 : 1, { store, operation });
-    set.grow('gleaner_store_operations_total', succeeded, {
-      store,
-      operation,
-      result: 'succeeded',
-    });
-    set.grow('gleaner_store_operations_total', failed, { store, operation, result: 'failed' });
+    for (const [result, count] of Object.entries({ succeeded, failed }))
+      set.grow('gleaner_store_operations_total', count, { store, operation, result });
   }
 }
-
-const REMOVED_ENTRIES = { functions: 'forgotten', objects: 'objects', markers: 'markers' } as const;
 
 /** `trajectories` null: not recorded. */
 export function updateAgents(
@@ -58,31 +50,29 @@ export function updateAgents(
     elsewhere: counts.elsewhere,
     wrong_subject: counts.wrongSubject,
   };
-  for (const [result, count] of Object.entries(results))
-    set.grow('gleaner_agents_observations_total', count, { result });
+  set.growEach('gleaner_agents_observations_total', 'result', Object.entries(results));
   set.set('gleaner_agents_behind_seconds', host.lag / 1000);
   set.grow('gleaner_agents_targets_total', counts.targets);
   set.grow('gleaner_agents_failed_decisions_total', counts.failedDecisions);
   set.set('gleaner_registry_functions', host.registry.functions, { kept: 'registered' });
   set.set('gleaner_registry_functions', host.registry.unreadable, { kept: 'foreign' });
-  for (const what of ['functions', 'objects', 'markers'] as const)
-    set.grow('gleaner_registry_forgotten_total', host.registry[REMOVED_ENTRIES[what]], { what });
+  const { forgotten: functions, objects, markers } = host.registry;
+  const deleted = Object.entries({ functions, objects, markers });
+  set.growEach('gleaner_registry_forgotten_total', 'what', deleted);
   set.set('gleaner_meanfield_staleness_seconds', host.meanFieldAge / 1000);
   set.histogram('gleaner_agent_reward', host.rewards);
-  for (const [result, count] of Object.entries(trajectories?.counts ?? {}))
-    set.grow('gleaner_trajectory_steps_total', count, { result });
-  for (const [result, count] of Object.entries(trainer.counts))
-    set.grow('gleaner_agent_updates_total', count, { result });
-  for (const [result, count] of Object.entries(offlineTrainer.counts))
-    set.grow('gleaner_agent_experiences_total', count, { result });
-  updateSteps(set, host.steps.histograms);
+  const steps = Object.entries(trajectories?.counts ?? {});
+  set.growEach('gleaner_trajectory_steps_total', 'result', steps);
+  set.growEach('gleaner_agent_updates_total', 'result', Object.entries(trainer.counts));
+  set.growEach('gleaner_agent_experiences_total', 'result', Object.entries(offlineTrainer.counts));
+  set.steps(host.steps.histograms);
 }
 
 export function updateAggregator(
   set: MetricSet,
   { publishing, latest, steps }: RunningAggregator,
 ): void {
-  updateSteps(set, steps.histograms);
+  set.steps(steps.histograms);
   set.set('gleaner_aggregator_publishing', publishing ? 1 : 0);
   set.set('gleaner_meanfield_hosts', latest?.batches.length ?? Number.NaN, { kind: 'agents' });
   set.set('gleaner_meanfield_hosts', latest?.hosts.length ?? Number.NaN, { kind: 'invokers' });

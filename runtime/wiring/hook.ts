@@ -1,10 +1,10 @@
-import { type Config, packageVersion, SeededRandom } from '../../config/index.js';
+import { execFileSync } from 'node:child_process';
+import { type Config, messageOf, packageVersion, SeededRandom } from '../../config/index.js';
 import { runHook } from '../../openwhisk-plugin/daemon/index.js';
 import type { Platform } from '../../openwhisk-plugin/host/ports/index.js';
 import { connectPart } from '../broker.js';
 import type { Running } from '../child.js';
 import { HookMetrics, tapCheck } from '../metrics/index.js';
-import { bindToCore } from './affinity.js';
 import { hostPlatform } from './host-platform.js';
 import type { PartInputs } from './part.js';
 
@@ -70,4 +70,16 @@ export async function runHookPart(
     kill: () => hook.kill(),
     reconfigure: (next) => hook.reload(next),
   };
+}
+
+/** Binds this process and its later children to one core. Returns the error, if any. */
+function bindToCore(core: number): string | null {
+  try {
+    execFileSync('taskset', ['-a', '-c', '-p', String(core), String(process.pid)], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
