@@ -93,7 +93,9 @@ function metaOf(schema: z.ZodType): KeyMeta | undefined {
 }
 
 export function bare(schema: z.ZodType): z.ZodType {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
+  return schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodOptional
     ? bare(schema.def.innerType as z.ZodType)
     : schema;
 }

@@ -261,16 +261,14 @@ function elsewhere(name: string): string | undefined {
 function knownKeys(path: readonly PropertyKey[]): string[] {
   let at: z.ZodType | undefined = configSchema;
   for (const part of path) {
-    let inner: z.ZodType = bare(at as z.ZodType);
-    if (inner instanceof z.ZodOptional) inner = inner.def.innerType as z.ZodType;
+    const inner: z.ZodType = bare(at as z.ZodType);
     if (inner instanceof z.ZodArray) at = inner.def.element as z.ZodType;
     else if (inner instanceof z.ZodObject)
       at = (inner.shape as Record<PropertyKey, z.ZodType>)[part];
     else return [];
     if (!at) return [];
   }
-  let inner = bare(at);
-  if (inner instanceof z.ZodOptional) inner = inner.def.innerType as z.ZodType;
+  const inner = bare(at);
   return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
 }
 

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import type { z } from 'zod';
-import { bare, environmentName, type KeyInfo, keysOf, rangeOf, sectionsOf } from './keys.js';
+import { environmentName, type KeyInfo, keysOf, rangeOf, sectionsOf } from './keys.js';
 import type { LoadedConfig } from './load.js';
 import { overrideSchema } from './schema/functions.js';
 import { configSchema } from './schema.js';
@@ -56,9 +56,7 @@ export function configReference(): string {
 function overrideReference(): string[] {
   const out = ['An entry of `overrides`:', '', '| field | range | meaning |', '|---|---|---|'];
   for (const [name, schema] of Object.entries(overrideSchema.shape as Record<string, z.ZodType>)) {
-    const inner = bare(schema);
-    const plain = 'innerType' in inner.def ? (inner.def.innerType as z.ZodType) : inner;
-    const range = cell(name === 'bounds' ? 'map' : rangeOf(plain));
+    const range = cell(name === 'bounds' ? 'map' : rangeOf(schema));
     out.push(`| \`${name}\` | ${range} | ${cell(schema.meta()?.description ?? '')} |`);
   }
   out.push('');

@@ -9,7 +9,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { messageOf } from '../../config/index.js';
 import type { Logger } from '../logger.js';
 import { RateLimitedLog } from '../rate-limited-log.js';
-import { type Connection, Connections } from './connections.js';
+import { type Connection, longestIdle, newConnection } from './connections.js';
 import { httpAddress } from './listen-address.js';
 import { parseTarget } from './request-target.js';
 
@@ -105,7 +105,8 @@ export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #limits: { readonly [key in keyof typeof HTTP_LIMITS]: number };
   readonly #server: Server;
-  readonly #connections: Connections;
+  /** Bounded: the longest idle one is closed for a new one. */
+  readonly #connections = new Map<Socket, Connection>();
   readonly #counts = new Map<string, number>();
   readonly #log: RateLimitedLog;
   #handler: HttpHandler = () => {
@@ -124,7 +125,6 @@ export class HttpServer {
     const limits = { ...HTTP_LIMITS, ...options.limits };
     this.#options = options;
     this.#limits = limits;
-    this.#connections = new Connections(options.maxConnections);
     this.#log = new RateLimitedLog(options.logger);
     const server = createServer({
       headersTimeout: limits.headersMillis,
@@ -180,7 +180,7 @@ export class HttpServer {
   async stop(): Promise<void> {
     clearInterval(this.#checking);
     const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
-    for (const { socket } of this.#connections.all()) socket.destroy();
+    for (const { socket } of this.#connections.values()) socket.destroy();
     await closed;
   }
 
@@ -207,8 +207,8 @@ export class HttpServer {
   }
 
   #connected(socket: Socket): void {
-    if (this.#connections.isFull) {
-      const other = this.#connections.longestIdle();
+    if (this.#connections.size >= this.#options.maxConnections) {
+      const other = longestIdle(this.#connections.values());
       if (other === null) {
         this.#count('no_slot');
         socket.on('error', ignore);
@@ -218,8 +218,8 @@ export class HttpServer {
       this.#count('evicted');
       this.#close(other.socket);
     }
-    this.#connections.add(socket, now());
-    socket.once('close', () => this.#connections.remove(socket));
+    this.#connections.set(socket, newConnection(socket, now()));
+    socket.once('close', () => this.#connections.delete(socket));
   }
 
   /** `expects`: 100 if the peer waits for a `100 Continue`, 417 for any other expectation. */
@@ -404,7 +404,7 @@ export class HttpServer {
   /** Each second: a late handler's answer is 503, and an answer that is not read ends. */
   #closeLate(): void {
     const oldest = now() - this.#limits.answerMillis;
-    for (const connection of this.#connections.all()) {
+    for (const connection of this.#connections.values()) {
       const { currentResponse } = connection;
       if (
         connection.since > oldest ||
@@ -427,7 +427,7 @@ export class HttpServer {
   }
 
   #close(socket: Socket): void {
-    this.#connections.remove(socket);
+    this.#connections.delete(socket);
     socket.destroy();
   }
 

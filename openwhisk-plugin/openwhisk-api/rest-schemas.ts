@@ -26,7 +26,6 @@ export const actionSchema = z.object({
   // (Actions.scala, execAnnotation).
   annotations: z.array(z.object({ key: z.string(), value: z.unknown() })).default([]),
 });
-export const actionListSchema = z.array(actionSchema);
 export type RestAction = z.output<typeof actionSchema>;
 
 export function limitsOf(action: RestAction): LimitValues {

@@ -15,7 +15,6 @@ import {
   OpenWhiskUnavailableError,
 } from './rest-errors.js';
 import {
-  actionListSchema,
   actionSchema,
   type LimitValues,
   namespaceLimitsSchema,
@@ -68,12 +67,8 @@ export class OpenWhiskRest {
 
   /** The namespaces of this key: one, its own (Namespaces.scala). */
   async namespace(): Promise<string> {
-    const [name] = await this.#send(
-      'GET',
-      'namespaces',
-      'open its namespace',
-      z.array(z.string()).min(1),
-    );
+    const names = z.array(z.string()).min(1);
+    const [name] = await this.#send('GET', 'namespaces', 'open its namespace', names);
     return name!;
   }
 
@@ -82,12 +77,8 @@ export class OpenWhiskRest {
   }
 
   namespaceLimits(): Promise<RestNamespaceLimits> {
-    return this.#send(
-      'GET',
-      'namespaces/_/limits',
-      "read its namespace's limits",
-      namespaceLimitsSchema,
-    );
+    const what = "read its namespace's limits";
+    return this.#send('GET', 'namespaces/_/limits', what, namespaceLimitsSchema);
   }
 
   /** All actions of the namespace and of its packages. */
@@ -95,13 +86,8 @@ export class OpenWhiskRest {
     const all: RestAction[] = [];
     for (;;) {
       const qs = { limit: PAGE, skip: all.length };
-      const page = await this.#send(
-        'GET',
-        'namespaces/_/actions',
-        'list actions',
-        actionListSchema,
-        { qs },
-      );
+      const path = 'namespaces/_/actions';
+      const page = await this.#send('GET', path, 'list actions', z.array(actionSchema), { qs });
       all.push(...page);
       if (page.length < PAGE) return all;
     }
@@ -123,13 +109,8 @@ export class OpenWhiskRest {
     const options = { qs: { overwrite: true }, body: { limits } };
     // With `whisk.feature-flags.require-response-payload` false the answer is the text "OK"
     // (ApiUtils.scala, putEntity).
-    return this.#send(
-      'PUT',
-      this.#path(path),
-      `change ${path}`,
-      actionSchema.nullable().catch(null),
-      options,
-    );
+    const answer = actionSchema.nullable().catch(null);
+    return this.#send('PUT', this.#path(path), `change ${path}`, answer, options);
   }
 
   #path(action: string): string {

@@ -80,7 +80,8 @@ export class RightSizing {
       const wave = nextWave(ready, inputs, keptSinceKill(journal.entries));
       for (const fn of wave.kept) {
         journal.append({ v: 1, kind: 'kept', function: fn, at: inputs.now });
-        this.#tell(fn, 'memory', 'kept: watched, and no call was killed');
+        const kept = { function: fn, from: {}, to: {} };
+        this.#tell(kept, 'memory', 'kept: watched, and no call was killed');
       }
       const outcomes: ActionOutcome[] = [];
       for (const { change, size } of wave.killed)
@@ -105,16 +106,11 @@ export class RightSizing {
       const done = await this.#alone((journal) =>
         this.#parts.controller.apply([request], journal.entries, journal),
       );
-      for (const { function: fn, result, from, to, note } of done) {
-        if (result === 'changed')
-          this.#tell(
-            fn,
-            'concurrency',
-            request.urgent ? 'rolled back' : 'tuned',
-            from.concurrency,
-            to.concurrency,
-          );
-        else if (result === 'failed') this.#tell(fn, 'concurrency', `not tuned: ${note}`);
+      const verb = request.urgent ? 'rolled back' : 'tuned';
+      for (const outcome of done) {
+        if (outcome.result === 'changed') this.#tell(outcome, 'concurrency', verb);
+        else if (outcome.result === 'failed')
+          this.#tell(outcome, 'concurrency', `not tuned: ${outcome.note}`);
       }
       outcomes.push(...done);
     }
@@ -188,39 +184,31 @@ export class RightSizing {
   async #apply(request: LimitRequest, journal: Journal): Promise<ActionOutcome[]> {
     const outcomes = await this.#parts.controller.apply([request], journal.entries, journal);
     for (const outcome of outcomes) {
-      const size = outcome.to.memory;
-      if (outcome.result === 'changed')
-        this.#tell(
-          outcome.function,
-          'memory',
-          `right-sized to ${size} MB; watched`,
-          outcome.from.memory,
-          size,
-        );
-      else if (outcome.result === 'failed')
-        this.#tell(outcome.function, 'memory', `not right-sized: ${outcome.note}`);
+      const { result, to, note } = outcome;
+      if (result === 'changed')
+        this.#tell(outcome, 'memory', `right-sized to ${to.memory} MB; watched`);
+      else if (result === 'failed') this.#tell(outcome, 'memory', `not right-sized: ${note}`);
     }
     return outcomes;
   }
 
   async #undo(change: OpenChange, size: number, journal: Journal): Promise<ActionOutcome> {
     const outcome = await this.#parts.controller.undoKilled(change, size, journal);
-    const done = outcome.result !== 'failed';
-    const reason = done
-      ? `undone: a call was killed at ${size} MB`
-      : `not undone yet: ${outcome.note}`;
-    this.#tell(change.function, 'memory', reason, outcome.from.memory, outcome.to.memory);
+    const reason =
+      outcome.result === 'failed'
+        ? `not undone yet: ${outcome.note}`
+        : `undone: a call was killed at ${size} MB`;
+    this.#tell(outcome, 'memory', reason);
     return outcome;
   }
 
   #tell(
-    fn: string,
+    { function: fn, from, to }: Pick<ActionOutcome, 'function' | 'from' | 'to'>,
     resource: 'memory' | 'concurrency',
     reason: string,
-    before?: number,
-    after?: number,
   ): void {
     const unit = resource === 'memory' ? MIB : 1;
+    const [before, after] = [from[resource], to[resource]];
     this.#parts.tell({
       kind: 'action',
       function: fn,
