@@ -1,14 +1,9 @@
 import { errorClass } from '../../../config/index.js';
 
-/**
- * The container's cgroup is not there: it ended, its pid was handed on, or it lies outside of what
- * this process can see.
- */
+/** The container ended, its pid was reused, or this process cannot see its cgroup. */
 export class CgroupNotFoundError extends errorClass('GLN_CGROUP_NOT_FOUND') {}
 
-/**
- * This process lives in a cgroup namespace of its own and sees none of the host's.
- */
+/** This process is in a cgroup namespace of its own and sees none of the host's. */
 export class CgroupNamespaceError extends errorClass('GLN_CGROUP_NAMESPACE') {}
 
 /** The files are there but may not be written. */

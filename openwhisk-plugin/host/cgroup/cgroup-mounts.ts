@@ -12,17 +12,13 @@ export interface Mount {
 export interface Mounts {
   readonly cgroups: readonly Mount[];
   /**
-   * /proc is mounted with hidepid=1 or 2, so that other processes' files cannot be read without
-   * CAP_SYS_PTRACE or the group of `gid=` (https://docs.kernel.org/filesystems/proc.html, "Mount
-   * options").
+   * /proc is mounted with hidepid: other processes' files cannot be read
+   * (https://docs.kernel.org/filesystems/proc.html, "Mount options").
    */
   readonly processesHidden: boolean;
 }
 
-/**
- * From `/proc/self/mountinfo`, below `root`: mount root, mount point and, for v1, the controllers
- * among the super options.
- */
+/** From `/proc/self/mountinfo` below `root`; v1's controllers are among the super options. */
 export function readMounts(root: string): Mounts {
   const text = readText(join(root, 'proc/self/mountinfo')) ?? '';
   const cgroups: Mount[] = [];

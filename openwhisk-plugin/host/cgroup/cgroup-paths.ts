@@ -4,15 +4,13 @@ import { CgroupNamespaceError, CgroupNotFoundError } from './cgroup-errors.js';
 import { below, holds, type Mount, readMounts, readText } from './cgroup-mounts.js';
 import { searchById } from './cgroup-search.js';
 
-/**
- * One controller's directory, absolute and below the given root; null where this host does not have
- * it for this container.
- */
+/** One controller's directory, absolute. */
 export interface ControllerDirectory {
   readonly version: 1 | 2;
   readonly directory: string;
 }
 
+/** Null: this host does not have the controller for this container. */
 export interface CgroupPaths {
   readonly cpu: ControllerDirectory | null;
   readonly cpuacct: ControllerDirectory | null;
@@ -31,27 +29,26 @@ interface Membership {
 }
 
 /**
- * The cgroups of a container, from the kernel's data of its first process and of the mounts, never
- * from a guessed path. Each controller is looked up separately, so v1, v2 and hybrid hosts are one
- * case. If /proc hides other processes, the hierarchies are searched for the container's id.
+ * The cgroups of a container, from the kernel's data of its first process and of the mounts. Each
+ * controller is looked up separately, so v1, v2 and hybrid hosts are one case. If /proc hides other
+ * processes, the hierarchies are searched for the container's id. Throws {@link
+ * CgroupNotFoundError}, {@link CgroupNamespaceError}.
  *
- * @param pid the container's first process
  * @param id the engine's identifier: a path without it belongs to another process (a reused pid)
- * @param root the file system's root, `/` but in tests Throws {@link CgroupNotFoundError}, {@link
- * CgroupNamespaceError}.
+ * @param root the file system's root, `/` but in tests
  */
 export function resolveCgroups(pid: number, id: string, root = '/'): CgroupPaths {
   const { cgroups: mounts, processesHidden } = readMounts(root);
   const text = readText(join(root, `proc/${pid}/cgroup`));
   if (text === null && !processesHidden)
-    throw gone(`process ${pid} of container ${id.slice(0, 12)} does not run`);
+    throw new CgroupNotFoundError(`process ${pid} of container ${id.slice(0, 12)} does not run`);
   const { v1, unified } = text === null ? searched(mounts, id, root) : membershipOf(text);
 
   const own = [...v1.values(), unified ?? ''].find((path) => path.includes(id));
   if (own === undefined) {
     if (seesOnlyItself(root))
       throw new CgroupNamespaceError(`the cgroups of container ${id.slice(0, 12)} are not visible`);
-    throw gone(
+    throw new CgroupNotFoundError(
       text === null
         ? `no cgroup of container ${id.slice(0, 12)} in any hierarchy ` +
             `(/proc is mounted with hidepid: process ${pid} cannot be read)`
@@ -70,13 +67,13 @@ export function resolveCgroups(pid: number, id: string, root = '/'): CgroupPaths
     const of = mounts.filter((m) => m.type === 'cgroup2');
     const directory = visible(root, of, unified, id, pid);
     if (directory === null) return null;
-    if (controller === 'freezer')
-      return existsSync(join(directory, 'cgroup.freeze')) ? { version: 2, directory } : null;
-    // cpu.stat's usage is there even without the controller, as cpuacct's was.
-    if (controller === 'cpuacct')
-      return existsSync(join(directory, 'cpu.stat')) ? { version: 2, directory } : null;
-    const enabled = (readText(join(directory, 'cgroup.controllers')) ?? '').trim().split(/\s+/);
-    return enabled.includes(controller) ? { version: 2, directory } : null;
+    // v2 has these two without a controller.
+    const file = { freezer: 'cgroup.freeze', cpuacct: 'cpu.stat' }[controller];
+    const isThere =
+      file === undefined
+        ? enabledIn(directory).includes(controller)
+        : existsSync(join(directory, file));
+    return isThere ? { version: 2, directory } : null;
   };
 
   const found = {
@@ -88,7 +85,7 @@ export function resolveCgroups(pid: number, id: string, root = '/'): CgroupPaths
   if (!found.cpu && !found.cpuacct && !found.memory && !found.freezer) {
     if (seesOnlyItself(root))
       throw new CgroupNamespaceError(`no directory for cgroup ${own} is visible from here`);
-    throw gone(`no directory for cgroup ${own}`);
+    throw new CgroupNotFoundError(`no directory for cgroup ${own}`);
   }
   return { ...found, unit: upTo(own, id).split('/').at(-1) ?? '' };
 }
@@ -149,17 +146,12 @@ function visible(
   return (listed ?? found[0])?.directory ?? null;
 }
 
-/**
- * Which of the controllers that limits need a mounted hierarchy of either version has; none where
- * nothing is mounted. `doctor` asks.
- */
+/** The controllers that limits need and that a mounted hierarchy of either version has. */
 export function availableControllers(root = '/'): string[] {
   const { cgroups } = readMounts(root);
   const enabled = cgroups
     .filter(({ type }) => type === 'cgroup2')
-    .flatMap(({ point }) =>
-      (readText(join(root, point, 'cgroup.controllers')) ?? '').trim().split(/\s+/),
-    );
+    .flatMap(({ point }) => enabledIn(join(root, point)));
   return ['cpu', 'memory'].filter(
     (name) =>
       enabled.includes(name) ||
@@ -167,21 +159,19 @@ export function availableControllers(root = '/'): string[] {
   );
 }
 
+const enabledIn = (directory: string): string[] =>
+  (readText(join(directory, 'cgroup.controllers')) ?? '').trim().split(/\s+/);
+
 /** The container's own cgroup, where its first process moved into a group below it. */
 function upTo(path: string, id: string): string {
   const end = path.indexOf('/', path.indexOf(id));
   return end < 0 ? path : path.slice(0, end);
 }
 
-/**
- * In a private cgroup namespace a process finds itself at the root of every hierarchy although it
- * is not the host's first.
- */
+/** In a private cgroup namespace every process finds itself at the root of every hierarchy. */
 function seesOnlyItself(root: string): boolean {
   const own = readText(join(root, 'proc/self/cgroup'));
   if (own === null) return false;
   const lines = own.split('\n').filter((line) => line !== '');
   return lines.length > 0 && lines.every((line) => line.endsWith(':/'));
 }
-
-const gone = (message: string): CgroupNotFoundError => new CgroupNotFoundError(message);

@@ -2,24 +2,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { folders, type Mount } from './cgroup-mounts.js';
 
-/**
- * Container runtimes put containers at most this deep (Kubernetes: kubepods.slice, the class, the
- * pod, the container).
- */
+/** Runtimes put containers less deep (Kubernetes: kubepods.slice, class, pod, container). */
 const DEEPEST = 8;
 
-/**
- * Paths at which containers were found, with the place of the identifier: the next container is
- * most likely beside one.
- */
+/** Paths of containers with a hole for the identifier: the next one is most likely beside one. */
 const places = new Set<string>();
 const HOLE = '\0';
 const MAX_PLACES = 32;
 
-/**
- * The path in the hierarchy of the cgroup whose name has the container's identifier; null where the
- * mount shows none.
- */
+/** The path of the cgroup whose name has the container's identifier; null if there is none. */
 export function searchById(mount: Mount, id: string, root: string): string | null {
   const top = join(root, mount.point);
   const prefix = mount.root === '/' ? '' : mount.root;

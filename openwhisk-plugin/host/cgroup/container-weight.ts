@@ -16,16 +16,11 @@ export interface HostFormula {
   formula: WeightFormula;
 }
 
-/**
- * Shares as the v2 weights of one container, in proportion to the weight that the runtime gave it.
- */
+/** Shares as v2 weights of one container, in proportion to the weight the runtime gave it. */
 export class ContainerWeight {
   readonly #user: UserLimits;
   readonly #host: HostFormula;
-  /**
-   * The runtime's weight; null if only a leftover weight is visible: then the host's formula
-   * decides.
-   */
+  /** The runtime's weight; null if only a leftover one is visible: the host's formula decides. */
   readonly #own: number | null;
 
   /** @param found the weight in force when the container is opened */

@@ -12,15 +12,12 @@ export interface DriftHandle extends LimitHandle {
 /** Millicores: what rounding a quota to whole microseconds can make. */
 export const QUOTA_ROUNDING = 0.02;
 
-/**
- * `gone`: the cgroup is not there any more. `swap`: swap came back for exactly OpenWhisk's flags.
- */
+/** `gone`: the cgroup is removed. `swap`: systemd has reset the swap limit. */
 export type Drift = 'none' | 'limits' | 'swap' | 'gone';
 
 /**
- * Compares the last written limits with the kernel's, read into `found` (a quota that differs only
- * by rounding is set to the expected one): systemd's daemon-reload, an operator or a half-applied
- * engine call may undo limits.
+ * Compares the last written limits with the kernel's, read into `found`; systemd's daemon-reload or
+ * an operator may undo limits. A quota that differs only by rounding becomes the expected one.
  */
 export function findDrift(handle: DriftHandle, found: Limits): Drift {
   const { shares, quota, memory } = handle.expected;

@@ -9,21 +9,15 @@ const OWN = 512;
 const MIN = 64;
 const UNKNOWN = 65_536;
 
-interface ClosableFiles {
-  /** Closes what can be opened again. */
-  closeFiles(): void;
-}
-
 /**
- * How many containers keep the files of their samples open. A thousand idle ones would otherwise
- * use up what a process may open: those that were not sampled for longest close theirs, and open
- * them again (tens of us) when they run.
+ * Limits how many containers keep the files of their samples open, so that a thousand idle ones do
+ * not use up what a process may open. The least recently sampled ones close theirs.
  */
 export class FileBudget {
   readonly #limit: number;
   #kept = 0;
   /** In the order of their last use. */
-  readonly #open = new Set<ClosableFiles>();
+  readonly #open = new Set<{ closeFiles(): void }>();
 
   /** `limit`: files that this process may have open. */
   constructor(limit: number) {
@@ -55,13 +49,13 @@ export class FileBudget {
     this.#shrink();
   }
 
-  closed(user: ClosableFiles, kept: number): void {
+  closed(user: { closeFiles(): void }, kept: number): void {
     this.#kept -= kept;
     this.#open.delete(user);
   }
 
   /** Before its files are read, and so perhaps opened. */
-  use(user: ClosableFiles): void {
+  use(user: { closeFiles(): void }): void {
     this.#open.delete(user);
     this.#open.add(user);
     this.#shrink();
@@ -69,11 +63,10 @@ export class FileBudget {
 
   #shrink(): void {
     const { most } = this;
-    if (this.#open.size <= most) return;
     for (const each of this.#open) {
+      if (this.#open.size <= most) return;
       this.#open.delete(each);
       each.closeFiles();
-      if (this.#open.size <= most) return;
     }
   }
 }

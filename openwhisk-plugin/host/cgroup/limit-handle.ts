@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import type { Bytes, Millicores } from '../../../config/index.js';
 import { type Limits, NO_LIMIT, type WriteResult } from '../../decision/index.js';
 import type { ContainerInfo, LimitHandle } from '../ports/index.js';
+import type { CgroupPaths } from './cgroup-paths.js';
 import { ContainerWeight, type HostFormula } from './container-weight.js';
 import { UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
-import type { LimitFiles } from './limit-files.js';
+import { CpuFiles, MemoryFiles } from './limit-files.js';
+import { memoryCeiling } from './memory-ceiling.js';
 import type { MemoryLowerer } from './memory-lowerer.js';
 import { clampShares } from './shares.js';
 import type { ScopeListener, SystemdScope } from './systemd-scope.js';
@@ -16,20 +19,20 @@ const LARGEST_PAGE = 65_536;
 
 export interface HandleContext extends HostFormula {
   readonly lowerer: MemoryLowerer;
-  /** Room above the use that a lowered limit must leave, as a share of the use. */
+  /** Free memory that a lowered limit must leave, as a share of the use. */
   readonly margin: number;
   /** User memory limits of the open containers, bytes, by memory directory. */
   readonly guaranteedBytes: Map<string, number>;
   readonly scopeFailed: (container: ContainerInfo, error: unknown) => void;
 }
 
-/**
- * {@link LimitHandle} over either version's files: rounding, order, bounds and read-back are here.
- */
+/** {@link LimitHandle} on cgroup files: rounding, order, bounds and read-back. */
 export class CgroupLimitHandle implements LimitHandle {
-  readonly #files: LimitFiles;
+  readonly #cpu: CpuFiles | null;
+  readonly #memory: MemoryFiles | null;
   readonly #context: HandleContext;
   readonly #scope: SystemdScope | null;
+  /** File that shows whether the container is paused. */
   readonly #freezer: string | null;
   readonly #user: ContainerInfo['user'];
   /** Null on v1, where the file has shares. */
@@ -37,44 +40,42 @@ export class CgroupLimitHandle implements LimitHandle {
   readonly #swapAllowance: number;
   readonly #expected: Limits;
   readonly #scopeListener: ScopeListener;
+  /** Counts changes of the memory limit: a newer one cancels a reduction in progress. */
   readonly #generation = new Int32Array(new SharedArrayBuffer(4));
   #ceiling = UNLIMITED;
   #weight: number;
   #lowering: Promise<WriteResult> | null = null;
   #closed = false;
 
-  /**
-   * @param freezer path of the file that shows whether the container is paused, or null
-   */
   constructor(
     container: ContainerInfo,
-    files: LimitFiles,
+    { cpu, memory, freezer }: CgroupPaths,
     context: HandleContext,
     scope: SystemdScope | null,
-    freezer: string | null,
   ) {
-    this.#freezer = freezer;
-    this.#files = files;
+    const { user } = container;
+    this.#cpu = cpu && new CpuFiles(cpu, user.periodMicros);
+    this.#memory = memory && MemoryFiles.open(memory);
+    this.#freezer =
+      freezer && join(freezer.directory, freezer.version === 1 ? 'freezer.state' : 'cgroup.freeze');
     this.#context = context;
     this.#scope = scope;
-    this.#user = container.user;
-    const { memory, memoryAndSwap } = container.user;
+    this.#user = user;
     this.#swapAllowance =
-      memory === NO_LIMIT || memoryAndSwap === NO_LIMIT
+      user.memory === NO_LIMIT || user.memoryAndSwap === NO_LIMIT
         ? UNLIMITED
-        : Math.max(0, memoryAndSwap - memory);
-    this.#weight = files.weight();
+        : Math.max(0, user.memoryAndSwap - user.memory);
+    this.#weight = this.#cpu?.weight() ?? UNREADABLE;
     this.#weights =
-      files.version === 2
-        ? new ContainerWeight(container.user, this.#weight, scope, context)
-        : null;
+      this.#cpu?.version === 2 ? new ContainerWeight(user, this.#weight, scope, context) : null;
     this.#scopeListener = {
       failed: (error) => context.scopeFailed(container, error),
       applied: () => this.#writeAgain(),
     };
     this.#expected = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
     this.read(this.#expected);
-    if (files.hasMemory) context.guaranteedBytes.set(files.memoryDirectory, wholePages(memory));
+    if (this.#memory !== null)
+      context.guaranteedBytes.set(this.#memory.directory, wholePages(user.memory));
   }
 
   get expected(): Readonly<Limits> {
@@ -82,23 +83,22 @@ export class CgroupLimitHandle implements LimitHandle {
   }
 
   setShares(shares: number): WriteResult {
-    if (!this.#files.hasWeight) return 'unsupported';
+    if (!this.#cpu?.hasWeight) return 'unsupported';
     const requested = clampShares(shares);
     if (Number.isNaN(requested)) return 'refused';
     const weight = this.#weights?.of(requested) ?? requested;
-    const found = this.#files.weight();
+    const found = this.#cpu.weight();
     if (found === UNREADABLE) return 'gone';
-    if (
-      found === weight ||
-      (requested === this.#user.shares && this.#weights?.isUserValue(found) === true)
-    ) {
+    const isUserValue =
+      requested === this.#user.shares && this.#weights?.isUserValue(found) === true;
+    if (found === weight || isUserValue) {
       this.#expected.shares = requested;
       this.#weight = found;
       return 'unchanged';
     }
-    const failed = this.#files.writeWeight(weight);
+    const failed = this.#cpu.writeWeight(weight);
     if (failed) return outcome(failed);
-    const now = this.#files.weight();
+    const now = this.#cpu.weight();
     if (now === UNREADABLE) return 'gone';
     this.#expected.shares = requested;
     this.#weight = weight;
@@ -106,96 +106,88 @@ export class CgroupLimitHandle implements LimitHandle {
   }
 
   setQuota(quota: Millicores): WriteResult {
-    if (!this.#files.hasQuota) return 'unsupported';
+    const cpu = this.#cpu;
+    if (!cpu?.hasQuota) return 'unsupported';
     if (!Number.isFinite(quota) || quota < 0) return 'refused';
-    const period = this.#files.period;
-    let requested = this.#quotaMicros(quota, period);
+    const { period } = cpu;
+    let requested = this.#quotaMicros(cpu, quota, period);
     // A changed value is written without reading first, which saves two reads per activation.
-    const isNew = requested !== this.#quotaMicros(this.#expected.quota, period);
-    const found = isNew ? Number.NaN : this.#files.quota();
+    const isNew = requested !== this.#quotaMicros(cpu, this.#expected.quota, period);
+    const found = isNew ? Number.NaN : cpu.quota();
     if (found === UNREADABLE) return 'gone';
-    let written: 'written' | 'unchanged' = 'unchanged';
+    let result: WriteResult = 'unchanged';
     if (found !== requested) {
-      let failed = this.#files.writeQuota(requested);
+      let failed = cpu.writeQuota(requested);
       if (failed === 'EINVAL' && requested !== UNLIMITED) {
-        // A group above may have been narrowed since.
-        this.#ceiling = this.#files.ceiling();
-        const narrowed = Math.min(requested, this.#ceiling);
-        if (narrowed < requested) {
-          requested = narrowed;
-          failed = this.#files.writeQuota(requested);
-        }
+        // The quota of a group above may have been reduced since.
+        this.#ceiling = cpu.ceiling();
+        const reduced = Math.min(requested, this.#ceiling);
+        if (reduced < requested) failed = cpu.writeQuota(reduced);
+        requested = reduced;
       }
       if (failed) return outcome(failed);
-      const now = this.#files.quota();
+      const now = cpu.quota();
       if (now === UNREADABLE) return 'gone';
-      if (now !== requested) {
-        this.#expected.quota = quotaMillicores(requested, period);
-        return 'not_effective';
-      }
-      written = 'written';
+      result = now === requested ? 'written' : 'not_effective';
     }
     this.#expected.quota = quotaMillicores(requested, period);
-    return written;
+    return result;
   }
 
   raiseMemory(limit: Bytes): WriteResult {
-    if (!this.#files.hasMemory) return 'unsupported';
+    const memory = this.#memory;
+    if (memory === null) return 'unsupported';
     const requested = wholePages(limit);
     if (!(requested > 0)) return 'refused';
-    const found = this.#files.memory();
+    const found = memory.limit();
     if (found === UNREADABLE) return 'gone';
-    if (requested < found && !samePages(found, requested)) return 'refused';
     if (samePages(found, requested)) {
-      // Cancels a lowering in progress: this request is newer.
       Atomics.add(this.#generation, 0, 1);
       this.#expected.memory = memoryBytes(found);
-      return this.#repairSwap(found);
+      return this.#repairSwap(memory, found);
     }
-    // A loan, which must not take what a group over the container has promised to others. The
-    // user's own limit may.
+    if (requested < found) return 'refused';
+    // A loan, which must not take what a group above has promised to others. The user's own limit
+    // may.
     if (requested > wholePages(this.#user.memory) && requested > this.memoryCeiling())
       return 'refused';
     Atomics.add(this.#generation, 0, 1);
-    const oldSwap = this.#files.swap();
-    const failed = this.#files.raise(requested, this.#swapAllowance);
+    const oldSwap = memory.swap();
+    const failed = memory.raise(requested, this.#swapAllowance);
     if (failed) {
-      if (oldSwap >= 0) this.#files.writeSwap(found, oldSwap);
+      if (oldSwap >= 0) memory.writeSwap(found, oldSwap);
       return outcome(failed);
     }
     this.#expected.memory = memoryBytes(requested);
-    this.#notifySystemd();
-    return this.#memoryIs(requested);
+    this.#notifySystemd(memory);
+    return this.#memoryIs(memory, requested);
   }
 
   memoryCeiling(): Bytes {
-    if (!this.#files.hasMemory) return UNLIMITED as Bytes;
-    return Math.max(
-      0,
-      this.#files.memoryCeiling((directory) => this.#context.guaranteedBytes.get(directory)),
-    ) as Bytes;
+    if (this.#memory === null) return UNLIMITED as Bytes;
+    const { directory, version } = this.#memory;
+    const { guaranteedBytes } = this.#context;
+    const ceiling = memoryCeiling(directory, version, (group) => guaranteedBytes.get(group));
+    return Math.max(0, ceiling) as Bytes;
   }
 
-  /**
-   * One at a time per container. A newer call, raise or lower, makes an older one that still waits
-   * end as `refused`.
-   */
+  /** One at a time per container. A newer call, raise or lower, ends a waiting one as `refused`. */
   async lowerMemory(limit: Bytes): Promise<WriteResult> {
-    if (!this.#files.hasMemory) return 'unsupported';
+    const memory = this.#memory;
+    if (memory === null) return 'unsupported';
     const requested = wholePages(limit);
     if (!(requested > 0) || requested === UNLIMITED) return 'refused';
     const own = Atomics.add(this.#generation, 0, 1) + 1;
     while (this.#lowering) await this.#lowering;
-    // systemd writes limits without a look at the use: it must not be behind with an older, lower
-    // one.
+    // systemd writes limits whatever the use: it must not be about to write an older, lower one.
     if (this.#scope?.isBusy) await this.#scope.idle();
     if (this.#closed) return 'gone';
     if (Atomics.load(this.#generation, 0) !== own) return 'refused';
-    const found = this.#files.memory();
+    const found = memory.limit();
     if (found === UNREADABLE) return 'gone';
     if (samePages(found, requested)) {
       this.#expected.memory = memoryBytes(found);
-      return this.#repairSwap(found);
+      return this.#repairSwap(memory, found);
     }
     if (requested > found) return 'refused';
     // Restoring the user's limit needs no margin, also in a paused container. A lower limit needs
@@ -205,7 +197,7 @@ export class CgroupLimitHandle implements LimitHandle {
     const before = this.#expected.memory;
     this.#lowering = this.#context.lowerer.lower(
       {
-        paths: this.#files.paths,
+        paths: memory.paths,
         limit: requested,
         swap: this.#swapAllowance,
         margin: isUserValue ? 0 : this.#context.margin,
@@ -218,53 +210,50 @@ export class CgroupLimitHandle implements LimitHandle {
     if (this.#closed) return result;
     if (Atomics.load(this.#generation, 0) !== own) {
       // A raise came while the kernel was reclaiming, and the newer limit wins.
-      const newest = wholePages(this.#expected.memory);
       if (this.#expected.memory !== before || result === 'written')
-        this.#files.raise(newest, this.#swapAllowance);
+        memory.raise(wholePages(this.#expected.memory), this.#swapAllowance);
       return 'refused';
     }
-    if (result === 'written' || result === 'unchanged') {
-      this.#expected.memory = memoryBytes(requested);
-      this.#notifySystemd();
-      return this.#memoryIs(requested) === 'written' ? result : 'not_effective';
-    }
-    return result;
+    if (result !== 'written' && result !== 'unchanged') return result;
+    this.#expected.memory = memoryBytes(requested);
+    this.#notifySystemd(memory);
+    return this.#memoryIs(memory, requested) === 'written' ? result : 'not_effective';
   }
 
   protectMemory(amount: Bytes): WriteResult {
-    if (!this.#files.hasMemory) return 'unsupported';
+    const memory = this.#memory;
+    if (memory === null) return 'unsupported';
     if (!Number.isFinite(amount) || amount < 0) return 'refused';
     const requested = Math.floor(amount / PAGE) * PAGE;
-    if (this.#files.version === 2 && this.#files.protection() === requested) {
+    if (memory.version === 2 && memory.protection() === requested) {
       // Also where a hook was killed between the kernel and systemd.
-      if (this.#systemdDiffers(requested)) this.#notifySystemd();
+      if (this.#systemdDiffers(requested)) this.#notifySystemd(memory);
       return 'unchanged';
     }
-    const failed = this.#files.protect(requested);
+    const failed = memory.protect(requested);
     if (failed === 'unsupported') return failed;
     if (failed) return outcome(failed);
-    this.#notifySystemd();
-    return samePages(this.#files.protection(), requested) ? 'written' : 'not_effective';
+    this.#notifySystemd(memory);
+    return samePages(memory.protection(), requested) ? 'written' : 'not_effective';
   }
 
   read(into: Limits): boolean {
     // A limit that this host does not support counts as the user's.
     let { shares, quota, memory }: Limits = this.#user;
-    if (this.#files.hasWeight) {
-      const weight = this.#files.weight();
+    if (this.#cpu?.hasWeight) {
+      const weight = this.#cpu.weight();
       if (weight === UNREADABLE) return false;
       shares = this.#sharesOf(weight);
     }
-    if (this.#files.hasQuota) {
-      // Looked at again whenever all is: on v2 the kernel takes a quota above that of a group over
-      // it, and enforces the smaller.
-      this.#ceiling = this.#files.ceiling();
-      const micros = this.#files.quota();
+    if (this.#cpu?.hasQuota) {
+      // v2 takes a quota above that of a group above, and enforces the smaller.
+      this.#ceiling = this.#cpu.ceiling();
+      const micros = this.#cpu.quota();
       if (micros === UNREADABLE) return false;
-      quota = quotaMillicores(micros, this.#files.period);
+      quota = quotaMillicores(micros, this.#cpu.period);
     }
-    if (this.#files.hasMemory) {
-      const limit = this.#files.memory();
+    if (this.#memory !== null) {
+      const limit = this.#memory.limit();
       if (limit === UNREADABLE) return false;
       memory = memoryBytes(limit);
     }
@@ -274,46 +263,44 @@ export class CgroupLimitHandle implements LimitHandle {
     return true;
   }
 
-  /**
-   * False where swap came back, which systemd does to exactly OpenWhisk's flags.
-   */
+  /** False if systemd has reset the swap limit, as it does with exactly OpenWhisk's flags. */
   swapHolds(): boolean {
-    if (!this.#files.hasMemory || this.#swapAllowance === UNLIMITED) return true;
-    const swap = this.#files.swap();
+    if (this.#memory === null || this.#swapAllowance === UNLIMITED) return true;
+    const swap = this.#memory.swap();
     return swap === UNREADABLE || swap <= this.#swapAllowance + LARGEST_PAGE;
   }
 
-  /**
-   * True while systemd is at work on the scope: what differs then is not drift, and is written
-   * again at the end.
-   */
+  /** While systemd writes the scope's files a difference is no drift: it is repaired at the end. */
   isSettling(): boolean {
     return this.#scope?.isBusy ?? false;
   }
 
   repairSwap(): WriteResult {
-    return this.#repairSwap(this.#files.memory());
+    return this.#memory === null
+      ? 'unsupported'
+      : this.#repairSwap(this.#memory, this.#memory.limit());
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     Atomics.add(this.#generation, 0, 1);
-    this.#context.guaranteedBytes.delete(this.#files.memoryDirectory);
-    this.#files.close();
+    if (this.#memory !== null) this.#context.guaranteedBytes.delete(this.#memory.directory);
+    this.#cpu?.close();
+    this.#memory?.close();
   }
 
-  #repairSwap(memory: number): WriteResult {
-    if (memory === UNREADABLE) return 'gone';
+  #repairSwap(memory: MemoryFiles, limit: number): WriteResult {
+    if (limit === UNREADABLE) return 'gone';
     if (this.swapHolds()) return 'unchanged';
-    const failed = this.#files.writeSwap(memory, this.#swapAllowance);
+    const failed = memory.writeSwap(limit, this.#swapAllowance);
     if (failed) return outcome(failed);
-    this.#notifySystemd();
+    this.#notifySystemd(memory);
     return this.swapHolds() ? 'written' : 'not_effective';
   }
 
-  #memoryIs(requested: number): WriteResult {
-    const now = this.#files.memory();
+  #memoryIs(memory: MemoryFiles, requested: number): WriteResult {
+    const now = memory.limit();
     if (now === UNREADABLE) return 'gone';
     if (!samePages(now, requested)) return 'not_effective';
     // Rounded to larger pages: the kernel's value is expected from now on.
@@ -321,10 +308,10 @@ export class CgroupLimitHandle implements LimitHandle {
     return 'written';
   }
 
-  #quotaMicros(quota: number, period: number): number {
+  #quotaMicros(cpu: CpuFiles, quota: number, period: number): number {
     if (quota === NO_LIMIT) return UNLIMITED;
     const micros = Math.max(MIN_QUOTA, Math.round((quota * period) / 1000));
-    if (micros > this.#ceiling) this.#ceiling = this.#files.ceiling();
+    if (micros > this.#ceiling) this.#ceiling = cpu.ceiling();
     return Math.max(MIN_QUOTA, Math.min(this.#ceiling, micros));
   }
 
@@ -334,47 +321,37 @@ export class CgroupLimitHandle implements LimitHandle {
     return this.#weights.shares(weight);
   }
 
-  #notifySystemd(): void {
-    this.#scope?.tell(
-      wholePages(this.#expected.memory),
-      this.#swapAllowance,
-      this.#files.protection(),
-      this.#scopeListener,
-    );
+  #notifySystemd(memory: MemoryFiles): void {
+    const limit = wholePages(this.#expected.memory);
+    this.#scope?.tell(limit, this.#swapAllowance, memory.protection(), this.#scopeListener);
   }
 
   /** Whether systemd has a runtime memory limit that is not the present one. */
   #systemdDiffers(low: number): boolean {
-    if (this.#scope === null) return false;
-    const differs = (name: 'MemoryLow' | 'MemorySwapMax' | 'MemoryMax', value: number): boolean => {
-      const recorded = this.#scope?.recorded(name) ?? null;
-      return (
-        recorded !== null && recorded !== value && !(Math.abs(recorded - value) < LARGEST_PAGE)
-      );
+    const present = {
+      MemoryLow: low,
+      MemorySwapMax: this.#swapAllowance,
+      MemoryMax: wholePages(this.#expected.memory),
     };
-    return (
-      differs('MemoryLow', low) ||
-      differs('MemorySwapMax', this.#swapAllowance) ||
-      differs('MemoryMax', wholePages(this.#expected.memory))
-    );
+    return (Object.keys(present) as (keyof typeof present)[]).some((name) => {
+      const recorded = this.#scope?.recorded(name) ?? present[name];
+      return recorded !== present[name] && !(Math.abs(recorded - present[name]) < LARGEST_PAGE);
+    });
   }
 
-  /**
-   * systemd has written the scope's files: the user's quota and weight, and the last memory limit
-   * that it got.
-   */
+  /** systemd has written the scope's files: the user's CPU limits, and the memory limit it got. */
   #writeAgain(): void {
     if (this.#closed) return;
-    const files = this.#files;
-    const { quota, memory } = this.#expected;
-    if (files.hasWeight && files.weight() !== this.#weight) files.writeWeight(this.#weight);
-    if (files.hasQuota) {
-      const micros = this.#quotaMicros(quota, files.period);
-      if (files.quota() !== micros) files.writeQuota(micros);
+    const cpu = this.#cpu;
+    if (cpu?.hasWeight && cpu.weight() !== this.#weight) cpu.writeWeight(this.#weight);
+    if (cpu?.hasQuota) {
+      const micros = this.#quotaMicros(cpu, this.#expected.quota, cpu.period);
+      if (cpu.quota() !== micros) cpu.writeQuota(micros);
     }
     // Raised since: systemd wrote the lower limit. A limit lowered since goes to systemd next.
-    if (files.hasMemory && this.#lowering === null && files.memory() < wholePages(memory))
-      files.raise(wholePages(memory), this.#swapAllowance);
+    const limit = wholePages(this.#expected.memory);
+    if (this.#memory !== null && this.#lowering === null && this.#memory.limit() < limit)
+      this.#memory.raise(limit, this.#swapAllowance);
   }
 }
 
@@ -396,6 +373,4 @@ const memoryBytes = (limit: number): Bytes => (limit === UNLIMITED ? NO_LIMIT : 
 const quotaMillicores = (quota: number, period: number): Millicores =>
   (quota === UNLIMITED ? NO_LIMIT : (quota * 1000) / period) as Millicores;
 
-function outcome(error: WriteError): WriteResult {
-  return error === 'gone' ? 'gone' : 'refused';
-}
+const outcome = (error: WriteError): WriteResult => (error === 'gone' ? 'gone' : 'refused');

@@ -1,10 +1,5 @@
-import { join } from 'node:path';
 import type { ContainerInfo, LimitWriter } from '../ports/index.js';
-import { CgroupNotFoundError } from './cgroup-errors.js';
-import { type CgroupPaths, resolveCgroups } from './cgroup-paths.js';
-import { CgroupV1Files } from './cgroup-v1.js';
-import { CgroupV2Files } from './cgroup-v2.js';
-import type { LimitFiles } from './limit-files.js';
+import { resolveCgroups } from './cgroup-paths.js';
 import { CgroupLimitHandle, type HandleContext } from './limit-handle.js';
 import { MemoryLowerer } from './memory-lowerer.js';
 import {
@@ -20,26 +15,15 @@ export interface CgroupLimitWriterOptions {
   /** The file system's root: `/` but in tests. */
   readonly root?: string;
   readonly cgroupVersion: 1 | 2;
-  /**
-   * How to set limits in systemd if it owns the cgroups. Absent with the cgroupfs driver.
-   */
+  /** How to set limits in systemd if it owns the cgroups. Absent with the cgroupfs driver. */
   readonly scopes?: ScopeProperties;
-  /**
-   * Room above the present use that a lowered memory limit must leave, as a share of the use.
-   * Default 0.05.
-   */
+  /** Free memory that a lowered limit must leave, as a share of the use. Default 0.05. */
   readonly margin?: number;
-  /**
-   * The v2 formula of the container runtime's version ({@link formulaOfRuntime}); containers whose
-   * weight shows another one count more.
-   */
+  /** v2 formula of the runtime's version, unless the weight of a container shows another. */
   readonly formula?: WeightFormula;
 }
 
-/**
- * {@link LimitWriter} on the files of cgroup v1, v2 or both. Owns one worker thread, made at the
- * first lowered memory limit.
- */
+/** {@link LimitWriter} on the files of cgroup v1, v2 or both (hybrid hosts). */
 export class CgroupLimitWriter implements LimitWriter {
   readonly #root: string;
   readonly #version: 1 | 2;
@@ -69,18 +53,12 @@ export class CgroupLimitWriter implements LimitWriter {
     const scope = this.#options.scopes
       ? new SystemdScope(paths.unit, version, this.#options.scopes, this.#root, this.#settling)
       : null;
-    return new CgroupLimitHandle(
-      container,
-      openFiles(container, paths),
-      this.#context,
-      scope,
-      freezerFile(paths),
-    );
+    return new CgroupLimitHandle(container, paths, this.#context, scope);
   }
 
   /**
-   * The nearest weight that the kernel can express. On v2 weights are coarse and proportional to
-   * the container's shares: 128 shares are weight 5 with an older runc, so the next step is +20 %.
+   * The nearest weight that the kernel can express. v2 weights are coarse: 128 shares are weight 5
+   * with an older runc, so the next step is +20 %.
    */
   expressible(shares: number, userShares = 1024): number {
     const requested = clampShares(shares);
@@ -102,75 +80,4 @@ export class CgroupLimitWriter implements LimitWriter {
     this.#options.scopes?.close?.();
     return this.#lowerer.close();
   }
-}
-
-function freezerFile({ freezer }: CgroupPaths): string | null {
-  return (
-    freezer && join(freezer.directory, freezer.version === 1 ? 'freezer.state' : 'cgroup.freeze')
-  );
-}
-
-/**
- * Controllers of one container that live in different versions (hybrid hosts) get both kinds of
- * files behind one face.
- */
-function openFiles(container: ContainerInfo, paths: CgroupPaths): LimitFiles {
-  const { cpu, memory } = paths;
-  const period = container.user.periodMicros;
-  if (cpu?.version !== 2 && memory?.version !== 2) {
-    return new CgroupV1Files(cpu?.directory ?? null, memory?.directory ?? null, period);
-  }
-  if (cpu?.version === 1 || memory?.version === 1) {
-    const first = new CgroupV1Files(
-      cpu?.version === 1 ? cpu.directory : null,
-      memory?.version === 1 ? memory.directory : null,
-      period,
-    );
-    const directory = (cpu?.version === 2 ? cpu.directory : memory?.directory) ?? '';
-    return joined(
-      first,
-      new CgroupV2Files(directory, cpu?.version === 2, memory?.version === 2, period),
-    );
-  }
-  const directory = cpu?.directory ?? memory?.directory;
-  if (directory === undefined) {
-    throw new CgroupNotFoundError(
-      `container ${container.id.slice(0, 12)} has neither a cpu nor a memory cgroup`,
-    );
-  }
-  return new CgroupV2Files(directory, cpu !== null, memory !== null, period);
-}
-
-function joined(first: CgroupV1Files, second: CgroupV2Files): LimitFiles {
-  const cpu: LimitFiles = second.hasWeight || second.hasQuota ? second : first;
-  const memory: LimitFiles = second.hasMemory ? second : first;
-  return {
-    version: cpu.version,
-    hasWeight: cpu.hasWeight,
-    hasQuota: cpu.hasQuota,
-    hasMemory: memory.hasMemory,
-    get period() {
-      return cpu.period;
-    },
-    weight: () => cpu.weight(),
-    writeWeight: (weight) => cpu.writeWeight(weight),
-    quota: () => cpu.quota(),
-    writeQuota: (quota) => cpu.writeQuota(quota),
-    ceiling: () => cpu.ceiling(),
-    memoryCeiling: (guarantees) => memory.memoryCeiling(guarantees),
-    memoryDirectory: memory.memoryDirectory,
-    memory: () => memory.memory(),
-    swap: () => memory.swap(),
-    raise: (limit, swap) => memory.raise(limit, swap),
-    writeSwap: (limit, swap) => memory.writeSwap(limit, swap),
-    protect: (amount) => memory.protect(amount),
-    protection: () => memory.protection(),
-    get paths() {
-      return memory.paths;
-    },
-    close: () => {
-      first.close();
-      second.close();
-    },
-  };
 }

@@ -8,17 +8,13 @@ const MEMORY_LIMITS = {
   2: ['memory.max', 'memory.high'],
 } as const;
 
-/**
- * Bytes promised to a managed container by its directory: its user's limit, which it may be given
- * back at any time.
- */
+/** By its directory, the user's limit of a managed container, to which it may be restored. */
 export type MemoryGuarantees = (directory: string) => number | undefined;
 
 /**
- * The largest memory limit of the container in `directory` with which every group over it can keep
- * all its promises, bytes; Infinity where no group over it has a limit, negative where they promise
- * too much already. Otherwise the kernel kills in the group when it is full, and not necessarily in
- * the container that was lent the memory.
+ * The largest memory limit of the container in `directory` with which every group above can keep
+ * its promises, bytes; Infinity if no group above has a limit, negative if they promise too much
+ * already. When a group is full, the kernel kills in it, and not always in the borrower.
  *
  * A group promises each container in it its limit (or its user's, if that is more), each other
  * group its limit, and one without a limit everything.

@@ -4,9 +4,8 @@ import type { LoweringJob } from './memory-lowering.js';
 import type { WorkerRequest } from './memory-worker.js';
 
 /**
- * One worker thread, shared by all containers, in which memory limits are lowered; made at the
- * first use. It does not keep the process alive. A worker that dies answers its jobs with `refused`
- * and is created again.
+ * The worker thread in which memory limits are lowered, created at the first use. The jobs of one
+ * that dies are `refused`, and the next job creates another.
  */
 export class MemoryLowerer {
   readonly #pending = new Map<number, (result: WriteResult) => void>();

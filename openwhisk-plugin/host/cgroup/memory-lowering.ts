@@ -13,10 +13,7 @@ export interface LoweringJob {
   readonly swap: number;
   /** Room above the present use that must stay, as a share of it. */
   readonly margin: number;
-  /**
-   * `freezer.state` or `cgroup.freeze`, where a paused container must keep its limit: it comes back
-   * needing more than it has now.
-   */
+  /** `freezer.state` or `cgroup.freeze`, if a paused container must keep its limit. */
   readonly freezer: string | null;
 }
 
@@ -36,7 +33,7 @@ const systemFiles: TextFiles = {
  * refuses what does not fit (EBUSY); on v2 it kills, so the raw use decides before, and the events
  * after: a rise takes the change back.
  *
- * @param wanted false once a newer limit was set meanwhile: then nothing more is written
+ * @param requested false once a newer limit was set: then nothing more is written
  */
 export function lowerMemoryNow(
   job: LoweringJob,

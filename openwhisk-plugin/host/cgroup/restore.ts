@@ -3,8 +3,7 @@ import type { Limits, WriteResult } from '../../decision/index.js';
 import type { ContainerInfo, LimitHandle, LimitWriter } from '../ports/index.js';
 import { CgroupNotFoundError } from './cgroup-errors.js';
 
-/** What can list every managed container at once, e.g. `DockerEngine`. */
-export interface ContainerListing {
+interface ContainerListing {
   snapshot(): Promise<readonly ContainerInfo[]>;
 }
 

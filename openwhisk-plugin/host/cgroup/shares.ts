@@ -1,15 +1,10 @@
-/**
- * The kernel's range of v1 shares; outside of it an engine fails or half-applies.
- */
+/** The kernel's range of v1 shares. */
 const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
 const MIN_WEIGHT = 1;
 const MAX_WEIGHT = 10_000;
 
-/**
- * What the kernel gives a container that was made without shares: 1024 shares on v1, this weight on
- * v2. No formula made it.
- */
+/** The kernel's v2 weight of a container without shares, which no formula computed. */
 export const DEFAULT_WEIGHT = 100;
 
 /**
@@ -24,9 +19,7 @@ const CURVED_SINCE: Readonly<Record<string, readonly [number, number, number]>> 
   crun: [1, 23, 0],
 };
 
-/**
- * The formula of a runtime that calls itself e.g. `runc 1.1.5+ds1`; null where that is not known.
- */
+/** The formula of a runtime such as `runc 1.1.5+ds1`; null for an unknown one. */
 export function formulaOfRuntime(runtime: string): WeightFormula | null {
   const match = /^(runc|crun) v?(\d+)\.(\d+)(?:\.(\d+))?/.exec(runtime);
   const since = CURVED_SINCE[match?.[1] ?? ''];
@@ -65,9 +58,8 @@ export function isRuntimeWeight(shares: number, weight: number): boolean {
 }
 
 /**
- * The v2 weight for `shares`, in proportion to the weight `base` that the container's own shares
- * were given: a factor of 16 in shares is one of 16 in CPU, whichever formula the runtime used, and
- * siblings that are not managed keep their place.
+ * The v2 weight for `shares`, in proportion to the weight `base` of the container's own shares: a
+ * factor of 16 in shares is one of 16 in CPU, whichever formula the runtime used.
  */
 export function scaledWeight(shares: number, userShares: number, base: number): number {
   const weight = Math.round((base * clampShares(shares)) / clampShares(userShares));
@@ -75,9 +67,8 @@ export function scaledWeight(shares: number, userShares: number, base: number): 
 }
 
 /**
- * The nearest weight that neither formula makes of the user's shares. Gleaner writes no other but
- * the container's own, so that a weight that a killed hook left behind is never taken for the
- * runtime's.
+ * The nearest weight that neither formula makes of the user's shares, so that a weight that a
+ * killed hook left behind is never taken for the runtime's.
  */
 export function distinctFromUserWeight(weight: number, userShares: number): number {
   let chosen = weight;

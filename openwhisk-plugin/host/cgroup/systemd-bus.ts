@@ -5,10 +5,7 @@ import type { ScopeProperties, ScopeProperty } from './systemd-scope.js';
 
 const SYSTEM_BUS = '/run/dbus/system_bus_socket';
 const DEADLINE_MILLIS = 10_000;
-/**
- * systemd makes one change after the other, some ms each: more at once only wait there, and their
- * deadlines run out.
- */
+/** systemd makes one change at a time, some ms each: more calls would reach their deadlines. */
 const MAX_IN_FLIGHT = 8;
 const INFINITY = 0xffff_ffff_ffff_ffffn;
 const SYSTEMD = 'org.freedesktop.systemd1';

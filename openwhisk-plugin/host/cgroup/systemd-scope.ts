@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { readText } from './cgroup-mounts.js';
 
 export interface ScopeProperty {
   readonly name: 'MemoryMax' | 'MemorySwapMax' | 'MemoryLow' | 'MemoryLimit';
@@ -7,28 +8,20 @@ export interface ScopeProperty {
   readonly bytes: number;
 }
 
-/**
- * Runtime properties of a systemd unit; a port, because only a host with the systemd cgroup driver
- * has them.
- */
+/** Runtime properties of a systemd unit. */
 export interface ScopeProperties {
-  /**
-   * Resolves when systemd has written the unit's cgroup files. Rejects where systemd refuses or
-   * does not answer.
-   */
+  /** Resolves when systemd has written the unit's cgroup files. */
   set(unit: string, properties: readonly ScopeProperty[]): Promise<void>;
   close?(): void;
 }
 
 export interface ScopeListener {
   failed(error: unknown): void;
-  /**
-   * systemd has written all files of the scope, also those of properties that were not changed.
-   */
+  /** systemd has written all files of the scope, also those of unchanged properties. */
   applied(): void;
 }
 
-/** Where systemd keeps runtime properties of units; what comes first is in force. */
+/** Where systemd keeps runtime properties of units; the first one found is in force. */
 const TRANSIENT = 'run/systemd/transient';
 const RECORDS = ['run/systemd/system.control', TRANSIENT] as const;
 
@@ -67,9 +60,7 @@ export class SystemdScope {
     this.#settling = settling;
   }
 
-  /**
-   * systemd has not written all its properties yet, so files may still change.
-   */
+  /** systemd has not written all its properties yet, so files may still change. */
   get isBusy(): boolean {
     return this.#busy;
   }
@@ -78,10 +69,7 @@ export class SystemdScope {
     while (this.#busy) await this.#running;
   }
 
-  /**
-   * Bytes; Infinity = none. On v1 systemd knows neither a swap limit nor protection. The newest of
-   * several wins.
-   */
+  /** Bytes; Infinity = none. On v1 systemd has no swap limit and no protection. The newest wins. */
   tell(memory: number, swap: number, low: number, listener: ScopeListener): void {
     this.#next =
       this.#version === 1
@@ -99,16 +87,12 @@ export class SystemdScope {
     void running.then(() => this.#settling.delete(running));
   }
 
-  /**
-   * Properties set in systemd at run time, also by the container runtime; null if there are none or
-   * this process cannot read them.
-   */
+  /** A property set at run time, also by the container runtime; null: none, or unreadable. */
   recorded(name: ScopeProperty['name'] | 'CPUWeight'): number | null {
     const dropIns = RECORDS.map((folder) => join(folder, `${this.#unit}.d`, `50-${name}.conf`));
     for (const path of [...dropIns, join(TRANSIENT, this.#unit)]) {
-      const text = read(join(this.#root, path));
-      const value =
-        text === null ? undefined : new RegExp(`^${name}=(\\d+|infinity)$`, 'm').exec(text)?.[1];
+      const text = readText(join(this.#root, path)) ?? '';
+      const value = new RegExp(`^${name}=(\\d+|infinity)$`, 'm').exec(text)?.[1];
       if (value !== undefined)
         return value === 'infinity' ? Number.POSITIVE_INFINITY : Number(value);
     }
@@ -132,13 +116,5 @@ export class SystemdScope {
       listener.applied();
     }
     this.#busy = false;
-  }
-}
-
-function read(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
   }
 }

@@ -12,32 +12,20 @@ const THROTTLED = new StatKey('nr_throttled');
 const WAIT_SUM = new StatKey('wait_sum');
 const OOM_KILL = new StatKey('oom_kill');
 const MAX = new StatKey('max');
-const TOTAL_INACTIVE_FILE = new StatKey('total_inactive_file');
-const INACTIVE_FILE = new StatKey('inactive_file');
+const INACTIVE = { 1: new StatKey('total_inactive_file'), 2: new StatKey('inactive_file') };
 /** The first `total=` of a pressure file is that of its line `some`. */
 const PRESSURE_TOTAL = Buffer.from('total=', 'latin1');
 /** `FROZEN` and `FREEZING`, against `THAWED`. */
 const LETTER_F = 70;
-/**
- * Open for every container as long as it lives: limits (v1: 4, v2: 5), the CPU counter, the memory
- * peak.
- */
+/** Files that stay open for each container: its limits, the CPU counter, the memory peak. */
 const KEPT = { 1: 6, 2: 7 } as const;
-/**
- * Statistics of a cgroup's memory are the dearest of its files; as long as the use has changed by
- * less, they are read once a second.
- */
+/** `memory.stat` costs most of all: while the use changes by less, it is read once a second. */
 const STAT_STEP = 256 * 1024;
 const STAT_MILLIS = 1000;
-/**
- * v1: limit hits and OOM kills are read if the peak is this near to the limit, otherwise rarely.
- */
+/** v1: limit hits and OOM kills are read often only if the peak is this near to the limit. */
 const NEAR = 0.9;
 const FULL_READ_MILLIS = 30_000;
-/**
- * What adds up (waiting for a CPU) or hardly ever changes (paused, the limit) is read so often at
- * most.
- */
+/** Minimum interval between readings of sums (waiting for a CPU) and of rare changes (paused). */
 const SLOW_MILLIS = 500;
 
 type SamplePaths = Pick<CgroupPaths, 'cpu' | 'memory' | 'freezer'>;
@@ -54,7 +42,7 @@ class SampleFiles {
   readonly frozen: ControlFile | null;
 
   constructor({ cpu, memory, freezer }: SamplePaths, schedstat: string) {
-    // On v2 it is the file that CPU time is read from.
+    // v2 has throttling in the file that CPU time is read from.
     this.cpuStat = readable(cpu, 'cpu.stat', null);
     this.pressure = readable(cpu, null, 'cpu.pressure');
     this.schedstat = this.pressure ? null : quietly(() => ControlFile.open(schedstat, 'r'));
@@ -66,14 +54,7 @@ class SampleFiles {
   }
 
   close(): void {
-    this.cpuStat?.close();
-    this.pressure?.close();
-    this.schedstat?.close();
-    this.usage?.close();
-    this.memoryStat?.close();
-    this.events?.close();
-    this.limit?.close();
-    this.frozen?.close();
+    for (const file of Object.values(this) as (ControlFile | null)[]) file?.close();
   }
 }
 
@@ -86,21 +67,11 @@ export class CgroupUsageProbe implements UsageProbe {
   readonly #cpuacct: ControlFile | null;
   readonly #cpuacctVersion: 1 | 2;
   readonly #memoryVersion: 1 | 2;
-  readonly #frozenVersion: 1 | 2;
-  /**
-   * Always open: v2 forgets a reset with the descriptor that made it. Null where the peak cannot be
-   * reset.
-   */
+  /** Always open: v2 forgets a reset with its descriptor. Null if the peak cannot be reset. */
   #peak: ControlFile | null;
-  /**
-   * Null while none is open: they are the many, and closed where another container needs the
-   * descriptors more.
-   */
+  /** Null while closed: there are many, and another container may need the descriptors more. */
   #files: SampleFiles | null = null;
-  /**
-   * v1 kernels that no longer count failures (seen: 6.18): how often the peak has reached the limit
-   * since a reset.
-   */
+  /** v1 kernels that no longer count failures (6.18): times that the peak reached the limit. */
   #peaksAtLimit = 0;
   #isPeakAtLimit = false;
   /** What was filled in last, the CPU time then, and when all of it was read. */
@@ -125,24 +96,20 @@ export class CgroupUsageProbe implements UsageProbe {
   constructor(paths: CgroupPaths, schedstat: string, clock: Clock, budget: FileBudget) {
     this.#clock = clock;
     this.#budget = budget;
-    const { cpuacct, cpu, memory, freezer } = paths;
-    this.#paths = { cpu, memory, freezer };
+    this.#paths = paths;
     this.#schedstat = schedstat;
-    this.#cpuacctVersion = cpuacct?.version ?? 1;
-    this.#memoryVersion = memory?.version ?? 1;
-    this.#frozenVersion = freezer?.version ?? 1;
-    this.#cpuacct = file(cpuacct, 'cpuacct.usage', 'cpu.stat');
-    this.#peak = resettable(memory);
+    this.#cpuacctVersion = paths.cpuacct?.version ?? 1;
+    this.#memoryVersion = paths.memory?.version ?? 1;
+    this.#cpuacct = file(paths.cpuacct, 'cpuacct.usage', 'cpu.stat');
+    this.#peak = resettable(paths.memory);
     budget.opened(KEPT[this.#memoryVersion]);
   }
 
   cpu(): number {
     if (!this.#cpuacct) return -1;
-    if (this.#cpuacctVersion === 1) {
-      const nanos = this.#cpuacct.number();
-      return nanos < 0 ? -1 : nanos / 1000;
-    }
-    return timeIn(this.#cpuacct.fill());
+    if (this.#cpuacctVersion === 2) return timeIn(this.#cpuacct.fill());
+    const nanos = this.#cpuacct.number();
+    return nanos < 0 ? -1 : nanos / 1000;
   }
 
   sample(into: UsageSample): boolean {
@@ -153,9 +120,9 @@ export class CgroupUsageProbe implements UsageProbe {
     this.#isSlow = into.at - this.#slowAt >= SLOW_MILLIS;
     if (this.#isSlow) this.#slowAt = into.at;
     // Without CPU use since then nothing else has changed, except that it may be paused.
-    const stands = this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !into.frozen;
-    if (stands && into.at - this.#filledAt < FULL_READ_MILLIS)
-      return !this.#isSlow || this.#checkForPause(into);
+    const isIdle = this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !into.frozen;
+    if (isIdle && into.at - this.#filledAt < FULL_READ_MILLIS)
+      return !this.#isSlow || this.#withFiles(({ frozen }) => this.#readFreezer(into, frozen));
     into.cpu = Math.max(0, cpu) as Micros;
     into.waiting = -1;
     into.periods = 0;
@@ -180,20 +147,10 @@ export class CgroupUsageProbe implements UsageProbe {
   }
 
   workingSet(): number {
-    const now = this.#clock.monotonic();
-    if (this.#files !== null)
-      return this.#workingSet(this.#files.usage, this.#files.memoryStat, now);
-    const usage = readable(this.#paths.memory, 'memory.usage_in_bytes', 'memory.current');
-    const memoryStat = readable(this.#paths.memory, 'memory.stat', 'memory.stat');
-    const found = this.#workingSet(usage, memoryStat, now);
-    usage?.close();
-    memoryStat?.close();
-    return found;
+    return this.#withFiles((files) => this.#workingSet(files, this.#clock.monotonic()));
   }
 
-  /**
-   * v1: the peak becomes the present use. v2: the same for this descriptor, from kernel 6.12 on.
-   */
+  /** The peak becomes the present use; on v2 for this descriptor only, from kernel 6.12 on. */
   resetPeak(): void {
     if (this.#peak !== null && this.#peak.write(0) !== null) {
       // Not reset, so the file keeps the peak of earlier activations: unknown from now on.
@@ -218,6 +175,15 @@ export class CgroupUsageProbe implements UsageProbe {
     this.#peak?.close();
   }
 
+  /** Opens the files for this reading only if they are closed. */
+  #withFiles<T>(read: (files: SampleFiles) => T): T {
+    if (this.#files !== null) return read(this.#files);
+    const files = new SampleFiles(this.#paths, this.#schedstat);
+    const found = read(files);
+    files.close();
+    return found;
+  }
+
   /** From the `cpu.stat` that was just read: v2 has CPU time and throttling in one file. */
   #throttling(into: UsageSample, length: number): void {
     into.periods = Math.max(0, PERIODS.valueOf(length));
@@ -238,18 +204,15 @@ export class CgroupUsageProbe implements UsageProbe {
     return true;
   }
 
-  #workingSet(usageFile: ControlFile | null, statFile: ControlFile | null, now: number): number {
-    if (usageFile === null || statFile === null) return 0;
+  #workingSet({ usage: usageFile, memoryStat }: SampleFiles, now: number): number {
+    if (usageFile === null || memoryStat === null) return 0;
     const usage = usageFile.number();
     if (usage === UNREADABLE) return -1;
     this.#usage = usage;
     if (Math.abs(usage - this.#usageAtStat) >= STAT_STEP || now - this.#statAt >= STAT_MILLIS) {
-      const length = statFile.fill();
+      const length = memoryStat.fill();
       if (length < 0) return -1;
-      this.#inactive = Math.max(
-        0,
-        (this.#memoryVersion === 1 ? TOTAL_INACTIVE_FILE : INACTIVE_FILE).valueOf(length),
-      );
+      this.#inactive = Math.max(0, INACTIVE[this.#memoryVersion].valueOf(length));
       this.#usageAtStat = usage;
       this.#statAt = now;
     }
@@ -258,12 +221,12 @@ export class CgroupUsageProbe implements UsageProbe {
 
   #sampleMemory(into: UsageSample, files: SampleFiles): boolean {
     if (!files.usage || !files.memoryStat) return true;
-    const workingSet = this.#workingSet(files.usage, files.memoryStat, into.at);
+    const workingSet = this.#workingSet(files, into.at);
     if (workingSet < 0) return false;
     into.workingSet = workingSet as Bytes;
     const peak = this.#peak?.number() ?? -1;
     into.peak = peak < 0 ? -1 : peak;
-    if (this.#memoryVersion === 1) this.#check(peak, files.limit, into.at);
+    if (this.#memoryVersion === 1) this.#readFailures(peak, files.limit, into.at);
     else {
       const events = files.events?.fill() ?? -1;
       this.#oomKills = events < 0 ? 0 : Math.max(0, OOM_KILL.valueOf(events));
@@ -275,41 +238,33 @@ export class CgroupUsageProbe implements UsageProbe {
   }
 
   /**
-   * v1: how often the limit was met, and how many were killed. Far below it nothing can have met
-   * it, and three files need not be read at every sample; whom the whole host's shortage kills is
-   * noticed later.
+   * v1: limit hits and OOM kills. Far below its limit a container cannot have hit it, so three
+   * files are not read at every sample; a kill by a shortage of the whole host is noticed later.
    */
-  #check(peak: number, limitFile: ControlFile | null, now: number): void {
+  #readFailures(peak: number, limitFile: ControlFile | null, now: number): void {
     if (this.#isSlow || peak !== this.#peakBefore) this.#limit = limitFile?.number() ?? UNLIMITED;
     this.#peakBefore = peak;
     const limit = this.#limit;
     const isNear = peak < 0 || limit <= 0 || peak >= NEAR * limit;
     if (!isNear && now - this.#fullReadAt < FULL_READ_MILLIS) return;
     this.#fullReadAt = now;
-    const { memory } = this.#paths;
-    const kills = readOnce(memory, 'memory.oom_control', (file) => OOM_KILL.valueOf(file.fill()));
-    this.#oomKills = Math.max(0, kills);
-    // With memory and swap limited to the same sum, as OpenWhisk does, it is the second counter
-    // that grows, and the first stays 0.
-    const counted = ['memory.failcnt', 'memory.memsw.failcnt']
-      .map((name) =>
-        Math.max(
-          0,
-          readOnce(memory, name, (file) => file.number()),
-        ),
-      )
-      .reduce((sum, each) => sum + each, 0);
+    const counter = (name: string, key?: StatKey): number => {
+      const opened = readable(this.#paths.memory, name, null);
+      const value = key ? key.valueOf(opened?.fill() ?? -1) : (opened?.number() ?? 0);
+      opened?.close();
+      return Math.max(0, value);
+    };
+    this.#oomKills = counter('memory.oom_control', OOM_KILL);
+    // With memory and swap limited to the same sum, as OpenWhisk does, only the second one grows.
+    const failures = counter('memory.failcnt') + counter('memory.memsw.failcnt');
     if (!this.#isPeakAtLimit && peak >= 0 && peak >= limit) {
       this.#isPeakAtLimit = true;
       this.#peaksAtLimit++;
     }
-    this.#limitHits = counted > 0 ? counted : this.#peaksAtLimit;
+    this.#limitHits = failures > 0 ? failures : this.#peaksAtLimit;
   }
 
-  /**
-   * Pauses by `runc` are visible here and nowhere else. What has used CPU since
-   * the last sample was not paused.
-   */
+  /** Pauses by `runc` are visible here only. A container that used CPU was not paused. */
   #sampleFreezer(into: UsageSample, { frozen }: SampleFiles): boolean {
     const moved = into.cpu > this.#cpuBefore;
     this.#cpuBefore = into.cpu;
@@ -320,7 +275,7 @@ export class CgroupUsageProbe implements UsageProbe {
   #readFreezer(into: UsageSample, frozen: ControlFile | null): boolean {
     into.frozen = false;
     if (!frozen) return true;
-    if (this.#frozenVersion === 1) {
+    if (this.#paths.freezer?.version === 1) {
       const first = frozen.firstByte();
       into.frozen = first === LETTER_F;
       return first >= 0;
@@ -328,15 +283,6 @@ export class CgroupUsageProbe implements UsageProbe {
     const state = frozen.number();
     into.frozen = state === 1;
     return state !== UNREADABLE;
-  }
-
-  /** Of a container whose other files need not be read, and may be closed. */
-  #checkForPause(into: UsageSample): boolean {
-    if (this.#files !== null) return this.#readFreezer(into, this.#files.frozen);
-    const frozen = readable(this.#paths.freezer, 'freezer.state', 'cgroup.freeze');
-    const found = this.#readFreezer(into, frozen);
-    frozen?.close();
-    return found;
   }
 }
 
@@ -346,44 +292,24 @@ function file(
   v2: string | null,
 ): ControlFile | null {
   const name = where?.version === 1 ? v1 : v2;
-  return where === null || name === null
-    ? null
-    : ControlFile.open(join(where.directory, name), 'r');
+  return where && name ? ControlFile.open(join(where.directory, name), 'r') : null;
 }
 
-/** As {@link file}; null, too, where it cannot be opened now: a sample is no place to fail. */
-const readable = (
-  where: ControllerDirectory | null,
-  v1: string | null,
-  v2: string | null,
-): ControlFile | null => quietly(() => file(where, v1, v2));
+/** As {@link file}; null, too, if it cannot be opened now: a sample must not fail. */
+const readable = (...of: Parameters<typeof file>): ControlFile | null => quietly(() => file(...of));
 
 /** CPU time in the `cpu.stat` that was just read, us. */
 const timeIn = (length: number): number => (length < 0 ? -1 : USAGE_USEC.valueOf(length));
 
-/** Time runnable without a CPU so far, us; -1 where it cannot be read. */
+/** Time runnable without a CPU so far, us; -1 if it cannot be read. */
 function waitedOf(pressure: ControlFile | null, schedstat: ControlFile | null): number {
   if (pressure) {
     const length = pressure.fill();
     return length < 0 ? -1 : StatKey.wordOf(PRESSURE_TOTAL, length);
   }
-  // The first process's main thread only: it is where the node proxy runs functions, and a lower
-  // bound for the others.
+  // Only the first process's main thread, where the node proxy runs functions: a lower bound.
   const nanos = schedstat?.number(1) ?? -1;
   return nanos < 0 ? -1 : nanos / 1000;
-}
-
-/** From a file that is seldom read, and so not kept open; -1 where there is none. */
-function readOnce(
-  where: ControllerDirectory | null,
-  name: string,
-  read: (file: ControlFile) => number,
-): number {
-  const opened = readable(where, name, null);
-  if (opened === null) return -1;
-  const value = read(opened);
-  opened.close();
-  return value;
 }
 
 function quietly(open: () => ControlFile | null): ControlFile | null {

@@ -15,7 +15,7 @@ export interface Pipe {
 /**
  * A pipe whose reading end fills `buffer`; Node's streams would allocate 64 KiB a read. Node offers
  * that only for sockets that it connects itself, so both ends meet at a socket in a folder with
- * access for this user only, which is removed as soon as they have. Rejects with the system's error.
+ * access for this user only, which is removed at once. Rejects with the system's error.
  *
  * @param read gets the number of bytes in the buffer; false stops reading
  */
