@@ -47,9 +47,9 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   }
 
   /** Its activations have ended. Frees what it held and forgets it. */
-  containerEnded(container: C, now: Millis): void {
+  containerEnded(container: C): void {
     this.#byState.delete(container.state);
-    this.decider.containerEnded(container.state, now);
+    this.decider.containerEnded(container.state);
     this.#writeChanged();
   }
 
@@ -119,7 +119,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     activation.hasTarget = revision.fn.target.applyTo(run, now);
     usage.atStart(activation, now);
     // Before the decision, which counts with the loan.
-    if (run.enforced && revision.state.hitUserLimit) this.#lendMemory(container, revision, now);
+    if (run.enforced && revision.state.hitUserLimit) this.#lendMemory(container, revision);
     this.decider.start(run, now);
     revision.fn.noteStart(run, container.state, now);
     reports.decided(activation);
@@ -168,10 +168,10 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   }
 
   /** A loan for the container's life, for a function that has reached its user limit. */
-  #lendMemory(container: C, revision: Revision, now: Millis): void {
+  #lendMemory(container: C, revision: Revision): void {
     const { limits, reports } = this.#ports;
     const before = container.state.memoryLoan;
-    const after = this.decider.memoryLoan(container.state, revision.state, now, () =>
+    const after = this.decider.memoryLoan(container.state, revision.state, () =>
       limits.memoryCeiling(container),
     );
     if (after > before) reports.lent(container, revision, before, after);

@@ -49,7 +49,7 @@ export class Pipeline implements TapListener {
   }
 
   containerRemoved(container: Container): void {
-    this.controller.containerEnded(container, this.#parts.clock.monotonic());
+    this.controller.containerEnded(container);
     // Without an answer within the time limit OpenWhisk removes the container and sends no `/run`.
     if (container.initPending) {
       container.initMicros = Math.max(0, this.#parts.steady.wall() - container.initAt) as Micros;

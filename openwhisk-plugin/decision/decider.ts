@@ -9,7 +9,6 @@ import type { Grant } from './grant.js';
 import { HarvestPool } from './harvest-pool.js';
 import { MemoryHeadroom } from './headroom.js';
 import { type GrantChange, HostGrants, settle } from './host-grants.js';
-import { fillHostSnapshot } from './host-snapshot.js';
 import { learnFailure, learnOom, learnSuccess } from './learning.js';
 import { NO_LIMIT, type UserLimits } from './limits.js';
 import { MemoryLoans } from './memory-loans.js';
@@ -25,7 +24,7 @@ import { removeAt } from './remove-at.js';
 import { cpuSpikeLevel, memorySpikeLevel } from './safeguard.js';
 import type { DecisionSettings, HostCapacity } from './settings.js';
 import type { UsageSample } from './usage-sample.js';
-import { closeWindow, copySample, openWindow, watchMemory } from './usage-window.js';
+import { closeWindow, openWindow, watchMemory } from './usage-window.js';
 import { HostReference } from './weights.js';
 
 /** How an activation ended. `unknown`: its end was not seen, so it is not used for learning. */
@@ -156,7 +155,7 @@ export class Decider {
   }
 
   /** The container ended and frees all it held. Its runs still have to be finished. */
-  containerEnded(container: ContainerState, _now: Millis): void {
+  containerEnded(container: ContainerState): void {
     this.#loans.end(container);
     this.#boosts.end(container);
     this.cpuPool.end(container.cpu);
@@ -190,7 +189,7 @@ export class Decider {
       settings.referenceCpuTime > 0 ? settings.referenceCpuTime : this.reference.value
     ) as Millis;
     run.expectedCpu = settings.payloadAware ? fn.cpuByPayload.predict(run.payload) : Number.NaN;
-    fillHostSnapshot(this.#context.host, this.capacity, this.cpuPool, this.memoryPool);
+    this.#fillHostSnapshot();
     const policies = this.#policies;
     if (container.mode === 'quota') chooseCpu(run, policies.rangeOf(run), this.#context, now);
     else chooseUserCpu(run, this.#context, now);
@@ -326,12 +325,7 @@ export class Decider {
    * Memory lent above the user's limit for the container's life (policy `guarantee`), after asking
    * for more where the function needs it; 0 = none.
    */
-  memoryLoan(
-    container: ContainerState,
-    fn: FunctionState,
-    _now: Millis,
-    ceiling?: () => Bytes,
-  ): Bytes {
+  memoryLoan(container: ContainerState, fn: FunctionState, ceiling?: () => Bytes): Bytes {
     return this.#loans.lend(container, fn, this.settings, ceiling);
   }
 
@@ -389,6 +383,15 @@ export class Decider {
     this.memoryPool.resize(allocatable, this.settings.memoryReserve);
   }
 
+  #fillHostSnapshot(): void {
+    const { host } = this.#context;
+    const { allocatableCpu, allocatableMemory } = this.capacity;
+    host.running = this.cpuPool.allocations;
+    host.cpu = allocatableCpu;
+    host.freeCpu = this.cpuPool.free / allocatableCpu;
+    host.freeMemory = this.memoryPool.free / allocatableMemory;
+  }
+
   /** Another run is in the container: limits are the container's, so neither can be a control. */
   #join(run: Run): void {
     const container = run.container;
@@ -417,7 +420,7 @@ export class Decider {
   }
 
   #keep(run: Run, usage: UsageSample): void {
-    copySample(usage, run.container.last);
+    Object.assign(run.container.last, usage);
     run.container.read = true;
   }
 }

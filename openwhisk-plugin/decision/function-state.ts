@@ -79,7 +79,6 @@ export class FunctionState {
   memorySpiked = false;
   /** Runs at user limits still to come after an OOM kill by a lowered limit. */
   oomHold = 0;
-  runsSinceOom = 0;
   /** OOM kills at a lowered limit, and at the user's own or above. */
   oomHarvest = 0;
   oomUser = 0;

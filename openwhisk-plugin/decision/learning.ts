@@ -3,6 +3,7 @@ import { memoryAfterOom } from '../../config/index.js';
 import type { Run } from './container-state.js';
 import type { Objectives } from './control-arm.js';
 import type { FunctionState } from './function-state.js';
+import type { RangeReason } from './grant.js';
 import type { DecisionSettings } from './settings.js';
 import { adjustWeightExponent, type HostReference } from './weights.js';
 
@@ -32,7 +33,6 @@ export function learnSuccess(
   learnPeaks(run, settings, now);
   learnSpike(run, settings);
   if (fn.oomHold > 0 && run.memory.granted >= run.memory.user) fn.oomHold--;
-  fn.runsSinceOom++;
 
   if (cpuTime >= 0) {
     fn.cpuTime.add(cpuTime, now, halfLife);
@@ -75,7 +75,6 @@ export function learnOom(
   settings: DecisionSettings,
   now: number,
 ): void {
-  fn.runsSinceOom = 0;
   fn.lastFailed = true;
   if (limitAtKill < fn.userMemory) {
     fn.oomHarvest++;
@@ -125,15 +124,7 @@ function learnSpike(run: Run, settings: DecisionSettings): void {
   } else if (!run.trippedMemory) fn.memorySpiked = false;
 }
 
-function isCalibration(run: Run): boolean {
-  const cpu = run.cpu.reason;
-  const memory = run.memory.reason;
-  return (
-    cpu === 'first_call' ||
-    cpu === 'failure' ||
-    cpu === 'spike' ||
-    memory === 'first_call' ||
-    memory === 'failure' ||
-    memory === 'spike'
-  );
-}
+const CALIBRATIONS: ReadonlySet<RangeReason> = new Set(['first_call', 'failure', 'spike']);
+
+const isCalibration = ({ cpu, memory }: Run): boolean =>
+  CALIBRATIONS.has(cpu.reason) || CALIBRATIONS.has(memory.reason);

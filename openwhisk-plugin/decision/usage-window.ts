@@ -47,17 +47,3 @@ export function watchMemory(run: Run, usage: UsageSample, previous: UsageSample)
     if (growth > run.growth) run.growth = growth;
   }
 }
-
-/** Keeps a reading. */
-export function copySample(from: UsageSample, into: UsageSample): void {
-  into.at = from.at;
-  into.cpu = from.cpu;
-  into.workingSet = from.workingSet;
-  into.peak = from.peak;
-  into.periods = from.periods;
-  into.throttledPeriods = from.throttledPeriods;
-  into.waiting = from.waiting;
-  into.oomKills = from.oomKills;
-  into.limitHits = from.limitHits;
-  into.frozen = from.frozen;
-}

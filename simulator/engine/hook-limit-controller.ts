@@ -123,7 +123,7 @@ export class HookLimitController implements LimitController {
     this.#containers[index] = undefined;
     const host = this.#enter(container.record.host, now);
     container.ended = true;
-    host.controller.containerEnded(container, (now / 1000) as Millis);
+    host.controller.containerEnded(container);
   }
 
   runStarted(a: number, now: number): void {

@@ -1,7 +1,6 @@
 import type { Millis, PolicyKind, Random } from '../../../config/index.js';
 import type { Run } from '../container-state.js';
 import type { Grant } from '../grant.js';
-import type { HostSnapshot } from '../host-snapshot.js';
 import type { DecisionSettings } from '../settings.js';
 import type { ExperienceListener } from './faasrm/experience.js';
 
@@ -16,6 +15,17 @@ export interface Oracle {
 
 export const noOracle: Oracle = { remainingCpu: () => Number.NaN };
 
+/** The host before the activation takes anything. */
+export interface HostSnapshot {
+  /** Containers with activations running. */
+  running: number;
+  /** Allocatable, millicores. */
+  cpu: number;
+  /** Unallocated shares of allocatable CPU and memory. */
+  freeCpu: number;
+  freeMemory: number;
+}
+
 /** What a choice may look at besides the run; one object, reused by the decider. */
 export interface PolicyContext {
   settings: DecisionSettings;
@@ -25,7 +35,6 @@ export interface PolicyContext {
   /** Cores of this host. */
   cores: number;
   oracle: Oracle;
-  /** The host as it is before this activation starts. */
   host: HostSnapshot;
   /** Receives choices and their outcomes; null: no trainer. */
   experiences: ExperienceListener | null;

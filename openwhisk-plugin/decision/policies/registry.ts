@@ -2,18 +2,13 @@ import { z } from 'zod';
 import { errorClass, type PolicyName, policyNames } from '../../../config/index.js';
 import type { ActivationPolicy } from './activation-policy.js';
 import { AlpsPolicy } from './alps.js';
-import { EqualPolicy } from './equal.js';
 import { FaasrmPolicy } from './faasrm/index.js';
 import { faasrmParameters, weightsProblem } from './faasrm/weights.js';
-import { LargestInRangePolicy } from './largest-in-range.js';
+import { formulas } from './formulas.js';
 import { LibraPolicy } from './libra.js';
-import { MemoryPolicyWeights } from './memory.js';
-import { RandomInRangePolicy } from './random-in-range.js';
 import { SfsPolicy } from './sfs.js';
 import { ShortFirstPolicy } from './short-first.js';
 import { ShortestRemainingFirstPolicy } from './shortest-remaining-first.js';
-import { SmallestInRangePolicy } from './smallest-in-range.js';
-import { TargetPolicy } from './target.js';
 
 /** No activation policy has this name. */
 class UnknownPolicyError extends errorClass('GLN_POLICY_UNKNOWN') {}
@@ -63,18 +58,21 @@ const trainedFaasrm = maker(
 );
 const untrainedFaasrm = maker('faasrm', noParameters, () => new FaasrmPolicy());
 
+const withoutParameters = (name: keyof typeof formulas): Maker =>
+  maker(name, noParameters, () => formulas[name]);
+
 const makers: Readonly<Record<PolicyName, Maker>> = {
-  target: maker('target', noParameters, () => new TargetPolicy()),
+  target: withoutParameters('target'),
   'short-first': maker(
     'short-first',
     shortFirstParameters,
     ({ alpha }) => new ShortFirstPolicy(alpha),
   ),
-  'smallest-in-range': maker('smallest-in-range', noParameters, () => new SmallestInRangePolicy()),
-  'largest-in-range': maker('largest-in-range', noParameters, () => new LargestInRangePolicy()),
-  'random-in-range': maker('random-in-range', noParameters, () => new RandomInRangePolicy()),
-  equal: maker('equal', noParameters, () => new EqualPolicy()),
-  memory: maker('memory', noParameters, () => new MemoryPolicyWeights()),
+  'smallest-in-range': withoutParameters('smallest-in-range'),
+  'largest-in-range': withoutParameters('largest-in-range'),
+  'random-in-range': withoutParameters('random-in-range'),
+  equal: withoutParameters('equal'),
+  memory: withoutParameters('memory'),
   faasrm: (parameters, weights) =>
     weights.length === 0 && parameters === undefined
       ? untrainedFaasrm(parameters, weights)

@@ -237,7 +237,7 @@ test('an ended container frees its share, and is written no more', (t) => {
   activation.reason = 'container_end';
   fake.taken();
   fake.answer(activation, 0);
-  fake.controller.containerEnded(container, fake.now);
+  fake.controller.containerEnded(container);
   t.deepEqual(fake.taken(), ['ended failure']);
   t.is(fake.controller.decider.cpuPool.granted, 0);
 });

@@ -413,7 +413,7 @@ test('an action with other limits has a history of its own, which outlives conta
   for (let i = 0; i < 50; i++) {
     const player = new Player(one, limits(256, 1));
     player.whole(200, 0.2);
-    one.containerEnded(player.container, player.now as Millis);
+    one.containerEnded(player.container);
   }
   const fn = one.functionState('/guest/f', '0.0.1', limits(256, 1), 0 as Millis);
   t.is(fn.cpuPeak.count, 50);

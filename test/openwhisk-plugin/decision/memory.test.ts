@@ -25,13 +25,13 @@ test('a memory loan follows a kill at the user limit, for the container’s life
   one.headroom.seen('wsk0', limits(256));
   one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
   const player = new Player(one, limits(256));
-  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 0);
+  t.is(Number(one.memoryLoan(player.container, player.fn)), 0);
   one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
   const inside = player.start();
   t.is(Number(inside.memoryLimit), 256 * MIB);
   // The larger of 20 % and 100 MiB.
-  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 100 * MIB);
-  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 100 * MIB);
+  t.is(Number(one.memoryLoan(player.container, player.fn)), 100 * MIB);
+  t.is(Number(one.memoryLoan(player.container, player.fn)), 100 * MIB);
   t.is(Number(one.headroom.lent), 100 * MIB);
   t.deepEqual(
     [Number(inside.memoryLimit), inside.memory.choice],
@@ -45,7 +45,7 @@ test('a memory loan follows a kill at the user limit, for the container’s life
   t.is(Number(player.fn.memoryAfterOom), 356 * MIB, 'kills at one limit never add up');
   one.oom(player.fn, (356 * MIB) as Bytes, 0 as Millis);
   t.is(Number(player.fn.memoryAfterOom), 456 * MIB);
-  one.containerEnded(player.container, 0 as Millis);
+  one.containerEnded(player.container);
   t.is(Number(one.headroom.lent), 0);
 });
 
@@ -87,7 +87,7 @@ test('a memory loan stays within the groups above the container, the rest in hea
   const player = new Player(one, limits(256));
   one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
   const lend = (ceiling: number): number =>
-    one.memoryLoan(player.container, player.fn, 0 as Millis, () => (ceiling * MIB) as Bytes) / MIB;
+    one.memoryLoan(player.container, player.fn, () => (ceiling * MIB) as Bytes) / MIB;
   // Wanted are 100 MiB; a group that promises too much already leaves less than the user's own
   // limit.
   t.is(lend(100), 0);
@@ -108,11 +108,11 @@ test('limits of the groups above are not read while there is no memory to lend',
     return (1024 * MIB) as Bytes;
   };
   // What is in use is not known yet, so that nothing is free.
-  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis, ceiling)), 0);
+  t.is(Number(one.memoryLoan(player.container, player.fn, ceiling)), 0);
   t.is(asked, 0);
   one.headroom.seen('wsk0', limits(256));
   one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
-  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis, ceiling)), 100 * MIB);
+  t.is(Number(one.memoryLoan(player.container, player.fn, ceiling)), 100 * MIB);
   t.is(asked, 1);
 });
 

@@ -1,7 +1,7 @@
 import type { FunctionState } from '../../function-state.js';
-import type { HostSnapshot } from '../../host-snapshot.js';
 import type { DecisionSettings } from '../../settings.js';
 import { DecayingMean } from '../../statistics.js';
+import type { HostSnapshot } from '../activation-policy.js';
 
 /** An hour in ms; times and gaps beyond it look alike. */
 const LONGEST = 3_600_000;
