@@ -311,7 +311,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       agentService.paused || agent.paused ? 'paused' : agent.phase,
       now,
     );
-    agent.remember(clock.wall(), sent);
+    agent.remember(observation, clock.wall(), sent);
     handOver.decided(agent);
     steps.ended('observe');
   };

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import type { Contribution, Others } from '../../broker/mean-field/index.js';
-import type { MeanField, Observation, PerResource } from '../../broker/messages/index.js';
+import type { Contribution } from '../../broker/mean-field/index.js';
+import type { Observation, PerResource } from '../../broker/messages/index.js';
 import type { AgentDecision, AgentSummary, agentsService } from '../../broker/services/index.js';
 import type { Bytes, Micros, Millicores, Millis, Random } from '../../config/index.js';
 import { localFeatures } from '../features.js';
 import type { Decision, PhaseChange, ResourceManager } from '../resource-manager.js';
+import type { MeanFieldContext } from './mean-field-view.js';
 
 /** A suspended agent: its manager's state as JSON, without any machine's time in it. */
 export const savedAgentSchema = z.object({
@@ -52,14 +53,7 @@ class HostUsage {
 /** Decisions that `explain` shows. */
 const LOGGED_MAX = 16;
 
-/** The mean field as one function sees it. */
-export interface MeanFieldContext {
-  readonly field: MeanField | null;
-  readonly others: Others | null;
-}
-
-const priceOn = (field: MeanField | null, host: string): PerResource | null =>
-  field?.hosts.find((one) => one.host === host)?.price ?? null;
+const NO_CHANGES: readonly PhaseChange[] = [];
 
 const shown = (decision: Decision | null) =>
   decision && { ...decision, actions: [...decision.actions] };
@@ -75,17 +69,17 @@ export class Agent {
   /** Reward of the step that the last observation closed; null if it closed none. */
   reward: number | null = null;
   /** Phase changes of the last decision. */
-  transitions: readonly PhaseChange[] = [];
+  transitions: readonly PhaseChange[] = NO_CHANGES;
   features: readonly number[] = [];
   steps = 0;
   lastSeen = 0 as Millis;
   #state: unknown;
-  #around: { readonly others: Others | null; readonly price: PerResource | null } = {
-    others: null,
-    price: null,
-  };
   /** In the order of their newest observations. */
-  readonly #hosts = new Map<string, HostUsage>();
+  #hosts: HostUsage[] = [];
+  /** Of the newest decision: whether there was a mean field, and its price. */
+  #hadOthers = false;
+  #price: PerResource | null = null;
+  /** The newest observation whose decision was logged. */
   #newest: Observation | null = null;
   #changed: { readonly at: Micros; readonly reason: string } | null = null;
   readonly #actions: [number, number, number] = [0, 0, 0];
@@ -111,23 +105,21 @@ export class Agent {
     this.#see(observation, now);
     this.lastSeen = now;
     this.steps++;
-    const { field, others } = meanField;
-    this.features = localFeatures(observation, field, others);
+    const { field, others, price } = meanField;
+    const features = localFeatures(observation, field, others);
+    this.features = features;
     this.decision = null;
     this.reward = null;
-    this.transitions = [];
-    this.#around = { others, price: priceOn(field, observation.host) };
-    const view = { observation, features: this.features, ...this.#around, random };
-    const {
-      state,
-      decision,
-      reward = Number.NaN,
-      transitions = [],
-    } = this.manager.decide(this.#state, view, now);
-    this.#state = state;
+    this.transitions = NO_CHANGES;
+    this.#price = price;
+    this.#hadOthers = others !== null;
+    const view = { observation, features, others, price, random };
+    const decided = this.manager.decide(this.#state, view, now);
+    const { decision, reward = Number.NaN } = decided;
+    this.#state = decided.state;
     this.decision = decision;
     this.reward = Number.isFinite(reward) ? reward : null;
-    this.transitions = transitions;
+    this.transitions = decided.transitions ?? NO_CHANGES;
     for (let i = 0; i < 3; i++) this.#actions[i] = this.#actions[i]! + decision.actions[i]!;
     return decision;
   }
@@ -170,22 +162,20 @@ export class Agent {
     let containers = 0;
     let demandCpu = 0;
     let demandMemory = 0;
-    for (const seen of this.#hosts.values()) {
-      if (seen.at < since) {
-        this.#hosts.delete(seen.host);
-        continue;
-      }
+    if (this.#hosts.some(({ at }) => at < since))
+      this.#hosts = this.#hosts.filter(({ at }) => at >= since);
+    for (const seen of this.#hosts) {
       cpu += seen.cpu;
       memory += seen.memory;
       containers += seen.containers;
       demandCpu += seen.demandCpu;
       demandMemory += seen.demandMemory;
     }
-    const actions = this.#actions.map(Math.sign);
+    const [containerSteps, cpuSteps, memorySteps] = this.#actions;
     this.#actions.fill(0);
     return {
       state: this.features,
-      actions,
+      actions: [Math.sign(containerSteps), Math.sign(cpuSteps), Math.sign(memorySteps)],
       allocated: { cpu: cpu as Millicores, memory: memory as Bytes, containers },
       demand: { cpu: demandCpu as Millicores, memory: demandMemory as Bytes },
     };
@@ -194,7 +184,7 @@ export class Agent {
   /** Highest recent memory use of a container of this size on any host; null if unknown. */
   memoryPeak(userMemory: Bytes): Bytes | null {
     let most = 0;
-    for (const seen of this.#hosts.values()) {
+    for (const seen of this.#hosts) {
       if (seen.userMemory === userMemory && seen.peakMemory > most) most = seen.peakMemory;
     }
     return most > 0 ? (most as Bytes) : null;
@@ -207,27 +197,25 @@ export class Agent {
   }
 
   /** Logs the newest decision for `explain`; `sent`: whether its target was published. */
-  remember(at: Micros, sent: boolean): void {
+  remember(observation: Observation, at: Micros, sent: boolean): void {
+    this.#newest = observation;
     const change = this.transitions.at(-1);
     if (change !== undefined)
       this.#changed = {
         at,
         reason: `${change.from} to ${change.to}: ${change.reason}`.slice(0, ABOUT_MAX),
       };
-    const newest = this.#newest;
-    if (newest === null) return;
     const { steps: step, phase, decision, features } = this;
-    const { others, price } = this.#around;
     if (this.#log.length === LOGGED_MAX) this.#log.shift();
     this.#log.push({
       at,
       step,
       phase,
-      host: newest.host,
-      activations: newest.activations + newest.control.activations,
+      host: observation.host,
+      activations: observation.activations + observation.control.activations,
       features: [...features],
-      others: others !== null,
-      price,
+      others: this.#hadOthers,
+      price: this.#price,
       decision: shown(decision),
       sent,
     });
@@ -247,18 +235,20 @@ export class Agent {
       ...(this.#changed === null ? {} : { changed: this.#changed }),
       features: [...this.features],
       state: this.#state,
-      hosts: [...this.#hosts.keys()],
-      observation: this.#hosts.size > 0 ? this.#newest : null,
+      hosts: this.#hosts.map(({ host }) => host),
+      observation: this.#hosts.length > 0 ? this.#newest : null,
     };
   }
 
   #see(observation: Observation, now: Millis): void {
     const { host } = observation;
-    const seen = this.#hosts.get(host) ?? new HostUsage(host);
+    const hosts = this.#hosts;
+    let place = hosts.length - 1;
+    while (place >= 0 && hosts[place]!.host !== host) place--;
+    const seen = place < 0 ? new HostUsage(host) : hosts[place]!;
     seen.see(observation, now);
-    this.#newest = observation;
-    this.#hosts.delete(host);
-    this.#hosts.set(host, seen);
-    if (this.#hosts.size > HOSTS_MAX) this.#hosts.delete(this.#hosts.keys().next().value!);
+    if (place >= 0 && place === hosts.length - 1) return;
+    if (place >= 0) hosts.splice(place, 1);
+    if (hosts.push(seen) > HOSTS_MAX) hosts.shift();
   }
 }

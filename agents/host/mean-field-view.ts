@@ -1,10 +1,15 @@
 import { type Contribution, LeaveOneOut } from '../../broker/mean-field/index.js';
-import type { MeanField, Sums } from '../../broker/messages/index.js';
+import type { MeanField, PerResource, Sums } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
-import type { MeanFieldContext } from './agent.js';
+import type { View } from '../resource-manager.js';
 
 /** A mean field that is older than this many intervals is not used: its totals are outdated. */
 const MAX_AGE_INTERVALS = 3;
+
+/** The mean field as one function sees it on one invoker host. */
+export interface MeanFieldContext extends Pick<View, 'others' | 'price'> {
+  readonly field: MeanField | null;
+}
 
 export interface MeanFieldViewOptions {
   readonly host: string;
@@ -19,8 +24,8 @@ export interface MeanFieldViewOptions {
 export class MeanFieldView {
   readonly #leaveOneOut: LeaveOneOut;
   readonly #maxAge: number;
-  /** By function, for the current mean field: a function on many hosts asks many times. */
-  readonly #contexts = new Map<string, MeanFieldContext>();
+  /** Of the newest mean field, by invoker host. */
+  #prices: ReadonlyMap<string, PerResource> = new Map();
   #field: MeanField | null = null;
   #at = Number.NEGATIVE_INFINITY;
   obsolete = 0;
@@ -44,7 +49,7 @@ export class MeanFieldView {
       this.obsolete++;
       return;
     }
-    this.#contexts.clear();
+    this.#prices = new Map(field.hosts.map(({ host, price }) => [host, price]));
     this.#field = field;
     this.#at = now;
   }
@@ -58,16 +63,12 @@ export class MeanFieldView {
     return this.current(now) ? now - this.#at : Number.NaN;
   }
 
-  contextOf(fn: string, now: Millis): MeanFieldContext {
+  contextOf(fn: string, host: string, now: Millis): MeanFieldContext {
     const field = this.current(now);
     if (field === null) return NO_MEAN_FIELD;
-    let context = this.#contexts.get(fn);
-    if (context === undefined) {
-      context = { field, others: this.#leaveOneOut.others(field, fn) };
-      this.#contexts.set(fn, context);
-    }
-    return context;
+    const others = this.#leaveOneOut.others(field, fn);
+    return { field, others, price: this.#prices.get(host) ?? null };
   }
 }
 
-const NO_MEAN_FIELD: MeanFieldContext = { field: null, others: null };
+const NO_MEAN_FIELD: MeanFieldContext = { field: null, others: null, price: null };

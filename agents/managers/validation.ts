@@ -1,6 +1,6 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
-import type { Cap, Decision, ResourceManager, View } from '../resource-manager.js';
+import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
 
 /** No target: hooks apply the user limits. */
 export const NO_TARGET: Decision = { actions: [0, 0, 0] };
@@ -46,11 +46,15 @@ export function isValidObservation(observation: Observation): boolean {
   );
 }
 
+const isAbsentOrPositive = (value: number | undefined): boolean =>
+  value === undefined || positive(value);
+
 /** Whether it may be sent to hooks: each amount is absent or a positive number. */
 export const isValidDecision = ({ cpu, memory, nominalMemory, weightFactor }: Decision): boolean =>
-  [cpu, memory, nominalMemory, weightFactor].every(
-    (value) => value === undefined || positive(value),
-  );
+  isAbsentOrPositive(cpu) &&
+  isAbsentOrPositive(memory) &&
+  isAbsentOrPositive(nominalMemory) &&
+  isAbsentOrPositive(weightFactor);
 
 /** Clips amounts to the cap and drops those that are not positive. User limits may exceed it. */
 function withinCaps(decision: Decision, observation: Observation, cap: Cap): Decision {
@@ -87,8 +91,14 @@ export function validated<State>(
       if (!Number.isFinite(now) || !isValidObservation(view.observation))
         return { state, decision: NO_TARGET };
       const result = manager.decide(state, view, now);
-      const decision = withinCaps(result.decision, view.observation, cap);
-      return { ...result, decision };
+      const { state: next, reward, transitions } = result;
+      const decided: Mutable<Decided<State>> = {
+        state: next,
+        decision: withinCaps(result.decision, view.observation, cap),
+      };
+      if (reward !== undefined) decided.reward = reward;
+      if (transitions !== undefined) decided.transitions = transitions;
+      return decided;
     },
     phase: (state) => manager.phase(state),
     // Optional members that the manager lacks stay absent.

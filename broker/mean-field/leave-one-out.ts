@@ -52,36 +52,64 @@ export class LeaveOneOut {
       if (!contributions) return null;
       own = contributions.get(fn);
     }
-    return without(field.totals, own);
+    return new Rest(field.totals, own);
   }
 }
 
-function without(totals: Sums, own: Contribution | undefined): Others {
-  const members = totals.members - (own ? 1 : 0);
-  if (members <= 0) return noOthers(totals);
-  const mean = totals.state.map((sum, i) => (sum - (own?.state[i] ?? 0)) / members);
-  return {
-    members,
-    mean,
-    // Rounding may give a small negative number.
-    variance: totals.squares.map((sum, i) =>
-      Math.max(0, (sum - (own?.state[i] ?? 0) ** 2) / members - (mean[i] ?? 0) ** 2),
-    ),
-    actionMean: totals.actions.map((sum, i) => (sum - (own?.actions[i] ?? 0)) / members),
-    allocated: {
-      cpu: (totals.allocated.cpu - (own?.allocated.cpu ?? 0)) as Millicores,
-      memory: (totals.allocated.memory - (own?.allocated.memory ?? 0)) as Bytes,
-      containers: totals.allocated.containers - (own?.allocated.containers ?? 0),
-    },
-    demand: {
-      cpu: (totals.demand.cpu - (own?.demand.cpu ?? 0)) as Millicores,
-      memory: (totals.demand.memory - (own?.demand.memory ?? 0)) as Bytes,
-    },
-  };
+/**
+ * The totals without one agent's part. Means and variances are computed on request: most managers
+ * read none.
+ */
+class Rest implements Others {
+  readonly members: number;
+  readonly allocated: Others['allocated'];
+  readonly demand: Others['demand'];
+  readonly #totals: Sums;
+  readonly #own: Contribution | undefined;
+  #mean: readonly number[] | null = null;
+  #variance: readonly number[] | null = null;
+
+  constructor(totals: Sums, own: Contribution | undefined) {
+    this.#totals = totals;
+    this.#own = own;
+    this.members = Math.max(0, totals.members - (own ? 1 : 0));
+    const { allocated, demand } = this.members > 0 ? totals : NOTHING;
+    const less = this.members > 0 && own !== undefined ? own : NOTHING;
+    this.allocated = {
+      cpu: (allocated.cpu - less.allocated.cpu) as Millicores,
+      memory: (allocated.memory - less.allocated.memory) as Bytes,
+      containers: allocated.containers - less.allocated.containers,
+    };
+    this.demand = {
+      cpu: (demand.cpu - less.demand.cpu) as Millicores,
+      memory: (demand.memory - less.demand.memory) as Bytes,
+    };
+  }
+
+  get mean(): readonly number[] {
+    this.#mean ??= this.#totals.state.map((sum, i) =>
+      this.#share(sum - (this.#own?.state[i] ?? 0)),
+    );
+    return this.#mean;
+  }
+
+  get variance(): readonly number[] {
+    const { mean } = this;
+    this.#variance ??= this.#totals.squares.map((sum, i) => {
+      const own = this.#own?.state[i] ?? 0;
+      // Rounding may give a small negative number.
+      return Math.max(0, this.#share(sum - own ** 2) - (mean[i] ?? 0) ** 2);
+    });
+    return this.#variance;
+  }
+
+  get actionMean(): readonly number[] {
+    return this.#totals.actions.map((sum, i) => this.#share(sum - (this.#own?.actions[i] ?? 0)));
+  }
+
+  #share(sum: number): number {
+    return this.members > 0 ? sum / this.members : 0;
+  }
 }
 
-const noOthers = ({ state, actions }: Sums): Others => {
-  const [zeros, actionMean] = [state, actions].map((sums) => sums.map(() => 0));
-  const { allocated, demand } = emptySums();
-  return { members: 0, mean: zeros!, variance: zeros!, actionMean: actionMean!, allocated, demand };
-};
+const NOTHING = emptySums();

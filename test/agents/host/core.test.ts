@@ -41,12 +41,12 @@ test('an agent counts in the partial sums for three intervals after its last obs
 
 test('each function sees the newest mean field without its own contribution', (t) => {
   const { core, aggregator, agents, a, b, observe } = stage();
-  t.is(core.meanField.contextOf(a.fn, at(1)).field, null);
+  t.is(core.meanField.contextOf(a.fn, 'invoker-1', at(1)).field, null);
   observe(a, 1);
   for (const expected of [0, 1]) {
     aggregator.takePartial(core.partial(agents, at(1)), at(1));
     core.meanField.take(aggregator.step(at(1), 1), at(1));
-    t.is(core.meanField.contextOf(a.fn, at(1)).others?.members, expected);
+    t.is(core.meanField.contextOf(a.fn, 'invoker-1', at(1)).others?.members, expected);
     observe(b, 1);
   }
 });
@@ -98,7 +98,7 @@ test('an agent keeps its newest 16 decisions, newest first', (t) => {
   const { a, observe } = stage();
   for (let second = 1; second <= 20; second++) {
     observe(a, second);
-    a.remember(0 as Micros, true);
+    a.remember(observation({ function: a.fn }), 0 as Micros, true);
   }
   t.deepEqual(
     a.decisions().map(({ step }) => step),
