@@ -44,6 +44,8 @@ export function withoutPart(
   return { ...all, counts, sum: Math.max(0, all.sum - part.sum) };
 }
 
+const NO_LATENCIES: LatencyHistogramMessage = { first: 0, counts: [], sum: 0, max: 0 };
+
 /** Collects latencies; memory and time grow with the buckets in use. */
 export class LatencyHistogram {
   readonly #counts = new BucketRow();
@@ -100,7 +102,7 @@ export class LatencyHistogram {
   }
 
   toMessage(): LatencyHistogramMessage {
-    if (this.#total === 0) return { first: 0, counts: [], sum: 0, max: 0 };
+    if (this.#total === 0) return NO_LATENCIES;
     return {
       first: this.#counts.low,
       counts: this.#counts.toArray(),

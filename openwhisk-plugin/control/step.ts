@@ -36,6 +36,8 @@ export class Step {
   number = 0;
   /** Monotonic time at which it began; 0 before its first activation. */
   beganAt = 0;
+  /** Activations that ended in it, those of the control arm included, and without them. */
+  ended = 0;
   activations = 0;
   coldStarts = 0;
   failures = 0;
@@ -61,11 +63,6 @@ export class Step {
   demandCpu = 0;
   demandMemory = 0;
 
-  /** Activations that ended in it, those of the control arm included. */
-  get ended(): number {
-    return this.activations + this.control.count;
-  }
-
   get empty(): boolean {
     return this.ended === 0;
   }
@@ -81,6 +78,7 @@ export class Step {
   /** `failed` as the outcome says; `cpu`, millicores busy on average over it, -1 unknown. */
   record(activation: EndedStep, failed: boolean, cpu: number, now: number): void {
     if (this.empty) this.beganAt = now;
+    this.ended++;
     const { run } = activation;
     const latency = (activation.duration + activation.initMicros) / 1000;
     if (run.control) {
@@ -115,7 +113,7 @@ export class Step {
   clear(): void {
     this.number++;
     this.beganAt = 0;
-    this.activations = this.coldStarts = this.failures = this.oomKills = 0;
+    this.ended = this.activations = this.coldStarts = this.failures = this.oomKills = 0;
     this.latency.clear();
     this.coldLatency.clear();
     this.control.clear();

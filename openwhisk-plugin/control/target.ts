@@ -125,7 +125,8 @@ export class HeldTarget {
     return true;
   }
 
-  #problem({ echo, author, ...target }: Target, rules: TargetRules, now: number) {
+  #problem(target: Target, rules: TargetRules, now: number): TargetRefusal | null {
+    const { echo, author } = target;
     if (echo.boot !== rules.boot) return 'wrong_boot';
     if (echo.observedAt > now) return 'future';
     if (now - echo.observedAt > rules.staleMillis) return 'stale';

@@ -15,13 +15,18 @@ export class DecayingPeak {
   #value = 0;
   #at = 0;
   readonly #recent = new Float64Array(RECENT);
+  /** The highest of them. */
+  #recentPeak = 0;
   #next = 0;
   count = 0;
 
   add(sample: number, now: number, halfLife: number): void {
     if (!(sample >= 0) || !Number.isFinite(sample)) return;
+    const oldest = this.#recent[this.#next]!;
     this.#recent[this.#next] = sample;
     this.#next = (this.#next + 1) % RECENT;
+    if (sample >= this.#recentPeak) this.#recentPeak = sample;
+    else if (oldest === this.#recentPeak) this.#recentPeak = Math.max(...this.#recent);
     this.count++;
     this.#lift(sample, now, halfLife);
   }
@@ -38,17 +43,13 @@ export class DecayingPeak {
   forget(): void {
     this.#value = 0;
     this.#recent.fill(0);
+    this.#recentPeak = 0;
     this.#next = 0;
     this.count = 0;
   }
 
   read(now: number, halfLife: number): number {
-    let peak = this.#value * decay(now - this.#at, halfLife);
-    for (let i = 0; i < RECENT; i++) {
-      const sample = this.#recent[i] as number;
-      if (sample > peak) peak = sample;
-    }
-    return peak;
+    return Math.max(this.#recentPeak, this.#value * decay(now - this.#at, halfLife));
   }
 
   #lift(sample: number, now: number, halfLife: number): void {
