@@ -359,27 +359,6 @@ export const ERRORS = {
     message: '{problem}',
     hint: 'close the last segment by cut() or end() before an update',
   },
-  GLN_PPO_TRAINING: {
-    message: 'training failed: {reason}',
-    hint: 'the agent keeps its weights; the log has the details',
-  },
-  GLN_DDPG_SETTINGS: { message: 'DDPG: {problem}', hint: 'correct that training setting' },
-  GLN_LIFECYCLE_SETTINGS: {
-    message: 'life cycle: {problem}',
-    hint: 'correct agents.aware.* (docs/reference/config.md)',
-  },
-  GLN_LIFECYCLE_DAMAGED: {
-    message: '{path} is damaged: {problem}',
-    hint: 'delete it: the function restarts its life cycle',
-  },
-  GLN_LIFECYCLE_FOREIGN: {
-    message: '{path} belongs to another function or other settings: {problem}',
-    hint: 'delete it: the function restarts its life cycle',
-  },
-  GLN_LIFECYCLE_NEWER: {
-    message: '{path} has version {found}, this Gleaner reads up to {known}',
-    hint: 'update Gleaner, or delete it: the function restarts its life cycle',
-  },
   GLN_CONCURRENCY_SETTINGS: {
     message: 'concurrency tuner: {problem}',
     hint: 'correct agents.concurrency.* (docs/reference/config.md)',

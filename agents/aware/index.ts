@@ -17,11 +17,7 @@ export {
 export { offlineSettings } from './life-cycle/offline.js';
 export { type OfflineTrainer, ThreadOfflineTrainer } from './life-cycle/offline-trainer.js';
 export { PpoLifeCycleLearner } from './life-cycle/ppo-learner.js';
-export {
-  checkLifeCycleSettings,
-  type LifeCycleSettings,
-  lifeCycleSettings,
-} from './life-cycle/settings.js';
+export { type LifeCycleSettings, lifeCycleSettings } from './life-cycle/settings.js';
 export { shareOf, windowFigures } from './life-cycle/window.js';
 export { type AwareChoice, createAware } from './make.js';
 export { loadMeta, type MetaLearner, saveMeta, shippedMeta } from './meta-learner/checkpoint.js';

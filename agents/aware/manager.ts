@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Observation } from '../../broker/messages/index.js';
-import { hashOf, type Millis, messageOf } from '../../config/index.js';
+import { hashOf, type Millis } from '../../config/index.js';
 import { sloPreservation } from '../features.js';
 import { firmSettings } from '../firm/index.js';
 import type { Engine } from '../nn/index.js';
@@ -29,6 +29,7 @@ import {
   actorOf,
   agentActs,
   beginLifeCycleRun,
+  DEFAULT_OVERRIDES,
   decodeLifeCycle,
   encodeLifeCycle,
   FirmLifeCycleLearner,
@@ -269,21 +270,16 @@ export class AwareManager implements ResourceManager<AwareState> {
   loadState(fn: string, saved: unknown): AwareState | null {
     const checked = savedStateSchema.safeParse(saved);
     if (!checked.success) return null;
-    try {
-      const record = decodeLifeCycle(fn, checked.data.life, this.#owner(fn), this.#lifeCycle);
-      const { learner } = this.#agentOf(fn, 'quota');
-      const [actor, critic] = [floats(checked.data.actor), floats(checked.data.critic)];
-      if (actor === null || critic === null || !learner.take({ actor, critic })) return null;
-      // The operator may have begun to hold it offline since.
-      const { state: lifeCycleRun, transitions: unreported } = beginLifeCycleRun(
-        { ...LIFE_CYCLE_RUN_INITIAL, ...record },
-        this.#overrides(fn),
-      );
-      return { ...this.initialState(fn), lifeCycleRun, unreported };
-    } catch (error) {
-      if (messageOf(error) === '') throw error;
-      return null;
-    }
+    const record = decodeLifeCycle(checked.data.life, this.#owner(fn), this.#lifeCycle);
+    const [actor, critic] = [floats(checked.data.actor), floats(checked.data.critic)];
+    if (record === null || actor === null || critic === null) return null;
+    if (!this.#agentOf(fn, 'quota').learner.take({ actor, critic })) return null;
+    // The operator may have begun to hold it offline since.
+    const { state: lifeCycleRun, transitions: unreported } = beginLifeCycleRun(
+      { ...LIFE_CYCLE_RUN_INITIAL, ...record },
+      this.#overrides(fn),
+    );
+    return { ...this.initialState(fn), lifeCycleRun, unreported };
   }
 
   #owner = (fn: string) => ({
@@ -293,7 +289,7 @@ export class AwareManager implements ResourceManager<AwareState> {
   });
 
   #overrides = (fn: string): LifeCycleOverrides =>
-    this.#options.lifeCycleOverrides?.(fn) ?? { bootstrap: true, heldOffline: false };
+    this.#options.lifeCycleOverrides?.(fn) ?? DEFAULT_OVERRIDES;
 
   /** An agent whose weights are no longer in memory cannot act, and starts offline again. */
   #load(
@@ -328,7 +324,7 @@ export class AwareManager implements ResourceManager<AwareState> {
       actions,
       offline: offlineSettings,
       seed: (this.#options.seed + hashOf(fn)) >>> 0,
-      ...(offlineTrainer === undefined ? {} : { offlineTrainer }),
+      offlineTrainer,
     };
     const state = start(mode);
     const learner =

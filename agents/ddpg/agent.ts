@@ -5,12 +5,6 @@ import { OrnsteinUhlenbeck } from './noise.js';
 import { type Experience, ReplayMemory } from './replay.js';
 import type { DdpgSettings } from './settings.js';
 
-export interface DdpgDecision {
-  /** Each in [-1, 1]; null: act on nothing, user limits stand. Valid until the next call. */
-  action: Float32Array | null;
-  fault: 'not-finite' | null;
-}
-
 /**
  * One agent with four networks of its own: continuous actions in [-1, 1], learned off policy. For
  * each step `decide`, then `remember` what was *executed*, then `update`.
@@ -22,8 +16,6 @@ export class DdpgAgent {
   readonly #settings: DdpgSettings;
   readonly #exploring: Random;
   readonly #action: Float32Array;
-  readonly #decision: DdpgDecision = { action: null, fault: null };
-  readonly counters = { decisions: 0, 'not-finite': 0, forgotten: 0 };
 
   constructor(engine: Engine, shape: DdpgShape, settings: DdpgSettings, random: Random) {
     this.#learner = new DdpgLearner(engine, shape, settings, random.fork('learner'));
@@ -39,17 +31,14 @@ export class DdpgAgent {
     return this.#learner.actor;
   }
 
-  decide(features: Float32Array, explore: boolean): Readonly<DdpgDecision> {
+  /**
+   * Each in [-1, 1], valid until the next call. Null if the actor's output is not finite: act on
+   * nothing, user limits apply.
+   */
+  decide(features: Float32Array, explore: boolean): Float32Array | null {
     const action = this.#action;
-    const decision = this.#decision;
-    this.counters.decisions++;
     this.#learner.actor.forward(features, action);
-    if (!action.every(Number.isFinite)) {
-      this.counters['not-finite']++;
-      decision.action = null;
-      decision.fault = 'not-finite';
-      return decision;
-    }
+    if (!action.every(Number.isFinite)) return null;
     if (explore) this.#noise.advance(this.#exploring);
     const { first, decay } = this.#settings.noise;
     const share = explore ? Math.max(0, first - decay * this.#learner.updates) : 0;
@@ -57,13 +46,12 @@ export class DdpgAgent {
       const noisy = Math.tanh(action[i]!) + share * this.#noise.values[i]!;
       action[i] = Math.min(1, Math.max(-1, noisy));
     }
-    decision.action = action;
-    decision.fault = null;
-    return decision;
+    return action;
   }
 
+  /** An experience that is not finite is dropped. */
   remember(experience: Experience): void {
-    if (!this.memory.add(experience)) this.counters.forgotten++;
+    this.memory.add(experience);
   }
 
   /** One update; null while too little is remembered. */

@@ -9,7 +9,7 @@ import {
   parameterCount,
 } from '../nn/index.js';
 import type { ReplayBatch, ReplayMemory } from './replay.js';
-import { checkDdpgSettings, type DdpgSettings } from './settings.js';
+import type { DdpgSettings } from './settings.js';
 
 export interface DdpgShape {
   readonly features: number;
@@ -63,7 +63,6 @@ export class DdpgLearner {
   #updates = 0;
 
   constructor(engine: Engine, shape: DdpgShape, settings: DdpgSettings, random: Random) {
-    checkDdpgSettings(settings);
     const { actor, critic } = ddpgShapes(shape, settings);
     this.#settings = settings;
     this.#shape = shape;

@@ -24,7 +24,7 @@ export class FirmAgent extends DdpgAgent {
 
   /** Null: no valid action. */
   choose(input: Float32Array, mask: Uint8Array, explore: boolean): number | null {
-    const { action } = this.decide(input, explore);
+    const action = this.decide(input, explore);
     if (action === null) return null;
     let best = -1;
     for (let a = 0; a < action.length; a++)

@@ -73,7 +73,6 @@ export interface AgentHostRun {
   readonly concurrency?: {
     readonly search: LimitSearch;
     readonly settings: TunerSettings;
-    readonly guard?: boolean;
   };
   /** Share of decisions reported on `agent.<fn>`. */
   readonly reportShare?: number;

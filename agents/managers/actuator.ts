@@ -1,7 +1,15 @@
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import type { Decision } from '../resource-manager.js';
-import type { StoredRecommendation } from './decision-store.js';
-import { needsUpdate, type VpaConstants } from './vpa.js';
+import { type Bounds, needsUpdate, type VpaConstants } from './vpa.js';
+
+/** A recommender's output; absent members recommend nothing. Millicores, bytes. */
+export interface Recommendation {
+  readonly cpu?: Bounds;
+  readonly memory?: Bounds;
+  readonly containers?: number;
+  /** Apply immediately: there was an OOM kill. */
+  readonly urgent: boolean;
+}
 
 /** The limits in force, as far as the actuator knows; null: the user's or OpenWhisk's own. */
 export interface InForce {
@@ -25,13 +33,13 @@ export const NOTHING_IN_FORCE: InForce = {
 const PAUSE_MILLIS = 10_000;
 
 /**
- * Applies the stored recommendation: idempotent and rate limited. Small changes are held back by
+ * Applies a recommendation: idempotent and rate limited. Small changes are held back by
  * the updater's rule; an urgent recommendation is applied at once. Returns the limits in force and
  * the decision.
  */
 export function actuate(
   before: InForce,
-  store: StoredRecommendation | null,
+  recommendation: Recommendation | null,
   user: { readonly cpu: number; readonly memory: number },
   since: Millis,
   vpa: VpaConstants,
@@ -41,18 +49,23 @@ export function actuate(
   const heldCpu = cpu ?? user.cpu;
   const heldMemory = memory ?? user.memory;
   const heldContainers = containers;
-  if (store !== null) {
+  if (recommendation !== null) {
+    const { urgent } = recommendation;
     const lastSize = sizedAt ?? since;
-    if (store.urgent || sizedAt === null || now - sizedAt >= PAUSE_MILLIS) {
-      const isOutdated = (held: number, of: typeof store.cpu): boolean =>
+    if (urgent || sizedAt === null || now - sizedAt >= PAUSE_MILLIS) {
+      const isOutdated = (held: number, of: Bounds | undefined): boolean =>
         of !== undefined && needsUpdate(now, held, of, lastSize, vpa);
-      if (store.urgent || isOutdated(heldCpu, store.cpu) || isOutdated(heldMemory, store.memory)) {
-        cpu = store.cpu?.target ?? cpu;
-        memory = store.memory?.target ?? memory;
+      if (
+        urgent ||
+        isOutdated(heldCpu, recommendation.cpu) ||
+        isOutdated(heldMemory, recommendation.memory)
+      ) {
+        cpu = recommendation.cpu?.target ?? cpu;
+        memory = recommendation.memory?.target ?? memory;
       }
       if ((cpu ?? user.cpu) !== heldCpu || (memory ?? user.memory) !== heldMemory) sizedAt = now;
     }
-    const recommended = store.containers;
+    const recommended = recommendation.containers;
     if (
       recommended !== undefined &&
       recommended !== containers &&

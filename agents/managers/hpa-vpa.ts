@@ -1,8 +1,7 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
-import { actuate, type InForce, NOTHING_IN_FORCE } from './actuator.js';
-import { fresh, type Recommendation, type StoredRecommendation, stored } from './decision-store.js';
+import { actuate, type InForce, NOTHING_IN_FORCE, type Recommendation } from './actuator.js';
 import { busyOf, containersOf, withHostSnapshot } from './host-snapshots.js';
 import { HPA_INITIAL, HPA_PUBLISHED, type HpaConstants, type HpaState, hpaStep } from './hpa.js';
 import {
@@ -39,10 +38,24 @@ export interface RecommenderState {
   readonly hpa: HpaState;
 }
 
+type Stored = Recommendation & { readonly expires: Millis };
+
 export interface HpaVpaState {
   readonly recommender: RecommenderState;
-  readonly store: StoredRecommendation | null;
+  readonly store: Stored | null;
   readonly inForce: InForce;
+}
+
+/** The newest recommendation of each member until it expires, as in [MPA]'s object status. */
+export function stored(
+  before: Stored | null,
+  recommendation: Recommendation | null,
+  now: Millis,
+  life: number,
+): Stored | null {
+  const kept = before !== null && before.expires > now ? before : null;
+  if (recommendation === null) return kept;
+  return { ...kept, ...recommendation, expires: (now + life) as Millis };
 }
 
 /**
@@ -97,11 +110,7 @@ export function recommendBoth(
   };
 }
 
-/**
- * The multidimensional pod autoscaler [MPA], the rule-based fallback of [AWARE]. The recommender
- * writes to the decision store and the actuator reads from it, so that a learning recommender can
- * replace the rule-based one.
- */
+/** The multidimensional pod autoscaler [MPA], the rule-based fallback of [AWARE]. */
 export function hpaVpaManager(constants: HpaVpaConstants): ResourceManager<HpaVpaState> {
   return {
     name: 'hpa-vpa',
@@ -118,14 +127,11 @@ export function hpaVpaManager(constants: HpaVpaConstants): ResourceManager<HpaVp
         constants,
         now,
       );
-      const store =
-        recommendation === null
-          ? before.store
-          : stored(before.store, recommendation, 'hpa-vpa', now, constants.life);
+      const store = stored(before.store, recommendation, now, constants.life);
       const since = recommender.vpa.first ?? now;
       const { inForce, decision } = actuate(
         before.inForce,
-        fresh(store, now),
+        store,
         observation.user,
         since,
         constants.vpa,

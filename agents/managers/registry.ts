@@ -34,11 +34,11 @@ export interface ManagerSettings {
   readonly trigger?: RetrainTrigger;
   readonly policies?: PolicyStore;
   /**
-   * Of manager `aware`: when phases change, what the operator asks for a function, and where agents
-   * learn (default: where they decide).
+   * Of manager `aware`: when phases change, the operator's overrides for a function, and where
+   * agents learn (default: where they decide).
    */
   readonly lifeCycle?: LifeCycleSettings;
-  readonly target?: (fn: string) => LifeCycleOverrides;
+  readonly lifeCycleOverrides?: (fn: string) => LifeCycleOverrides;
   readonly offlineTrainer?: OfflineTrainer;
   /**
    * Of manager `aware`: agents whose weights are kept in memory; as many as the agent host keeps,
@@ -63,28 +63,20 @@ const makers = {
   'right-size': () => rightSizeManager(RIGHT_SIZE_DEFAULT),
   simppo: (settings) => createSimppo('simppo', settings),
   'single-agent': (settings) => createSimppo('single-agent', settings),
-  aware: ({
-    cap,
-    preset,
-    seed,
-    aware,
-    lifeCycle,
-    target,
-    offlineTrainer,
-    resident,
-  }: ManagerSettings) =>
-    createAware({
+  aware: ({ preset, aware: choice, ...settings }: ManagerSettings) => {
+    const { cap, seed, lifeCycle, lifeCycleOverrides, offlineTrainer, resident } = settings;
+    const constants = preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT;
+    return createAware({
       cap,
-      ...(aware === undefined ? {} : { choice: aware }),
-      fallback: hpaVpaManager(
-        preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT,
-      ) as ResourceManager,
-      ...(seed === undefined ? {} : { seed }),
-      ...(lifeCycle === undefined ? {} : { lifeCycle }),
-      ...(target === undefined ? {} : { target }),
-      ...(offlineTrainer === undefined ? {} : { offlineTrainer }),
-      ...(resident === undefined ? {} : { resident }),
-    }),
+      choice,
+      fallback: hpaVpaManager(constants) as ResourceManager,
+      seed,
+      lifeCycle,
+      lifeCycleOverrides,
+      offlineTrainer,
+      resident,
+    });
+  },
 } as const satisfies Record<ManagerName, (settings: ManagerSettings) => ResourceManager>;
 
 export class UnknownManagerError extends errorClass('GLN_MANAGER_UNKNOWN') {

@@ -32,24 +32,3 @@ export function defaultEngine(
     return new JsEngine();
   }
 }
-
-export interface EngineFinding {
-  readonly name: EngineName;
-  readonly engine: Engine | null;
-  /** What runs, or why nothing does. */
-  readonly detail: string;
-}
-
-/** Every engine, loaded or with the reason why not. */
-export async function findEngines(warn: (text: string) => void): Promise<EngineFinding[]> {
-  const findings: EngineFinding[] = [];
-  for (const name of ENGINES) {
-    try {
-      const engine = await loadEngine(name, warn);
-      findings.push({ name, engine, detail: engine.detail });
-    } catch (error) {
-      findings.push({ name, engine: null, detail: messageOf(error) });
-    }
-  }
-  return findings;
-}

@@ -1,6 +1,12 @@
-import { SeededRandom } from '../../config/index.js';
-import type { Engine, EngineName, PpoBatch, PpoStepSettings } from './engine.js';
-import { findEngines } from './engines.js';
+import { messageOf, SeededRandom } from '../../config/index.js';
+import {
+  ENGINES,
+  type Engine,
+  type EngineName,
+  type PpoBatch,
+  type PpoStepSettings,
+} from './engine.js';
+import { loadEngine } from './engines.js';
 import { adamDefaults } from './network.js';
 import { type NetworkShape, orthogonal } from './shape.js';
 
@@ -86,11 +92,15 @@ export async function engineSpeeds(
   warn: (text: string) => void,
   millis = 300,
 ): Promise<EngineSpeed[]> {
-  const findings = await findEngines(warn);
-  return findings.map(({ name, engine, detail }) => ({
-    name,
-    runs: engine !== null,
-    detail,
-    ...(engine ? timeEngine(engine, millis) : { forwardMicros: null, ppoMillis: null }),
-  }));
+  const speeds: EngineSpeed[] = [];
+  for (const name of ENGINES) {
+    try {
+      const engine = await loadEngine(name, warn);
+      speeds.push({ name, runs: true, detail: engine.detail, ...timeEngine(engine, millis) });
+    } catch (error) {
+      const detail = messageOf(error);
+      speeds.push({ name, runs: false, detail, forwardMicros: null, ppoMillis: null });
+    }
+  }
+  return speeds;
 }

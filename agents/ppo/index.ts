@@ -8,5 +8,4 @@ export { Rollout, type Transition } from './rollout.js';
 export { onlineSettings, type PpoSettings, simulatorSettings } from './settings.js';
 export { InlineTrainer, ThreadTrainer, type Trainer } from './trainer.js';
 export { type TrainingJob, type TrainingResult, train } from './training.js';
-export { TrainingQueue } from './training-queue.js';
-export type { FromTrainingThread } from './training-threads.js';
+export { type FromTrainingThread, TrainingQueue } from './training-queue.js';

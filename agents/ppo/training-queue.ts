@@ -1,55 +1,110 @@
+import { Worker } from 'node:worker_threads';
 import { type Logger, silentLogger } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import type { TrainingJob, TrainingResult } from './training.js';
-import { TrainingThreads } from './training-threads.js';
+
+export type FromTrainingThread<Result = TrainingResult> =
+  | { readonly result: Result }
+  | { readonly error: string };
 
 export interface TrainingQueueOptions {
   /** Of the thread; default: the one that updates agents by PPO. */
   readonly script?: URL;
-  /** Whose jobs they are, as the log says it. */
+  /** Whose jobs they are, for the log. */
   readonly owner?: string;
   readonly logger?: Logger;
+}
+
+interface Waiting<Job, Result> {
+  readonly job: Job;
+  /** Null: nothing was learned. */
+  readonly done: (result: Result | null) => void;
 }
 
 /** Largest number of waiting jobs; more are dropped, as an agent's next batch is newer anyway. */
 const WAITING_MAX = 64;
 
 /**
- * One training thread and a bounded queue before it, for agent hosts: no decision waits, and what
- * is not learned is counted.
+ * One training thread and a bounded queue before it, so that no decision waits for an update. Jobs
+ * run in order, and what is not learned is counted. A thread that dies fails its own job and is
+ * replaced; an idle one does not keep the process alive.
  */
 export class TrainingQueue<Job = TrainingJob, Result = TrainingResult> {
   /** Jobs that were learned from, not begun for the queue's length, and that failed. */
   readonly counts = { learned: 0, dropped: 0, failures: 0 };
-  readonly #threads: TrainingThreads<Job, Result>;
+  readonly #script: URL;
   readonly #owner: string;
   readonly #logger: Logger;
+  readonly #waiting: Waiting<Job, Result>[] = [];
+  #running: Waiting<Job, Result> | null = null;
+  #thread: Worker | null = null;
+  #closed = false;
 
-  constructor({ script, owner = 'agents', logger = silentLogger }: TrainingQueueOptions = {}) {
-    this.#threads = new TrainingThreads(1, script);
+  constructor({
+    script = new URL('training-thread.js', import.meta.url),
+    owner = 'agents',
+    logger = silentLogger,
+  }: TrainingQueueOptions = {}) {
+    this.#script = script;
     this.#owner = owner;
     this.#logger = logger;
   }
 
   /** Null: nothing was learned. Never rejects. */
-  async learn(job: Job): Promise<Result | null> {
-    if (this.#threads.backlog >= WAITING_MAX) {
-      this.counts.dropped++;
-      return null;
-    }
-    try {
-      const result = await this.#threads.train(job);
-      this.counts.learned++;
-      return result;
-    } catch (error) {
-      this.counts.failures++;
-      if (this.counts.failures === 1)
-        this.#logger.warn({ error: messageOf(error) }, `${this.#owner} could not learn`);
-      return null;
-    }
+  learn(job: Job): Promise<Result | null> {
+    return new Promise((done) => {
+      if (this.#closed || this.#waiting.length >= WAITING_MAX) {
+        this.counts.dropped++;
+        done(null);
+        return;
+      }
+      this.#waiting.push({ job, done });
+      this.#next();
+    });
   }
 
-  close(): Promise<void> {
-    return this.#threads.close();
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { done } of this.#waiting.splice(0)) done(null);
+    this.#running?.done(null);
+    this.#running = null;
+    await this.#thread?.terminate();
+  }
+
+  #next(): void {
+    if (this.#running !== null || this.#waiting.length === 0) return;
+    this.#running = this.#waiting.shift()!;
+    this.#thread ??= this.#start();
+    this.#thread.ref();
+    this.#thread.postMessage(this.#running.job);
+  }
+
+  #start(): Worker {
+    const thread = new Worker(this.#script);
+    let cause = 'its thread ended';
+    thread.on('message', (message: FromTrainingThread<Result>) => {
+      thread.unref();
+      if ('error' in message) this.#ended(null, message.error);
+      else this.#ended(message.result);
+    });
+    thread.on('error', (error) => {
+      cause = messageOf(error);
+    });
+    thread.on('exit', () => {
+      this.#thread = null;
+      this.#ended(null, cause);
+    });
+    return thread;
+  }
+
+  #ended(result: Result | null, error?: string): void {
+    const running = this.#running;
+    if (running === null) return;
+    this.#running = null;
+    if (error === undefined) this.counts.learned++;
+    else if (this.counts.failures++ === 0)
+      this.#logger.warn({ error }, `${this.#owner} could not learn`);
+    running.done(result);
+    this.#next();
   }
 }

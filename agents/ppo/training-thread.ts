@@ -2,9 +2,9 @@ import { parentPort } from 'node:worker_threads';
 import { messageOf } from '../../config/index.js';
 import { defaultEngine } from '../nn/index.js';
 import { type TrainingJob, train } from './training.js';
-import type { FromTrainingThread } from './training-threads.js';
+import type { FromTrainingThread } from './training-queue.js';
 
-/** The other side of `TrainingThreads`: one engine, one job after the other. */
+/** The other side of `TrainingQueue`: one engine, one job after the other. */
 const port = parentPort!;
 const send = (message: FromTrainingThread): void => port.postMessage(message);
 // The process that started this thread has printed the engine's warnings already.

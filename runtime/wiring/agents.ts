@@ -1,5 +1,4 @@
 import {
-  checkLifeCycleSettings,
   type LifeCycleOverrides,
   lifeCycleSettings,
   ThreadOfflineTrainer,
@@ -80,14 +79,6 @@ function concurrencyOf({
   };
 }
 
-/** When functions of manager `aware` change phase. @throws LifeCycleSettingsError */
-function lifeCycleOf({ agents }: Config) {
-  const { episodeSteps, windowEpisodes: window } = agents.aware;
-  const settings = { ...lifeCycleSettings, episodeSteps, window };
-  checkLifeCycleSettings(settings);
-  return settings;
-}
-
 /** An agent host: the configured manager for every function, or the one an override names. */
 export async function runAgentsPart({
   config,
@@ -117,6 +108,7 @@ export async function runAgentsPart({
   };
   const offlineTrainer = new ThreadOfflineTrainer(logger);
   const { overrides } = config.functions;
+  const { episodeSteps, windowEpisodes: window } = config.agents.aware;
   const lifeCycleOverrides = (fn: string): LifeCycleOverrides => ({
     bootstrap: true,
     heldOffline: overrideFor(overrides, fn).holdOffline ?? false,
@@ -124,7 +116,7 @@ export async function runAgentsPart({
   const settings = {
     ...managerSettings(config),
     ...learning,
-    lifeCycle: lifeCycleOf(config),
+    lifeCycle: { ...lifeCycleSettings, episodeSteps, window },
     lifeCycleOverrides,
     offlineTrainer,
   };

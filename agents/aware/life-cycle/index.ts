@@ -1,4 +1,3 @@
-export * from './errors.js';
 export { FirmLifeCycleLearner } from './firm-learner.js';
 
 export * from './guard.js';

@@ -1,5 +1,3 @@
-import { LifeCycleSettingsError } from './errors.js';
-
 /** When the fallback takes over from an online agent. */
 export interface GuardSettings {
   /** SLO preservation below this is low; exactly this is not. */
@@ -60,34 +58,3 @@ export const lifeCycleSettings: LifeCycleSettings = {
   referenceEpisodes: 50,
   guard: { low: 0.8, steps: 3 },
 };
-
-/** @throws LifeCycleSettingsError, also if a threshold could never be met */
-export function checkLifeCycleSettings(settings: LifeCycleSettings): void {
-  const check = (ok: boolean, detail: string): void => {
-    if (!ok) throw new LifeCycleSettingsError(detail);
-  };
-  const { episodeSteps, window, agreeingWindows, referenceEpisodes, guard } = settings;
-  for (const [name, value] of Object.entries({
-    episodeSteps,
-    agreeingWindows,
-    referenceEpisodes,
-    'guard.steps': guard.steps,
-  }))
-    check(Number.isInteger(value) && value >= 1, `${name} ${value} is not a positive integer`);
-  check(Number.isInteger(window) && window >= 2, `a window of ${window} episodes has no spread`);
-  check(
-    settings.onlineShare > 0 && settings.onlineShare <= 2,
-    `onlineShare ${settings.onlineShare} is not in 0..2`,
-  );
-  for (const name of ['servingShare', 'offlineShare', 'spreadShare'] as const)
-    check(
-      settings[name] > 0 && settings[name] < 1,
-      `${name} ${settings[name]} is not between 0 and 1`,
-    );
-  check(
-    settings.maximum > 0 && Number.isFinite(settings.maximum),
-    `a largest return of ${settings.maximum}`,
-  );
-  check(settings.standardErrors >= 0, `standardErrors ${settings.standardErrors}`);
-  check(guard.low > 0 && guard.low <= 1, `guard.low ${guard.low} is not in 0..1`);
-}

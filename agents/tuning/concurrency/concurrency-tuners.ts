@@ -82,15 +82,13 @@ export class ConcurrencyTuners {
   constructor(parts: {
     readonly search: LimitSearch;
     readonly settings: TunerSettings;
-    /** False: limits that do harm are tried again, as the search is published. */
-    readonly guard?: boolean;
     readonly onUnsafeLimit?: UnsafeLimitListener;
     readonly store: TableStore;
     readonly random: Random;
     readonly functions: number;
     readonly logger: Logger;
   }) {
-    this.#tuner = safeTuner(concurrencyTuner(parts.search, parts.settings), parts.guard ?? true);
+    this.#tuner = safeTuner(concurrencyTuner(parts.search, parts.settings));
     this.#onUnsafeLimit = parts.onUnsafeLimit ?? (() => {});
     this.#store = parts.store;
     this.#random = parts.random;

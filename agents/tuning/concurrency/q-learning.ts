@@ -3,7 +3,7 @@ import type { Random } from '../../../config/index.js';
 import { gridSize } from './limits.js';
 import type { Measurement } from './sample.js';
 import type { Action, LimitSearch, SearchPosition } from './search.js';
-import { checkQLearningSettings, type LimitGrid, type QLearningSettings } from './settings.js';
+import type { LimitGrid, QLearningSettings } from './settings.js';
 
 /** Values of down, stay and up. */
 export type Row = readonly [number, number, number];
@@ -131,7 +131,6 @@ const replaced = (row: Row, action: Action, value: number): Row => {
  * corrects rewards relative to an old reference. Figures: docs/results/concurrency.md.
  */
 export function qLearning(settings: QLearningSettings): LimitSearch<QLearningState> {
-  checkQLearningSettings(settings);
   const { alpha, gamma, bins, tolerance, replay } = settings;
 
   const best = (table: Table, key: string, mask: readonly boolean[]): number => {

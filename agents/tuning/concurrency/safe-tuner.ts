@@ -44,10 +44,8 @@ export interface SafeTuner<SearchState = unknown> {
   ): { readonly state: SafeTunerState<SearchState>; readonly decision: SafeTunerDecision };
 }
 
-/** `guard` false: the tuner alone, as published. */
 export function safeTuner<SearchState>(
   tuner: ConcurrencyTuner<SearchState>,
-  guard: boolean,
 ): SafeTuner<SearchState> {
   return {
     tuner,
@@ -56,28 +54,24 @@ export function safeTuner<SearchState>(
       guard: limitGuardState(kept),
     }),
     decide(state, { user, ...view }, now, random) {
-      const isChecked = guard && isValidSample(view.sample);
-      const verdict = isChecked
+      const verdict = isValidSample(view.sample)
         ? checkLimit(state.guard, { ...view, user }, tuner.settings.hold, now)
         : null;
       const found = verdict?.found ?? null;
-      const guardState = verdict?.state ?? state.guard;
+      const guard = verdict?.state ?? state.guard;
       // Also while the agent learns or is paused: harm does not wait for it. What was measured is
       // of no use.
       if (verdict !== null && verdict.back !== null) {
         const limit = verdict.back;
         const dropped = { ...state.tuner, window: null, targetLimit: limit };
         return {
-          state: { tuner: dropped, guard: guardState },
+          state: { tuner: dropped, guard },
           decision: { limit, reason: 'unsafe', found },
         };
       }
       const allowed = verdict?.allowed ?? view.allowed;
       const next = tuner.decide(state.tuner, { ...view, allowed }, now, random);
-      return {
-        state: { tuner: next.state, guard: guardState },
-        decision: { ...next.decision, found },
-      };
+      return { state: { tuner: next.state, guard }, decision: { ...next.decision, found } };
     },
   };
 }

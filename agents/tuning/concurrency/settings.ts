@@ -105,26 +105,3 @@ export function checkTunerSettings({ grid, hold, bindingShare }: TunerSettings):
   );
   check(bindingShare >= 0 && bindingShare <= 1, `bindingShare ${bindingShare} is not in 0..1`);
 }
-
-/** @throws ConcurrencySettingsError */
-export function checkQLearningSettings({
-  alpha,
-  gamma,
-  epsilon,
-  bins,
-  tolerance,
-}: QLearningSettings): void {
-  check(alpha > 0 && alpha <= 1, `alpha ${alpha} is not above 0 and at most 1`);
-  check(gamma >= 0 && gamma < 1, `gamma ${gamma} is not in 0..1, 1 excluded`);
-  check(Number.isInteger(epsilon.until) && epsilon.until >= 0, `epsilon.until ${epsilon.until}`);
-  check(
-    epsilon.factor > 0 && epsilon.factor <= 1,
-    `epsilon.factor ${epsilon.factor} is not above 0 and at most 1`,
-  );
-  check(epsilon.floor >= 0 && epsilon.floor <= 1, `epsilon.floor ${epsilon.floor} is not in 0..1`);
-  check(
-    Number.isInteger(bins) && bins >= 1 && bins <= 100,
-    `bins ${bins} is not a whole number from 1 to 100`,
-  );
-  check(tolerance >= 0 && tolerance < 1, `tolerance ${tolerance} is not in 0..1, 1 excluded`);
-}

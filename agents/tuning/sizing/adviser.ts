@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
 import type { Observation } from '../../../broker/messages/index.js';
 import type { HostUserMemory, SizeAdvice } from '../../../broker/services/index.js';
 import { type Bytes, type Micros, type Millis, memoryAfterOom } from '../../../config/index.js';
@@ -9,7 +10,6 @@ import {
   RIGHT_SIZE_DEFAULT,
   type RightSizeConstants,
 } from '../../managers/index.js';
-import { type SizingRecord, sizingRecordSchema } from './record.js';
 
 /** Shares of a container as large as the host's user-memory: OpenWhisk scales by memory. */
 const WHOLE_SHARES = 1024;
@@ -22,6 +22,29 @@ const HOSTS_MAX = 10_000;
 const ADVICE: RightSizeConstants = { ...RIGHT_SIZE_DEFAULT, halfLife: 86_400_000 as Millis };
 /** OpenWhisk removes containers after this idle time [OpenWhisk ContainerProxy.scala], ms. */
 const IDLE_LIFE = 600_000;
+
+const amount = z.number().min(0);
+const count = z.int().min(0);
+
+/** The stored evidence of one function: bytes and ms, with ages instead of times. */
+const sizingRecordSchema = z.object({
+  limit: amount,
+  most: amount,
+  highest: amount,
+  /** Decayed up to `at`. */
+  recent: amount,
+  calls: count,
+  callsAtLimit: count,
+  busy: amount,
+  coldStarts: count,
+  kills: count,
+  killedAt: amount,
+  /** Since the first call, up to `at`. */
+  seen: amount,
+  /** Wall clock, us. */
+  at: amount,
+});
+type SizingRecord = z.output<typeof sizingRecordSchema>;
 
 /** What was seen of one function; amounts as in {@link SizeAdvice}. */
 class Sizing {

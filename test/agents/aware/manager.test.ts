@@ -321,3 +321,14 @@ test('by name: the shipped policy with the fallback hpa-vpa, guarded, and it can
   t.is(createManager('hpa-vpa', { cap }).saveState, undefined);
   t.is(hpaVpaManager(HPA_VPA_DEFAULT).name, 'hpa-vpa');
 });
+
+test('by name: a function that the operator holds offline stays offline', (t) => {
+  const lifeCycleOverrides = () => ({ bootstrap: false, heldOffline: true });
+  const held = createManager('aware', { cap, lifeCycleOverrides });
+  t.is(held.phase(held.initialState('/_/f')), 'offline');
+  const free = createManager('aware', {
+    cap,
+    lifeCycleOverrides: () => ({ bootstrap: false, heldOffline: false }),
+  });
+  t.is(free.phase(free.initialState('/_/f')), 'online');
+});

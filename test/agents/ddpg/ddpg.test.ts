@@ -3,7 +3,6 @@ import { DdpgAgent, type DdpgSettings } from '../../../agents/ddpg/index.js';
 import { DdpgLearner } from '../../../agents/ddpg/learner.js';
 import { OrnsteinUhlenbeck } from '../../../agents/ddpg/noise.js';
 import { ReplayMemory } from '../../../agents/ddpg/replay.js';
-import { DdpgSettingsError } from '../../../agents/ddpg/settings.js';
 import { firmSettings } from '../../../agents/firm/index.js';
 import { type Engine, JsEngine, ShapeError, SimdEngine } from '../../../agents/nn/index.js';
 import { SeededRandom } from '../../../config/index.js';
@@ -28,11 +27,11 @@ function play(agent: DdpgAgent, steps: number, seed: number, explore = true): nu
   let state = look();
   let sum = 0;
   for (let i = 0; i < steps; i++) {
-    const { action } = agent.decide(state, explore);
-    const reward = -action!.reduce((cost, a, j) => cost + (a - 0.5 * state[j]!) ** 2, 0);
+    const action = agent.decide(state, explore)!;
+    const reward = -action.reduce((cost, a, j) => cost + (a - 0.5 * state[j]!) ** 2, 0);
     const next = look();
     if (explore) {
-      agent.remember({ state, action: action!.slice(), reward, next, discount: fast.gamma });
+      agent.remember({ state, action: action.slice(), reward, next, discount: fast.gamma });
       agent.update();
     }
     state = next;
@@ -138,11 +137,7 @@ test('nothing is learned before the warm-up; a broken actor decides on nothing',
   t.is(agent.update(), null);
   const state = agent.export();
   agent.import({ ...state, actor: state.actor.map(() => Number.NaN) });
-  t.deepEqual(
-    { ...agent.decide(new Float32Array(2), false) },
-    { action: null, fault: 'not-finite' },
-  );
-  t.is(agent.counters['not-finite'], 1);
+  t.is(agent.decide(new Float32Array(2), false), null);
 });
 
 test('the same seed gives the same weights', (t) => {
@@ -160,26 +155,5 @@ test('actions stay in [-1, 1] whatever the noise', (t) => {
   const wild = { ...fast, noise: { ...fast.noise, sigma: 5 } };
   const agent = new DdpgAgent(engines[0]!, shape, wild, new SeededRandom(5));
   for (let i = 0; i < 200; i++)
-    t.true(agent.decide(new Float32Array(2), true).action!.every((a) => a >= -1 && a <= 1));
-});
-
-test('settings that make no sense are refused by name', (t) => {
-  const bad: Partial<DdpgSettings>[] = [
-    { gamma: 1 },
-    { tau: 0 },
-    { actorLearningRate: 0 },
-    { batch: 0 },
-    { replay: 10 },
-    { warmUp: 0.5 },
-    { maxGradNorm: 0 },
-    { noise: { ...fast.noise, theta: 2 } },
-    { noise: { ...fast.noise, sigma: -1 } },
-  ];
-  for (const wrong of bad)
-    t.throws(
-      () => new DdpgLearner(engines[0]!, shape, { ...fast, ...wrong }, new SeededRandom(1)),
-      {
-        instanceOf: DdpgSettingsError,
-      },
-    );
+    t.true(agent.decide(new Float32Array(2), true)!.every((a) => a >= -1 && a <= 1));
 });

@@ -1,7 +1,10 @@
 import test from 'ava';
-import { actuate, NOTHING_IN_FORCE } from '../../../agents/managers/actuator.js';
-import { fresh, type Recommendation, stored } from '../../../agents/managers/decision-store.js';
-import { recommendBoth } from '../../../agents/managers/hpa-vpa.js';
+import {
+  actuate,
+  NOTHING_IN_FORCE,
+  type Recommendation,
+} from '../../../agents/managers/actuator.js';
+import { recommendBoth, stored } from '../../../agents/managers/hpa-vpa.js';
 import { HPA_VPA_DEFAULT, hpaVpaManager } from '../../../agents/managers/index.js';
 import { VPA_DEFAULT } from '../../../agents/managers/vpa.js';
 import type { Millis } from '../../../config/index.js';
@@ -11,8 +14,10 @@ import { latencies, play } from './play.js';
 const at = (ms: number): Millis => ms as Millis;
 const exact = (target: number) => ({ lower: target, target, upper: target });
 const user = { cpu: 1000, memory: 256 };
-const says = (recommendation: Partial<Recommendation>, now = 0) =>
-  stored(null, { urgent: false, ...recommendation }, 'hpa-vpa', at(now), 1e9);
+const says = (recommendation: Partial<Recommendation>): Recommendation => ({
+  urgent: false,
+  ...recommendation,
+});
 
 test('vertical first: the number of containers is computed for the size just recommended', (t) => {
   // 20 calls of 900 ms in 10 s at 100 millicores: 180 busy over 2 containers. At the user's 1000
@@ -25,13 +30,13 @@ test('vertical first: the number of containers is computed for the size just rec
 });
 
 test('the store keeps the newest of each member, until it expires', (t) => {
-  const first = stored(null, { cpu: exact(500), containers: 3, urgent: true }, 'a', at(0), 100);
-  const second = stored(first, { cpu: exact(600), urgent: false }, 'b', at(50), 100);
-  t.like(second, { containers: 3, author: 'b', urgent: false, expires: 150, cpu: { target: 600 } });
-  t.is(fresh(second, at(149)), second);
-  t.is(fresh(second, at(150)), null);
-  t.is(fresh(null, at(0)), null);
-  t.is(stored(second, { cpu: exact(1), urgent: false }, 'a', at(150), 100).containers, undefined);
+  const first = stored(null, { cpu: exact(500), containers: 3, urgent: true }, at(0), 100);
+  const second = stored(first, { cpu: exact(600), urgent: false }, at(50), 100);
+  t.like(second, { containers: 3, urgent: false, expires: 150, cpu: { target: 600 } });
+  t.is(stored(second, null, at(149), 100), second);
+  t.is(stored(second, null, at(150), 100), null);
+  t.is(stored(null, null, at(0), 100), null);
+  t.is(stored(second, { cpu: exact(1), urgent: false }, at(150), 100)!.containers, undefined);
 });
 
 test('the actuator is idempotent and pauses between two changes', (t) => {

@@ -26,7 +26,7 @@ test('jobs run in order; failed jobs give null, count, and are reported once', a
     6,
   ]);
   t.deepEqual(queue.counts, { learned: 3, dropped: 0, failures: 2 });
-  t.deepEqual(warnings, [[{ error: 'training failed: thirteen' }, 'learners could not learn']]);
+  t.deepEqual(warnings, [[{ error: 'thirteen' }, 'learners could not learn']]);
 });
 
 test('beyond one running and 64 waiting jobs, jobs are dropped and counted', async (t) => {
@@ -42,4 +42,18 @@ test('waiting jobs are dropped on close, and every promise settles', async (t) =
   const waiting = [queue.learn(1), queue.learn(2)];
   await queue.close();
   t.deepEqual(await Promise.all(waiting), [null, null]);
+});
+
+test('a thread that dies fails its own job and is replaced', async (t) => {
+  const queue = new TrainingQueue<number, number>({ script });
+  t.teardown(() => queue.close());
+  t.deepEqual(await Promise.all([queue.learn(0), queue.learn(4)]), [null, 8]);
+  t.is(await queue.learn(0), null);
+  t.is(await queue.learn(5), 10);
+});
+
+test('after it is closed nothing is learned', async (t) => {
+  const queue = new TrainingQueue<number, number>({ script });
+  await queue.close();
+  t.is(await queue.learn(1), null);
 });

@@ -6,8 +6,9 @@ import {
   Rollout,
   simulatorSettings,
   type TrainingJob,
+  TrainingQueue,
 } from '../../../agents/ppo/index.js';
-import { TrainingError, TrainingThreads } from '../../../agents/ppo/training-threads.js';
+import { silentLogger } from '../../../broker/index.js';
 import { SeededRandom } from '../../../config/index.js';
 
 const shape = { features: 3, actions: 4 };
@@ -36,15 +37,30 @@ function ready(seed: number): { agent: PpoAgent; job: TrainingJob } {
   };
 }
 
-test('an update in a thread gives bit-identical weights, many at once', async (t) => {
-  const threads = new TrainingThreads(2);
-  const agents = Array.from({ length: 8 }, (_, seed) => ready(seed));
-  const results = await Promise.all(agents.map(({ job }) => threads.train(job)));
+test('an update in the thread gives bit-identical weights', async (t) => {
+  const queue = new TrainingQueue();
+  t.teardown(() => queue.close());
+  const agents = Array.from({ length: 4 }, (_, seed) => ready(seed));
+  const results = await Promise.all(agents.map(({ job }) => queue.learn(job)));
   agents.forEach(({ agent }, i) => {
     t.deepEqual(results[i]!.metrics, agent.update());
     t.deepEqual(results[i]!.state, agent.export());
   });
-  await threads.close();
+});
+
+test('a job that cannot be learned from fails, and the next one is done', async (t) => {
+  const warnings: unknown[] = [];
+  const logger = { ...silentLogger, warn: (about: unknown) => void warnings.push(about) };
+  const queue = new TrainingQueue({ logger });
+  t.teardown(() => queue.close());
+  const { job } = ready(2);
+  const [bad, good] = await Promise.all([
+    queue.learn({ ...job, rollout: { ...job.rollout, segments: [] } }),
+    queue.learn(job),
+  ]);
+  t.is(bad, null);
+  t.is(good!.state.counters.updates, 1);
+  t.regex((warnings[0] as { error: string }).error, /not closed/);
 });
 
 test('a rollout goes out and in as it is', (t) => {
@@ -53,41 +69,4 @@ test('a rollout goes out and in as it is', (t) => {
   const back = Rollout.from(structuredClone(data));
   t.deepEqual(back.export(), data);
   t.true(back.full && back.open === 0);
-});
-
-test('a job that cannot be learned from fails by name, and the next one is done', async (t) => {
-  const threads = new TrainingThreads(1);
-  const { job } = ready(2);
-  const bad = threads.train({ ...job, rollout: { ...job.rollout, segments: [] } });
-  const good = threads.train(job);
-  await t.throwsAsync(bad, { instanceOf: TrainingError, message: /not closed/ });
-  t.is((await good).state.counters.updates, 1);
-  await threads.close();
-});
-
-test('a thread that dies fails its own job and is replaced', async (t) => {
-  // Its first job kills this thread, every time.
-  const script = new URL(
-    `data:text/javascript,${encodeURIComponent(
-      "import { parentPort } from 'node:worker_threads';" +
-        "parentPort.on('message', () => process.exit(3));",
-    )}`,
-  );
-  const threads = new TrainingThreads(1, script);
-  const { job } = ready(3);
-  const jobs = [threads.train(job), threads.train(job)];
-  t.is(threads.backlog, 1);
-  for (const one of jobs)
-    await t.throwsAsync(one, { instanceOf: TrainingError, message: /thread ended/ });
-  await threads.close();
-});
-
-test('closing fails what still waits, and what comes later', async (t) => {
-  const threads = new TrainingThreads(1);
-  const { job } = ready(4);
-  const jobs = [threads.train(job), threads.train(job), threads.train(job)];
-  const outcomes = Promise.allSettled(jobs);
-  await threads.close();
-  for (const outcome of await outcomes) t.is(outcome.status, 'rejected');
-  await t.throwsAsync(threads.train(job), { instanceOf: TrainingError });
 });

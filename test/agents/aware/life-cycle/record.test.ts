@@ -1,6 +1,5 @@
 import test from 'ava';
 import {
-  checkLifeCycleSettings,
   DEFAULT_OVERRIDES,
   LIFE_CYCLE_INITIAL,
   lifeCycleSettings,
@@ -25,7 +24,7 @@ const guard: GuardState = { fallbackActs: true, steps: 2 };
 
 test('a life cycle that is stored and loaded continues as one that was not', (t) => {
   const text = encodeLifeCycle(owner, { life: serving, guard }, lifeCycleSettings);
-  const read = decodeLifeCycle('here', text, owner, lifeCycleSettings);
+  const read = decodeLifeCycle(text, owner, lifeCycleSettings)!;
   t.deepEqual(read, { life: serving, guard });
   const play = (from: LifeCycleState) => {
     let state = from;
@@ -42,36 +41,24 @@ test('a life cycle that is stored and loaded continues as one that was not', (t)
 });
 
 const written = encodeLifeCycle(owner, { life: serving, guard }, lifeCycleSettings);
-const corrupted: [string, string, string][] = [
-  ['empty', '', 'GLN_LIFECYCLE_DAMAGED'],
-  ['half a file', written.slice(0, written.length / 2), 'GLN_LIFECYCLE_DAMAGED'],
-  ['null', 'null', 'GLN_LIFECYCLE_DAMAGED'],
-  ['a phase there is not', written.replace('"serving"', '"asleep"'), 'GLN_LIFECYCLE_DAMAGED'],
-  [
-    'a return that is no number',
-    written.replace('[0.8,0.81]', '[0.8,null]'),
-    'GLN_LIFECYCLE_DAMAGED',
-  ],
-  [
-    'more returns than two windows have',
-    written.replace('[0.8,0.81]', `[${Array(21).fill(1)}]`),
-    'GLN_LIFECYCLE_DAMAGED',
-  ],
-  [
-    'serving without a reference',
-    written.replace(/"reference":\{[^}]*\}/, '"reference":null'),
-    'GLN_LIFECYCLE_DAMAGED',
-  ],
-  ['a negative deviation', written.replace('0.02', '-0.02'), 'GLN_LIFECYCLE_DAMAGED'],
-  ['another function’s', written.replace('/_/hello', '/_/other'), 'GLN_LIFECYCLE_FOREIGN'],
-  ['judged against another fallback', written.replace('hpa-vpa', 'kpa'), 'GLN_LIFECYCLE_FOREIGN'],
-  ['episodes of another length', written.replace('of 100', 'of 10'), 'GLN_LIFECYCLE_FOREIGN'],
-  ['from a later version', written.replace('"v":1', '"v":2'), 'GLN_LIFECYCLE_NEWER'],
+const corrupted: [string, string][] = [
+  ['empty', ''],
+  ['half a file', written.slice(0, written.length / 2)],
+  ['null', 'null'],
+  ['a phase there is not', written.replace('"serving"', '"asleep"')],
+  ['a return that is no number', written.replace('[0.8,0.81]', '[0.8,null]')],
+  ['more returns than two windows have', written.replace('[0.8,0.81]', `[${Array(21).fill(1)}]`)],
+  ['serving without a reference', written.replace(/"reference":\{[^}]*\}/, '"reference":null')],
+  ['a negative deviation', written.replace('0.02', '-0.02')],
+  ['another function’s', written.replace('/_/hello', '/_/other')],
+  ['judged against another fallback', written.replace('hpa-vpa', 'kpa')],
+  ['episodes of another length', written.replace('of 100', 'of 10')],
+  ['from a later version', written.replace('"v":1', '"v":2')],
 ];
-for (const [title, text, code] of corrupted)
-  test(`refused by name: ${title}`, (t) => {
+for (const [title, text] of corrupted)
+  test(`refused: ${title}`, (t) => {
     t.not(text, written);
-    t.throws(() => decodeLifeCycle('here', text, owner, lifeCycleSettings), { code });
+    t.is(decodeLifeCycle(text, owner, lifeCycleSettings), null);
   });
 
 const play = (
@@ -124,25 +111,9 @@ test('an agent that alternates between low and good is never changed with every 
   t.deepEqual(new Set(changes), new Set([false]));
 });
 
-const wrong: [string, Partial<typeof lifeCycleSettings>][] = [
-  ['a window of one has no deviation', { window: 1 }],
-  ['a share of 1 would trip at once', { servingShare: 1 }],
-  ['a maximum of 0 is never reached', { maximum: 0 }],
-  ['half an episode', { episodeSteps: 0.5 }],
-  ['a guard that is never low', { guard: { low: 0, steps: 3 } }],
-  ['NaN', { onlineShare: Number.NaN }],
-];
-for (const [title, change] of wrong)
-  test(`settings refused: ${title}`, (t) => {
-    t.throws(() => checkLifeCycleSettings({ ...lifeCycleSettings, ...change }), {
-      code: 'GLN_LIFECYCLE_SETTINGS',
-    });
-  });
-
 test('thresholds are reachable for any episode length, as returns are means per step', (t) => {
   // The published 100 and 120 cannot be met by episodes of 10 steps. Here ten steps or a hundred of
   // reward .8 are the same return.
-  t.notThrows(() => checkLifeCycleSettings({ ...lifeCycleSettings, episodeSteps: 10 }));
   let state: LifeCycleState = { ...LIFE_CYCLE_INITIAL, phase: 'online' };
   for (let i = 0; i < 30; i++)
     state = endEpisode(state, { earned: 0.8, estimate: null, arrivals: 1 }, DEFAULT_OVERRIDES, {

@@ -218,27 +218,6 @@ test('a stored guard is loaded unchanged; damaged, foreign and newer ones are re
   );
 });
 
-test('without a guard the tuner decides as published, whatever fails', (t) => {
-  const tuner = concurrencyTuner(qLearning(Q_DEFAULT), TUNER_DEFAULT);
-  const alone = { random: new SeededRandom(5), state: tuner.initialState() };
-  const layered = { random: new SeededRandom(5), tuner: safeTuner(tuner, false) };
-  let state = layered.tuner.initialState();
-  for (let i = 0; i < 200; i++) {
-    const one = sample(10 + 20 * (i % 16), { failures: 40, oomKills: 1 });
-    const view = { sample: one, allowed: RANGE, frozen: false };
-    const expected = tuner.decide(alone.state, view, (i * 10_000) as Millis, alone.random);
-    const found = layered.tuner.decide(
-      state,
-      { ...view, user: 10 },
-      (i * 10_000) as Millis,
-      layered.random,
-    );
-    alone.state = expected.state;
-    state = found.state;
-    t.deepEqual(found.decision, { ...expected.decision, found: null });
-  }
-});
-
 const SEARCHES = [qLearning(Q_DEFAULT), hillClimbing] as unknown as readonly LimitSearch[];
 
 test('a harmful limit is never a target again, nor one above it or out of range', (t) => {
@@ -255,7 +234,7 @@ test('a harmful limit is never a target again, nor one above it or out of range'
       ({ seed, search, user, breaksAt, least, width }) => {
         const world = new SeededRandom(seed);
         const allowed = { least, most: least + width };
-        const guarded = safeTuner(concurrencyTuner(search, TUNER_DEFAULT), true);
+        const guarded = safeTuner(concurrencyTuner(search, TUNER_DEFAULT));
         let state = guarded.initialState();
         let limit = user;
         let lowest = Number.POSITIVE_INFINITY;

@@ -1,5 +1,4 @@
 import test from 'ava';
-import { ConcurrencySettingsError } from '../../../../agents/tuning/concurrency/errors.js';
 import { epsilonAt, throughputReward } from '../../../../agents/tuning/concurrency/q-learning.js';
 import type { Measurement } from '../../../../agents/tuning/concurrency/sample.js';
 import {
@@ -169,17 +168,4 @@ test('one seed, one search', (t) => {
   };
   t.deepEqual(play(7), play(7));
   t.notDeepEqual(play(7), play(8));
-});
-
-test('settings that do not go together are refused by name', (t) => {
-  for (const wrong of [
-    { alpha: 0 },
-    { gamma: 1 },
-    { bins: 0 },
-    { tolerance: -0.1 },
-    { epsilon: { until: 50, factor: 2, floor: 0.1 } },
-  ])
-    t.throws(() => qLearning({ ...Q_PUBLISHED, ...wrong }), {
-      instanceOf: ConcurrencySettingsError,
-    });
 });
