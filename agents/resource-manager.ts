@@ -10,10 +10,7 @@ export interface Decision {
   readonly weightFactor?: number;
   readonly containers?: number;
   readonly concurrency?: number;
-  /**
-   * The action's `limits.memory`, by which OpenWhisk admits, while `memory` is a running
-   * container's limit. A new value is a new revision: existing containers keep theirs.
-   */
+  /** The action's `limits.memory`; a new value is a new revision, and containers keep theirs. */
   readonly nominalMemory?: Bytes;
   /** Steps (containers, CPU, memory), -1, 0 or 1 each; the mean field sums them. */
   readonly actions: readonly [number, number, number];

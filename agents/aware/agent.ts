@@ -17,7 +17,6 @@ import { mostSimilar } from './meta-learner/index.js';
 /** Cosine from which another function's agent is a better start than the shipped policy. */
 const MIN_SIMILARITY = 0.9;
 
-/** A step whose outcome is known. */
 export interface AwareStep {
   readonly input: Float32Array;
   readonly mask: Uint8Array;
@@ -29,14 +28,10 @@ export interface AwareStep {
   readonly host: string;
 }
 
-/**
- * One function's AWARE agent: who decides in which phase, what is learned from a step, and what a
- * change of phase does to the learner. The manager runs it on observations of hosts, the
- * reproduction (experiments/aware) on the published protocol's simulated applications.
- */
+/** One function's AWARE agent: who decides, what is learned, what a change of phase does. */
 export class AwareAgent {
   readonly learner: LifeCycleLearner;
-  /** Null: the meta-learner is not used. */
+  /** Null: without the meta-learner. */
   readonly embedding: FunctionEmbedding | null;
   mode: Observation['cpuMode'];
   /** It has converged, so that other agents may start from its weights. */
@@ -85,8 +80,7 @@ export class AwareAgent {
   }
 
   /**
-   * Moves the life cycle on by one step. At the end of an offline episode the agent learns from the
-   * fallback's steps; `others` are agents that it may start from after its first episode.
+   * One step of the life cycle; `others`: agents that it may start from after its first episode.
    */
   advance(
     run: LifeCycleRunState,
@@ -107,7 +101,6 @@ export class AwareAgent {
     return step;
   }
 
-  /** What a change of phase does to the learner. */
   enter({ from, to }: LifeCycleTransition, after: Float32Array): void {
     if (from === 'initialized') return;
     if (from === 'offline') this.learner.begin();
@@ -118,10 +111,7 @@ export class AwareAgent {
     this.embedding?.forget();
   }
 
-  /**
-   * Takes the weights of the serving agent in the same CPU mode whose function is most similar.
-   * False if none is similar enough.
-   */
+  /** Takes the most similar serving agent's weights; false if none is similar enough. */
   beginFromMostSimilar(others: Iterable<AwareAgent>): boolean {
     if (this.embedding === null) return false;
     const candidates: { embedding: Float32Array; learner: LifeCycleLearner }[] = [];

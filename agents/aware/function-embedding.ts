@@ -60,7 +60,6 @@ export class FunctionEmbedding {
     this.#recorder.add(features, action, reward);
   }
 
-  /** The episode is over. */
   close(): void {
     // The next episode may be recorded on another host.
     this.#host = null;

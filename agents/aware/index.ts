@@ -21,8 +21,15 @@ export { type LifeCycleSettings, lifeCycleSettings } from './life-cycle/settings
 export { shareOf, windowFigures } from './life-cycle/window.js';
 export { type AwareChoice, createAware } from './make.js';
 export { loadMeta, type MetaLearner, saveMeta, shippedMeta } from './meta-learner/checkpoint.js';
-export { Encoder, type EncoderShape } from './meta-learner/encoder.js';
-export { contrastive, cosine } from './meta-learner/similarity.js';
+export {
+  EMBEDDING_LENGTH,
+  Encoder,
+  type EncoderShape,
+  type RawEmbedding,
+  scaled,
+} from './meta-learner/encoder.js';
+export { type GruLayer, gruParameters } from './meta-learner/gru.js';
+export { cosine } from './meta-learner/similarity.js';
 export {
   META_FEATURES,
   META_SCALE,

@@ -56,7 +56,6 @@ export type AwareBase = (typeof AWARE_BASES)[number];
 
 /** Online after bootstrapping: half the usual clip, as the policy is good already [AWARE]. */
 const PPO: PpoSettings = { ...onlineSettings, clip: 0.1 };
-/** Steps of one update. */
 const BATCH = 200;
 
 export interface AwareOptions {
@@ -78,7 +77,6 @@ export interface AwareOptions {
   readonly offlineTrainer?: OfflineTrainer;
 }
 
-/** A step whose outcome is not known yet. */
 interface Pending {
   readonly input: readonly number[];
   readonly mask: readonly number[];
@@ -361,7 +359,6 @@ export class AwareManager implements ResourceManager<AwareState> {
   }
 }
 
-/** What is held after the fallback's decision. */
 function heldAfter(
   held: HostState['held'],
   decision: Decision,

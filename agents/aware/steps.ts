@@ -15,7 +15,6 @@ export function nearestAction(steps: readonly number[]): number {
   return best;
 }
 
-/** The agent's steps in a change of the fallback's. */
 export function stepsOf(
   before: Held,
   after: Held,
@@ -33,10 +32,7 @@ export function stepsOf(
   ];
 }
 
-/**
- * The decision for an action. In dimensions that the agent does not decide, the fallback's decision
- * applies: without it the fallback's last target would stay in force and not follow the load.
- */
+/** The agent's action; in dimensions that it does not decide the fallback follows the load. */
 export function decisionFor(
   action: number,
   { cpu, memory, containers }: Held,
@@ -59,10 +55,7 @@ export function decisionFor(
   };
 }
 
-/**
- * The weight factor of a fallback's decision. Hooks derive it from the CPU target and the user's
- * CPU if it is absent (openwhisk-plugin/decision/weights.ts). Undefined: no CPU target.
- */
+/** As hooks derive it from a CPU target; undefined: there is none. */
 export function factorOf(
   { weightFactor, cpu }: Decision,
   { user }: Observation,

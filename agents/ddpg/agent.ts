@@ -6,8 +6,7 @@ import { type Experience, ReplayMemory } from './replay.js';
 import type { DdpgSettings } from './settings.js';
 
 /**
- * One agent with four networks of its own: continuous actions in [-1, 1], learned off policy. For
- * each step `decide`, then `remember` what was *executed*, then `update`.
+ * Continuous actions in [-1, 1], learned off policy: `decide`, `remember` the execution, `update`.
  */
 export class DdpgAgent {
   readonly memory: ReplayMemory;
@@ -31,10 +30,7 @@ export class DdpgAgent {
     return this.#learner.actor;
   }
 
-  /**
-   * Each in [-1, 1], valid until the next call. Null if the actor's output is not finite: act on
-   * nothing, user limits apply.
-   */
+  /** Valid until the next call. Null if the actor's output is not finite: user limits apply. */
   decide(features: Float32Array, explore: boolean): Float32Array | null {
     const action = this.#action;
     this.#learner.actor.forward(features, action);
@@ -70,7 +66,6 @@ export class DdpgAgent {
     this.#noise.reset();
   }
 
-  /** Weights and moments; what is remembered stays here. */
   export(): DdpgState {
     return this.#learner.export();
   }

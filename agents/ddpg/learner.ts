@@ -48,10 +48,7 @@ export interface DdpgState {
   readonly updates: number;
 }
 
-/**
- * Deep deterministic policy gradient (Lillicrap et al. 2016) on networks of any engine. The same
- * memory, weights and seed give the same weights.
- */
+/** Deep deterministic policy gradient (Lillicrap et al. 2016), repeatable by its seed. */
 export class DdpgLearner {
   readonly actor: Network;
   readonly #critic: Network;

@@ -1,10 +1,7 @@
 import { type Random, standardNormal } from '../../config/index.js';
 import type { DdpgSettings } from './settings.js';
 
-/**
- * Ornstein and Uhlenbeck's process, one per action: noise that stays on one side for a while, so
- * that exploring gets somewhere.
- */
+/** Ornstein and Uhlenbeck's process, one per action: noise that stays on one side for a while. */
 export class OrnsteinUhlenbeck {
   readonly values: Float64Array;
   readonly #settings: DdpgSettings['noise'];

@@ -77,7 +77,6 @@ export class ReplayMemory {
     return true;
   }
 
-  /** A copy. */
   export(): ReplayData {
     return { data: this.#data.slice(0, this.size * this.#row), written: this.#written };
   }
@@ -91,7 +90,6 @@ export class ReplayMemory {
     this.#written = written;
   }
 
-  /** Uniform, with replacement. */
   sample(rows: number, random: Random): ReplayBatch {
     const features = this.#features;
     const actions = this.#actions;

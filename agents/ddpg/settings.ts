@@ -1,5 +1,4 @@
 export interface DdpgSettings {
-  /** Hidden layers of the actor and of the critic. */
   readonly hidden: readonly number[];
   /** Discount of one step of ordinary length; a step may bring another, by the time it took. */
   readonly gamma: number;

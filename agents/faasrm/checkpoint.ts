@@ -76,10 +76,7 @@ export const faasrmParameters = (version: number, explore: boolean) => ({
 
 const read = new Map<ShippedFaasrm, LearnerState | null>();
 
-/**
- * Read once a thread; null where none is shipped. Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or
- * `_NEWER`.
- */
+/** Null if none is shipped. Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or `_NEWER`. */
 export function shippedFaasrm(name: ShippedFaasrm): LearnerState | null {
   let state = read.get(name);
   if (state === undefined) {

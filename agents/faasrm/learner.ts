@@ -82,10 +82,7 @@ export class FaasrmLearner {
     return true;
   }
 
-  /**
-   * One update from the experiences so far; usually when `ready`. `done(null)`: nothing was learned
-   * and the weights are unchanged.
-   */
+  /** `done(null)`: nothing was learned and the weights are unchanged. */
   update(done: (metrics: PpoMetrics | null) => void): void {
     this.#busy = true;
     const { options, ppo: settings } = this.#settings;

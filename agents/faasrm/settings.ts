@@ -3,10 +3,7 @@ import { onlineSettings, type PpoSettings, simulatorSettings } from '../ppo/inde
 
 export interface FaasrmSettings {
   readonly ppo: PpoSettings;
-  /**
-   * Options of a row: 64, or 8 where memory is not chosen (`guarantee`), which makes an update
-   * eight times as cheap.
-   */
+  /** 64, or 8 where memory is not chosen (`guarantee`): an eighth of the work. */
   readonly options: number;
   /** Experiences of one update. */
   readonly rollout: number;

@@ -2,10 +2,7 @@ import { SeededRandom } from '../../config/index.js';
 import { DdpgAgent, type DdpgSettings, type DdpgShape } from '../ddpg/index.js';
 import type { Engine } from '../nn/index.js';
 
-/**
- * FIRM's agent [FIRM] on discrete actions: a DDPG actor scores the actions and the best allowed one
- * is taken [FIRM artifact]. `restart` gives a restarted agent its own random stream.
- */
+/** FIRM's agent [FIRM] on discrete actions: the best allowed of a DDPG actor's scores is taken. */
 export class FirmAgent extends DdpgAgent {
   readonly #actions: number;
   readonly #gamma: number;

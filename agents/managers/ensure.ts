@@ -26,10 +26,7 @@ export const ENSURE_PUBLISHED: EnsureConstants = {
 
 const quarter = (user: number): number => Math.max(250, 0.1 * user);
 
-/**
- * The same rule with the steps of manager `greedy` (a quarter core, twice that for short
- * functions), because user limits are fractions of a core here.
- */
+/** The steps of manager `greedy`, because user limits are fractions of a core here. */
 export const ENSURE_DEFAULT: EnsureConstants = {
   ...ENSURE_PUBLISHED,
   long: { calls: 5, step: quarter },

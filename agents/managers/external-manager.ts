@@ -7,10 +7,7 @@ import { type ExternalSettings, ExternalThread, type ThreadTimes } from './exter
 import { ManagerModuleError } from './module-path.js';
 import { validated } from './validation.js';
 
-/**
- * A function's state in a module, with its phase and description, so that inspection does not call
- * the module.
- */
+/** With phase and description, so that inspection does not call the module. */
 interface ExternalState {
   readonly begun: boolean;
   readonly fn: string;

@@ -58,10 +58,7 @@ export interface ThreadTimes {
 const THREAD_TIMES: ThreadTimes = { answer: millis(500), restart: millis(5000) };
 const HEAP_MIB = 512;
 
-/**
- * A thread with one manager module. Calls are synchronous; a thread that does not answer in time is
- * terminated and restarted later.
- */
+/** Calls are synchronous; a thread that does not answer in time is ended and restarted later. */
 export class ExternalThread {
   readonly #data: Omit<ExternalThreadData, 'signal'>;
   readonly #file: string;

@@ -15,10 +15,7 @@ export interface HostSnapshot {
 const SNAPSHOT_MAX_AGE = 60_000;
 const HOSTS_MAX = 64;
 
-/**
- * Updates the observation's host and drops silent ones. Each host reports its own containers only,
- * but a manager that scales a function needs all of them.
- */
+/** Each host reports its own containers; a manager that scales needs all of them. */
 export function withHostSnapshot(
   hostSnapshots: readonly HostSnapshot[],
   observation: Observation,

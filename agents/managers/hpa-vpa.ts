@@ -18,7 +18,6 @@ import {
 export interface HpaVpaConstants {
   readonly vpa: VpaConstants;
   readonly hpa: HpaConstants;
-  /** How long a stored recommendation is valid. */
   readonly life: number;
 }
 
@@ -32,7 +31,6 @@ export const HPA_VPA_PUBLISHED: HpaVpaConstants = {
 /** With the half-life of manager `vpa`. */
 export const HPA_VPA_DEFAULT: HpaVpaConstants = { ...HPA_VPA_PUBLISHED, vpa: VPA_DEFAULT };
 
-/** The recommender's state; the limits in force are the actuator's. */
 export interface RecommenderState {
   readonly vpa: VpaState;
   readonly hpa: HpaState;
@@ -58,10 +56,7 @@ export function stored(
   return { ...kept, ...recommendation, expires: (now + life) as Millis };
 }
 
-/**
- * Vertical first, then horizontal [AWARE]: the number of containers is computed for the newly
- * recommended size, so that the two do not both react to the same rise of load.
- */
+/** Containers for the newly recommended size, so that only one reacts to a rise of load [AWARE]. */
 export function recommendBoth(
   before: RecommenderState,
   observation: Observation,

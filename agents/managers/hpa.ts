@@ -19,10 +19,7 @@ export interface HpaConstants {
   readonly most: number;
 }
 
-/**
- * Kubernetes' defaults [HPA] at a target of 60 %. [AWARE] uses the highest utilization that still
- * meets the SLO, which has to be found for each workload.
- */
+/** Kubernetes' defaults [HPA]; [AWARE] tunes the target for each workload. */
 export const HPA_PUBLISHED: HpaConstants = {
   target: 0.6,
   tolerance: 0.1,

@@ -31,10 +31,7 @@ function packageFile(name: string, from: string): string | undefined {
   }
 }
 
-/**
- * Resolves an external manager: a path, or `package:NAME`, relative to `folder` (that of the
- * configuration). Throws {@link ManagerModuleError} if it is missing.
- */
+/** A path or `package:NAME`, relative to `folder`. Throws {@link ManagerModuleError}. */
 export function managerFile(specifier: string, folder: string): string {
   if (!isManagerModule(specifier))
     throw new ManagerModuleError(specifier, 'it is neither a path nor package:NAME');

@@ -34,16 +34,12 @@ export interface ManagerSettings {
   readonly trigger?: RetrainTrigger;
   readonly policies?: PolicyStore;
   /**
-   * Of manager `aware`: when phases change, the operator's overrides for a function, and where
-   * agents learn (default: where they decide).
+   * Of `aware`: thresholds, the operator's overrides, and where agents learn (default: in place).
    */
   readonly lifeCycle?: LifeCycleSettings;
   readonly lifeCycleOverrides?: (fn: string) => LifeCycleOverrides;
   readonly offlineTrainer?: OfflineTrainer;
-  /**
-   * Of manager `aware`: agents whose weights are kept in memory; as many as the agent host keeps,
-   * else those lose what they learned.
-   */
+  /** Of `aware`: agents in memory, as many as the agent host keeps. */
   readonly resident?: number;
   readonly logger?: Logger;
 }

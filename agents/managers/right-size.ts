@@ -10,7 +10,6 @@ export interface RightSizeConstants {
   /** Margin above the peak: the larger of a share and an amount. The share is the hook's own. */
   readonly marginShare: number;
   readonly minMargin: number;
-  /** Half-life of a peak. */
   readonly halfLife: Millis;
   /** The peaks of this many newest steps do not decay: a rare function keeps its peak. */
   readonly recent: number;
@@ -43,7 +42,6 @@ export interface RightSizeState {
   readonly changedAt: Millis | null;
   readonly peak: number;
   readonly peakAt: Millis;
-  /** Peaks of the newest steps. */
   readonly recent: readonly number[];
   readonly calls: number;
   /** Activations until a size may fall again. */

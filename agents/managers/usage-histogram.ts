@@ -68,10 +68,7 @@ export function withSample(
   return { weights, reference };
 }
 
-/**
- * End of the bucket that reaches a share `p` of the weight, start of the last bucket; NaN where
- * there is no weight.
- */
+/** End of the bucket that reaches a share `p` of the weight; NaN without weight. */
 export function percentileOf(histogram: UsageHistogram, buckets: BucketScheme, p: number): number {
   const { weights } = histogram;
   const total = weights.reduce((sum, one) => sum + (one >= EPSILON ? one : 0), 0);

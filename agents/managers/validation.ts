@@ -16,8 +16,7 @@ const isRequested = (value: number | undefined): value is number =>
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
- * Rejects NaN, infinities and negative amounts, so that managers need not. Messages are validated
- * on receipt, but simulations call managers directly.
+ * No NaN, infinity or negative amount: simulations call managers without a message's validation.
  */
 export function isValidObservation(observation: Observation): boolean {
   const { user, peak, used, granted, latency, control } = observation;
@@ -75,10 +74,7 @@ function withinCaps(decision: Decision, observation: Observation, cap: Cap): Dec
   return kept;
 }
 
-/**
- * The same manager with validation: an invalid observation gets no target and leaves the state
- * unchanged, and a target never exceeds the cap.
- */
+/** An invalid observation gets no target, and no target exceeds the cap. */
 export function validated<State>(
   manager: ResourceManager<State>,
   cap: Cap,
@@ -129,10 +125,7 @@ export function allocated(
   return target ?? observation.user[resource];
 }
 
-/**
- * Sum of the durations in the step, control arm included, ms; divided by the span it is the mean
- * concurrency (Little's law).
- */
+/** Durations in the step, ms; / span it is the mean concurrency (Little's law). */
 export function busyMillis(observation: Observation): number {
   return observation.latency.sum + observation.control.mean * observation.control.activations;
 }

@@ -31,7 +31,6 @@ export interface VpaConstants {
   readonly minMemory: number;
   /** Samples per half-life at full confidence. */
   readonly samplesPerHalfLife: number;
-  /** Time between two recommendations. */
   readonly loop: Millis;
   /** Within the bounds, a change must be larger than this share and this long after the last. */
   readonly changeShare: number;
@@ -96,7 +95,6 @@ export const VPA_INITIAL: VpaState = {
   target: null,
 };
 
-/** Recommendation for one resource. */
 export interface Bounds {
   readonly lower: number;
   readonly target: number;

@@ -2,10 +2,7 @@ import type { PpoBatch } from './engine.js';
 import { ShapeError } from './errors.js';
 import { expectLength, inputsOf, type NetworkShape, outputsOf } from './shape.js';
 
-/**
- * Throws `GLN_NN_SHAPE` unless every array of the batch has the length that its rows and the shapes
- * ask for.
- */
+/** Throws `GLN_NN_SHAPE` unless each array fits the rows and the actor. */
 export function checkBatch(batch: PpoBatch, actor: NetworkShape): void {
   const { rows } = batch;
   if (!Number.isInteger(rows) || rows < 1) throw new ShapeError(`a batch of ${rows} rows`);

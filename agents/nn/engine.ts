@@ -32,10 +32,7 @@ export interface PpoStepResult extends StepResult {
   /** Half the mean squared error. */
   readonly valueLoss: number;
   readonly entropy: number;
-  /**
-   * Mean of (r - 1) - ln r: an estimate of the KL divergence from the policy that acted, never
-   * negative (Schulman's k3).
-   */
+  /** Schulman's estimate k3 of the KL divergence: mean of (r - 1) - ln r. */
   readonly approxKl: number;
   readonly clipFraction: number;
 }
@@ -53,7 +50,6 @@ export interface ActorCritic {
   dispose(): void;
 }
 
-/** The arithmetic of networks. */
 export interface Engine {
   readonly name: EngineName;
   /** What runs, for people: `WebAssembly SIMD`, `tfjs-node 4.22.0`. */
@@ -64,8 +60,5 @@ export interface Engine {
   actorCritic(actor: NetworkShape, critic: NetworkShape): ActorCritic;
 }
 
-/**
- * Widest log-ratio between the policy that acted and the present one; e^20 is finite, and so is its
- * product with 0.
- */
+/** e^20 is finite, and so is its product with 0. */
 export const WIDEST_LOG_RATIO = 20;

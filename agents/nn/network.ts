@@ -45,7 +45,6 @@ export interface StepResult {
 export abstract class Network {
   readonly shape: NetworkShape;
   readonly parameterCount: number;
-  /** Steps of Adam so far. */
   steps = 0;
 
   /** `parameters`: their number, for a network that is composed of checked ones. */
@@ -143,7 +142,6 @@ export abstract class Network {
     outputGradient: Float32Array,
     inputGradient?: Float32Array,
   ): void;
-  /** Sum of the gradient's squares. */
   abstract gradientSquares(): number;
   abstract readGradient(to: Float32Array): void;
   /** One step of Adam on the scaled gradient. */

@@ -3,10 +3,7 @@ import { ShapeError } from './errors.js';
 
 type Activation = 'tanh' | 'relu';
 
-/**
- * A multilayer perceptron: widths from the input to the output; hidden layers are activated, the
- * last is linear.
- */
+/** A multilayer perceptron: hidden layers are activated, the last is linear. */
 export interface NetworkShape {
   readonly widths: readonly number[];
   readonly activation: Activation;
@@ -33,10 +30,7 @@ export const sameShape = (a: NetworkShape, b: NetworkShape): boolean =>
   a.widths.length === b.widths.length &&
   a.widths.every((width, i) => width === b.widths[i]);
 
-/**
- * Where a layer's parameters stand in the flat array: kernel [inputs][outputs] row-major, then
- * bias, as TensorFlow has them.
- */
+/** Offsets in the flat array: kernel [inputs][outputs] row-major, then bias, as TensorFlow's. */
 export interface Layer {
   readonly inputs: number;
   readonly outputs: number;
@@ -81,10 +75,7 @@ export function checkRows(
   if (inputGradient) expectLength('dL/d inputs', inputGradient, rows * inputsOf(shape));
 }
 
-/**
- * Orthogonal kernels and zero biases, as in [CleanRL]: gain sqrt 2 in hidden layers, `outputGain`
- * in the last (0.01 for a policy, so that it starts nearly uniform; 1 for a value).
- */
+/** As in [CleanRL]: gain sqrt 2 in hidden layers, `outputGain` in the last. */
 export function orthogonal(shape: NetworkShape, outputGain: number, random: Random): Float32Array {
   checkShape(shape);
   const parameters = new Float32Array(parameterCount(shape));
@@ -100,10 +91,7 @@ export function orthogonal(shape: NetworkShape, outputGain: number, random: Rand
   return parameters;
 }
 
-/**
- * `count` orthonormal vectors of `length` >= count: Gram-Schmidt, twice over for accuracy, on
- * normal draws.
- */
+/** Gram-Schmidt on normal draws, twice over for accuracy; `count` <= `length`. */
 function orthonormal(count: number, length: number, random: Random): Float64Array[] {
   const vectors: Float64Array[] = [];
   while (vectors.length < count) {

@@ -21,10 +21,7 @@ const speedSettings: PpoStepSettings = {
   valueCoefficient: 0.5,
 };
 
-/**
- * A batch of uniform features, actions and returns: how long a step takes does not depend on what
- * is in it.
- */
+/** Uniform draws: how long a step takes does not depend on what is in it. */
 function speedBatch(rows: number): PpoBatch {
   const random = new SeededRandom(1);
   const draw = (length: number): Float32Array =>
@@ -41,9 +38,7 @@ function speedBatch(rows: number): PpoBatch {
   };
 }
 
-/**
- * Median of the mean time per call, in milliseconds, over rounds that together take about `millis`.
- */
+/** Median of the mean time per call, ms, over rounds that take about `millis` together. */
 export function timePerCall(call: () => void, millis: number, rounds = 5): number {
   const begin = performance.now();
   let warm = 0;

@@ -21,9 +21,7 @@ export function ppoShapes(
   };
 }
 
-/**
- * New weights: orthogonal, the policy's last layer nearly zero, so that it starts nearly uniform.
- */
+/** The policy's last layer is nearly zero, so that it starts nearly uniform. */
 export function newActorCritic(
   engine: Engine,
   shape: PpoAgentShape,
@@ -84,10 +82,7 @@ export class PpoAgent {
     return this.policy.decide(input, mask, greedy ? undefined : this.#acting);
   }
 
-  /**
-   * What was done after the last `decide`, and what it brought. Not recorded if that policy could
-   * not have done it (it was masked) or the buffer is full.
-   */
+  /** The step after `decide`; not recorded if the action was masked or the buffer is full. */
   executed(action: number, reward: number): void {
     const logProbability = this.policy.logProbability(action);
     if (this.rollout.full || logProbability === Number.NEGATIVE_INFINITY) return;

@@ -10,10 +10,7 @@ export class MaskedCategorical {
     this.logProbabilities = new Float64Array(actions);
   }
 
-  /**
-   * False if an allowed logit is not finite or no action is allowed: then no action has a
-   * probability. Masked logits are not read.
-   */
+  /** False if an allowed logit is not finite or no action is allowed; masked ones are not read. */
   set(logits: Float32Array, mask: Uint8Array): boolean {
     const lp = this.logProbabilities.fill(Number.NEGATIVE_INFINITY);
     let largest = Number.NEGATIVE_INFINITY;

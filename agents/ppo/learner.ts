@@ -15,20 +15,14 @@ import { type PpoSettings, scheduled } from './settings.js';
 /** A rollout that cannot be learned from. */
 export class RolloutError extends errorClass('GLN_PPO_ROLLOUT') {}
 
-/**
- * What people expect to see of an update. Losses, divergence, clip fraction and entropy are means
- * over its mini-batches.
- */
+/** Losses, divergence, clip fraction and entropy are means over the mini-batches. */
 export interface PpoMetrics {
   readonly policyLoss: number;
   readonly valueLoss: number;
   readonly entropy: number;
   readonly approxKl: number;
   readonly clipFraction: number;
-  /**
-   * 1 - var(return - value) / var(return), of the critic before the update; NaN where all returns
-   * are equal.
-   */
+  /** 1 - var(return - value) / var(return) before the update; NaN for equal returns. */
   readonly explainedVariance: number;
   readonly gradNorm: number;
   readonly meanReward: number;
@@ -48,9 +42,7 @@ export interface LearnerCounters {
   readonly steps: number;
 }
 
-/**
- * All that goes on after a restart or in another thread; plain arrays, so that it can be posted.
- */
+/** Plain arrays, so that it can be stored and posted to another thread. */
 export interface LearnerState {
   readonly actor: Float32Array;
   readonly critic: Float32Array;
@@ -59,10 +51,7 @@ export interface LearnerState {
   readonly counters: LearnerCounters;
 }
 
-/**
- * Proximal policy optimization [PPO], in the details as [CleanRL], on the networks of any engine.
- * The same rollout, weights, counters and random stream give the same weights, bit for bit.
- */
+/** [PPO] in the details of [CleanRL]; the same inputs give the same weights, bit for bit. */
 export class PpoLearner {
   readonly #pair: ActorCritic;
   readonly #settings: PpoSettings;

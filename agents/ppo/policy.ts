@@ -15,8 +15,7 @@ export class Policy {
   }
 
   /**
-   * Samples with `random`, takes the most probable action without. Null if no action is allowed or
-   * a logit is not finite: user limits apply.
+   * Samples with `random`, else takes the best. Null if none is allowed or a logit is not finite.
    */
   decide(input: Float32Array, mask: Uint8Array, random?: Random): number | null {
     this.#actor.forward(input, this.#logits);
@@ -25,8 +24,7 @@ export class Policy {
   }
 
   /**
-   * ln p of the executed action in the last decision; -Infinity if it was masked. An on-policy
-   * learner cannot use such a step, so it is not recorded.
+   * ln p in the last decision; -Infinity if masked: an on-policy learner cannot use such a step.
    */
   logProbability(action: number): number {
     return this.#categorical.logProbabilities[action] ?? Number.NEGATIVE_INFINITY;

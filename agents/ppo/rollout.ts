@@ -1,9 +1,6 @@
 import { ShapeError } from '../nn/index.js';
 
-/**
- * One step of one agent, as it was *executed*: also where the safeguard chose another action than
- * the one wanted.
- */
+/** One step as it was executed, also if the safeguard chose another action. */
 export interface Transition {
   readonly input: Float32Array;
   /** 1 allowed, 0 masked, when it was decided. */
@@ -16,10 +13,7 @@ export interface Transition {
   readonly discount: number;
 }
 
-/**
- * A stretch of consecutive rows. `after` is what the critic sees behind the last one; null where
- * the task ended.
- */
+/** Consecutive rows. `after`: the next input; null: the task ended. */
 export interface Segment {
   readonly from: number;
   readonly to: number;

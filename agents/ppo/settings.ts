@@ -1,7 +1,4 @@
-/**
- * A value that goes in a straight line from `first` to `last` over `PpoSettings.updates`, and stays
- * there.
- */
+/** Linear from `first` to `last` over `PpoSettings.updates`, then constant. */
 export interface Schedule {
   readonly first: number;
   readonly last: number;
@@ -10,9 +7,7 @@ export interface Schedule {
 export interface PpoSettings {
   /** Hidden layers of the actor and of the critic. */
   readonly hidden: readonly number[];
-  /**
-   * Discount of one step of ordinary length; a transition may bring another, by the time it took.
-   */
+  /** Discount of an ordinary step; a transition may bring its own. */
   readonly gamma: number;
   /** Of the generalized advantage estimate: 0 trusts the critic, 1 the returns. */
   readonly lambda: number;

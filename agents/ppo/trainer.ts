@@ -3,11 +3,7 @@ import type { Engine } from '../nn/index.js';
 import { type TrainingJob, type TrainingResult, train } from './training.js';
 import { TrainingQueue } from './training-queue.js';
 
-/**
- * Where agents learn. `done` is called once: before `train` returns (`InlineTrainer`) or later
- * (`ThreadTrainer`); with null where nothing was learned, and the agent goes on with the weights it
- * has.
- */
+/** `done` is called once, now or later; null: nothing was learned, the weights are unchanged. */
 export interface Trainer {
   train(job: TrainingJob, done: (result: TrainingResult | null) => void): void;
   close(): Promise<void>;

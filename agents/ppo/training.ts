@@ -21,10 +21,7 @@ export interface TrainingResult {
   readonly metrics: PpoMetrics;
 }
 
-/**
- * Takes an agent's state and what it has met, and returns the state after one update. Nothing is
- * kept.
- */
+/** One update; nothing is kept. */
 export function train(
   engine: Engine,
   { shape, settings, seed, state, rollout }: TrainingJob,

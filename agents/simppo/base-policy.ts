@@ -22,9 +22,6 @@ export type CpuMode = (typeof CPU_MODES)[number];
 const SHIPPED = fileURLToPath(new URL('../../../agents/simppo/shipped/', import.meta.url));
 const shipped = new Map<string, LearnerState | null>();
 
-/**
- * Where the base policy of a manager for one CPU mode comes with the product (docs/model-card.md).
- */
 const shippedFolder = (name: string, mode: CpuMode): string => join(SHIPPED, name, mode);
 
 export const simppoShape = (settings: SimppoSettings) => ({
@@ -51,10 +48,7 @@ export function newWeights({
   }
 }
 
-/**
- * Read once a thread; null where none is shipped. Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or
- * `_NEWER`.
- */
+/** Null if none is shipped. Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or `_NEWER`. */
 export function shippedPolicy(
   name: string,
   mode: CpuMode,

@@ -39,13 +39,11 @@ export class SimppoByMode implements ResourceManager<SimppoState> {
     return this.quota.loadState(fn, saved, now);
   }
 
-  /** Learns from now on, for some updates. */
   retrain(state: SimppoState): SimppoState {
     const last = Object.values(state.hosts).at(-1);
     return this[last?.byWeight === true ? 'weight' : 'quota'].retrain(state);
   }
 
-  /** Closes all trajectories: what comes next has nothing to do with what was. */
   endEpisode(): void {
     this.weight.endEpisode();
     this.quota.endEpisode();

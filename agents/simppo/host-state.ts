@@ -9,7 +9,6 @@ export interface HostState {
   readonly byWeight: boolean;
   readonly held: Held;
   readonly at: Millis;
-  /** Activations a second. */
   readonly rate: number;
   /** Highest peaks remembered, millicores and bytes; they decay as the safeguard's do. */
   readonly cpuPeak: number;

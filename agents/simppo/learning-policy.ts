@@ -45,10 +45,7 @@ export interface LearningPolicyOptions {
   readonly onUpdate?: (metrics: PpoMetrics) => void;
 }
 
-/**
- * One actor for one function or many, with its training data. Each function on a host is its own
- * trajectory; together they make one batch.
- */
+/** One actor and its training data. Each function on a host is its own trajectory. */
 export class LearningPolicy {
   readonly policy: Policy;
   updates = 0;
@@ -80,10 +77,7 @@ export class LearningPolicy {
     return this.#open.get(trajectory)?.pending ?? null;
   }
 
-  /**
-   * The outcome of the pending step, as it was executed. Null: nothing was pending, or the executed
-   * action was masked, which an on-policy learner cannot use.
-   */
+  /** The pending step as executed; null: none, or the executed action was masked. */
   record(trajectory: string, action: number, reward: number, discount: number): Transition | null {
     const open = this.#open.get(trajectory);
     if (!open?.pending) return null;
@@ -132,7 +126,6 @@ export class LearningPolicy {
       if (trajectory.startsWith(`${fn} `)) this.cut(trajectory);
   }
 
-  /** An episode is over. */
   cutAll(): void {
     for (const trajectory of [...this.#open.keys()]) this.cut(trajectory);
   }

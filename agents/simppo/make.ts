@@ -47,10 +47,7 @@ export function settingsOf(
   return { ...(name === 'simppo' ? simppoSettings : singleAgentSettings), ...changes };
 }
 
-/**
- * `simppo` or `single-agent` on the policies shipped for it, which learn on as `liveLearning` says.
- * Without one agents cannot serve: they begin online, untrained.
- */
+/** On the shipped policies, which learn on; without one agents begin online, untrained. */
 export function createSimppo(
   name: SimppoName,
   { cap, settings: changes, trainer, seed = 1, policies, logger, onStep, trigger }: SimppoParts,

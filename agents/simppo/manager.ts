@@ -45,7 +45,6 @@ export interface SimppoOptions {
   readonly cap: Cap;
   /** Largest number of own policies in memory. */
   readonly resident?: number;
-  /** After each update of the base policy. */
   readonly onUpdate?: (metrics: PpoMetrics) => void;
   readonly onReward?: (reward: number) => void;
   /** Each executed step, of serving agents too. */
@@ -108,7 +107,6 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     return phase;
   }
 
-  /** Learns from now on, for some updates. */
   retrain(state: SimppoState): SimppoState {
     const retraining = {
       left: this.#options.settings.retrainUpdates,

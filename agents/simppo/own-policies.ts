@@ -17,9 +17,7 @@ export interface OwnPoliciesOptions {
   readonly make: (fn: string, state: LearnerState) => LearningPolicy;
 }
 
-/**
- * Weights of functions' own: what they begin with, and where they are while their function is away.
- */
+/** Functions' own policies: what they begin with, and where they are while away. */
 export class OwnPolicies {
   readonly #options: OwnPoliciesOptions;
   readonly #resident: LRUCache<string, LearningPolicy>;
@@ -51,7 +49,6 @@ export class OwnPolicies {
     return this.#resident.values();
   }
 
-  /** Takes in what a step says of what the function is like. */
   see(observation: Observation): void {
     const { function: fn } = observation;
     const now = profileOf(observation);
@@ -60,10 +57,7 @@ export class OwnPolicies {
     else if (now !== null) this.#profiles.set(fn, now);
   }
 
-  /**
-   * Puts weights by with each update, so that a host that ends, and a function that goes to
-   * another, lose nothing.
-   */
+  /** Stored with each update, so that no host's end and no move loses them. */
   trained(fn: string): void {
     const { ownPolicyStore } = this.#options;
     const policy = this.#resident.peek(fn);
@@ -83,10 +77,7 @@ export class OwnPolicies {
     return this.#add(fn, similar?.state ?? this.#options.base());
   }
 
-  /**
-   * Weights that the function had before, once: they take the place of those it goes on with
-   * meanwhile, unless these have learned.
-   */
+  /** Looks once for stored weights; they replace those that have not learned. */
   load(fn: string): void {
     const { ownPolicyStore } = this.#options;
     if (ownPolicyStore === undefined || this.#sought.has(fn)) return;

@@ -35,9 +35,7 @@ export function savedState(
   return { rate, reward, hosts: Object.fromEntries(aged) };
 }
 
-/**
- * Null: it is none. The phase is the settings': how long weights learn is counted where they are.
- */
+/** Null if it is invalid. The phase is not restored, as the weights are elsewhere. */
 export function loadedState(
   fn: string,
   saved: unknown,

@@ -36,10 +36,7 @@ export interface ActionSettings {
 export interface RewardSettings {
   readonly slo: number;
   readonly utilization: number;
-  /**
-   * Of ln(mean latency / control arm's mean), cut to +-1: slower costs, faster pays, so the edge of
-   * the SLO is no optimum.
-   */
+  /** Of ln(mean latency / control arm's mean), cut to +-1: slower costs, faster pays. */
   readonly slowdown: number;
   /** Of the congestion price: the function's share of what is wanted beyond what there is. */
   readonly price: number;
@@ -49,10 +46,7 @@ export interface RewardSettings {
 
 /** Weights of the reward without user limits; `late` and `failed` are additions to [SIMPPO]. */
 export interface ScalingRewardSettings extends Omit<RewardSettings, 'slowdown'> {
-  /**
-   * Penalty of slow and failed activations, as a share: below the SLO p99 / SLO hides them, and
-   * above the SLO it shows them late.
-   */
+  /** Of slow and failed activations, as a share: p99 / SLO shows them late or not at all. */
   readonly late: number;
   /** Penalty of failed activations, as a share: OOM kills, or timed out while waiting. */
   readonly failed: number;
@@ -77,32 +71,19 @@ export interface SimppoSettings {
   readonly actions: ActionSettings;
   readonly reward: RewardSettings;
   readonly ppo: PpoSettings;
-  /** Rows of one update. */
   readonly batch: number;
-  /**
-   * Rows that suffice once the oldest has waited for `batchMs`, so that functions with few
-   * activations are learned from within minutes.
-   */
+  /** Rows that suffice after `batchMs`, for functions with few activations. */
   readonly minBatch: number;
   readonly batchMs: Millis;
-  /**
-   * Time to which `ppo.gamma` refers: a step of another length is discounted by gamma^(length /
-   * this).
-   */
+  /** Time to which `ppo.gamma` refers; other steps are discounted by gamma^(length / this). */
   readonly stepMs: Millis;
   /** Hooks drop a target after 60 s, so a step that is older is not used for learning. */
   readonly staleMs: Millis;
-  /**
-   * Activations a second, on all hosts together, from which a function has weights of its own;
-   * below, it runs on the base policy. Infinity: all share it.
-   */
+  /** Activations a second from which a function has its own policy. Infinity: all share one. */
   readonly ownRate: number;
   /** Updates of an agent that was told to retrain, until it serves again. */
   readonly retrainUpdates: number;
-  /**
-   * `online`: agents sample their actions and learn from the start; `serving`: they take the best
-   * action until told to retrain.
-   */
+  /** `online`: samples and learns; `serving`: takes the best action until told to retrain. */
   readonly begin: 'online' | 'serving';
 }
 

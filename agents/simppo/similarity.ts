@@ -5,10 +5,7 @@ import { MIB } from '../../config/index.js';
 export type Profile = readonly number[];
 
 const SMOOTHING = 0.1;
-/**
- * Largest distance at which a function's policy is a better start than the base policy; per
- * dimension, root mean square.
- */
+/** Largest root mean square distance at which a similar policy is the better start. */
 const NEAR = 0.15;
 
 const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);

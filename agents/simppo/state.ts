@@ -7,10 +7,7 @@ export interface OnHost extends HostState {
   readonly last: readonly [number, number, number];
 }
 
-/**
- * Updates that are left, counted on the policy that the agent uses now: it may change between its
- * own policy and the base policy meanwhile.
- */
+/** Updates that are left, counted on the policy in use, which may change meanwhile. */
 export interface RetrainProgress {
   readonly left: number;
   readonly policyKind: 'own' | 'base';
@@ -55,10 +52,7 @@ export function retrainingAfter(
   return { left: Math.max(0, before.left - made), policyKind, updates };
 }
 
-/**
- * Calls a second since any host's observation before, into the mean. A step's own length does not
- * tell: it begins with its first call.
- */
+/** By the time since any host's last observation: a step begins with its first activation. */
 export function rateAfter(
   { rate, hosts }: SimppoState,
   { activations, control, span }: Observation,

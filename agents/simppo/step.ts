@@ -13,7 +13,6 @@ export interface Standing extends Pick<Observation, 'cpuMode'> {
   readonly bounds: Bounds;
 }
 
-/** One step of a SIMPPO agent. */
 export interface SimppoStep {
   /** Null: no action is valid, and what is held stays. */
   readonly action: number | null;

@@ -1,5 +1,4 @@
 import {
-  contrastive,
   cosine,
   Encoder,
   type EncoderShape,
@@ -31,6 +30,7 @@ import {
   RANGES,
 } from './allocation.js';
 import { type Condition, type Demand, demandOf } from './demand.js';
+import { contrastive, EncoderTrainer } from './encoder-trainer.js';
 import { controlledEpisode, EPISODE_STEPS } from './episodes.js';
 import { hpaVpaController, TUNINGS } from './rule-based.js';
 import { AwareSystem } from './system.js';
@@ -219,6 +219,7 @@ export function trainMetaLearner(
   const { seed, ppo, applications, temperature, encoderRate, empty } = training;
   const root = new SeededRandom(seed);
   const encoder = Encoder.initial(training.encoder, root.fork('encoder'));
+  const trainer = new EncoderTrainer(encoder);
   const { embedding } = training.encoder;
   const features = META_FEATURES.length + embedding;
   const shape = { features, actions: SIMPPO_ACTIONS.length };
@@ -244,7 +245,7 @@ export function trainMetaLearner(
           ? [[someEpisode(demand)], [someEpisode(demand)]]
           : [[someEpisode(demand), someEpisode(demand)]],
       );
-      const pass = together ? encoder.pass(bundles) : null;
+      const pass = together ? trainer.pass(bundles) : null;
       const embeddings = pass?.embeddings ?? bundles.map((bundle) => encoder.embed(bundle));
       const rollout = new Rollout(applications * EPISODE_STEPS, shape);
       const known = demands.map((demand, i) => {

@@ -22,10 +22,7 @@ export interface FirmLifeCycleLearnerOptions {
 
 /** Offline it learns from at most this many episodes, the newest. */
 const EPISODES_MAX = 12;
-/**
- * FIRM's agent under the life cycle. DDPG is off policy, so the fallback's steps go into the same
- * replay memory. Online it trains in place, one small batch per step.
- */
+/** FIRM's agent under the life cycle: the fallback's steps go into DDPG's replay memory. */
 export class FirmLifeCycleLearner implements LifeCycleLearner {
   updates = 0;
   readonly #options: FirmLifeCycleLearnerOptions;
@@ -53,7 +50,6 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
     this.#steps.push(step);
   }
 
-  /** With a trainer in another thread: the newest finished result, once. */
   trainOffline(after: Float32Array): number | null {
     const steps = this.#steps;
     if (steps.length === 0) return null;

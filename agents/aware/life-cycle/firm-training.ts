@@ -24,17 +24,13 @@ export interface FirmTrainingJob {
 
 export interface FirmTrainingResult {
   readonly state: DdpgState;
-  /** As of `OfflineResult`. */
   readonly estimatedGain: number | null;
 }
 
 /** Updates of one round: each step of an episode once or twice, in batches of 64. */
 const UPDATES_PER_ROUND = 100;
 
-/**
- * One training round: off-policy updates on the fallback's steps, then cloning of its actions. The
- * critic has seen no other actions, so its advice on them would be a guess.
- */
+/** Off-policy updates, then cloning: the critic has seen no other actions than the fallback's. */
 export function trainFirmOffline(engine: Engine, job: FirmTrainingJob): FirmTrainingResult {
   const { shape, features, ddpg, settings, state, memory, episodes, seed, restart, round } = job;
   const agent = new FirmAgent(engine, shape, ddpg, seed, restart);

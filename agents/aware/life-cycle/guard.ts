@@ -8,10 +8,7 @@ export interface GuardState {
 
 export const GUARD_INITIAL: GuardState = { fallbackActs: false, steps: 0 };
 
-/**
- * After each step of an online agent. A change needs several steps in a row in both directions, so
- * that the actor does not alternate with each step. A step without activations is no evidence.
- */
+/** Several steps in a row change the actor; a step without activations is no evidence. */
 export function guardStep(
   { fallbackActs, steps }: GuardState,
   { sloPreservation, arrivals }: { readonly sloPreservation: number; readonly arrivals: boolean },

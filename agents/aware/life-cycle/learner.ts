@@ -1,6 +1,5 @@
 import type { Demonstration } from './demonstration.js';
 
-/** The weights that are saved when an agent is suspended. */
 export interface ActingWeights {
   readonly actor: Float32Array;
   readonly critic: Float32Array;
@@ -8,13 +7,11 @@ export interface ActingWeights {
 
 /** What the life cycle needs of an agent's learner, by PPO or by DDPG. */
 export interface LifeCycleLearner {
-  /** Updates made online. */
   readonly updates: number;
   /** The fallback took a step. */
   recordDemonstration(step: Demonstration): void;
   /**
-   * An episode of the fallback is over; `after` is the input that follows it. Returns the agent's
-   * estimated gain over the fallback per step; null while there is no estimate.
+   * An episode of the fallback is over. Returns the estimated gain over it per step; null: none.
    */
   trainOffline(after: Float32Array): number | null;
   /** Samples while it learns, otherwise takes its best action. Null: no valid action. */

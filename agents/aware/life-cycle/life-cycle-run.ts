@@ -28,7 +28,6 @@ export const LIFE_CYCLE_RUN_INITIAL: LifeCycleRunState = {
   sum: 0,
 };
 
-/** The outcome of the last step. */
 export interface Outcome {
   readonly reward: number;
   readonly sloPreservation: number;
@@ -39,7 +38,6 @@ export interface LifeCycleRunStep {
   readonly state: LifeCycleRunState;
   /** In order; usually empty. */
   readonly transitions: readonly LifeCycleTransition[];
-  /** An episode has ended with this step. */
   readonly ended: boolean;
 }
 
@@ -73,8 +71,7 @@ export function retrainLifeCycleRun(state: LifeCycleRunState): LifeCycleRunStep 
 }
 
 /**
- * After each step: the guard, and the life cycle at the end of an episode. `estimatedGain` is asked
- * for at the end of an offline episode: the agent's gain over the fallback per step.
+ * `estimatedGain`: of the agent over the fallback per step, asked at the end of an offline episode.
  */
 export function lifeCycleRunStep(
   state: LifeCycleRunState,

@@ -39,7 +39,6 @@ export const LIFE_CYCLE_INITIAL: LifeCycleState = {
   demotions: 0,
 };
 
-/** One episode that has ended. */
 export interface Episode {
   /** Mean reward per step of the agent or fallback that acted. */
   readonly earned: number;
@@ -107,7 +106,6 @@ export function beginEpisode(
     : moved(state, 'online', 'bootstrapping is off', null, null);
 }
 
-/** After the last step of an episode. */
 export function endEpisode(
   before: LifeCycleState,
   { earned, estimate, arrivals }: Episode,
@@ -145,10 +143,7 @@ function windowsOf({ returns }: LifeCycleState, { window }: LifeCycleSettings): 
   return windows;
 }
 
-/**
- * OFFLINE → ONLINE if mean(estimates) >= share of the fallback's mean return. The agent is judged
- * by its own estimate: the returns of this phase are the fallback's.
- */
+/** By the agent's estimates, as the returns of this phase are the fallback's. */
 function offline(
   now: LifeCycleState,
   held: boolean,
@@ -204,10 +199,7 @@ function online(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep
   return moved(state, 'serving', reason, newest, threshold, { reference: windows.reduce(pooled) });
 }
 
-/**
- * SERVING → ONLINE if mean < T_serving or deviation > T_var (the artifact's `and` misses most
- * changes [AWARE artifact]), or if the mean is as far above.
- */
+/** `or`, because the artifact's `and` misses most changes [AWARE artifact]. */
 function serving(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep {
   const { spreadShare, maximum, agreeingWindows, window, referenceEpisodes } = settings;
   const windows = windowsOf(now, settings);
@@ -233,7 +225,6 @@ function serving(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleSte
   return moved(now, 'online', reason, newest, threshold, { fallback: null, demotions: 0 });
 }
 
-/** An operator's `retrain`. */
 export function retrain(state: LifeCycleState): LifeCycleStep {
   if (state.phase !== 'serving') return { state, transition: null };
   return moved(state, 'online', 'told to retrain', null, null, { fallback: null });

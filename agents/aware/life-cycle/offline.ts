@@ -21,14 +21,10 @@ export interface OfflineSettings {
   readonly learningRate: number;
   readonly surrogate: SurrogateSettings;
   /**
-   * PPO in the surrogate ends when the agent's gain reaches this share of the fallback's mean
-   * reward; beyond it the agent would learn the surrogate's errors.
+   * PPO in the surrogate ends at this gain / mean reward: beyond it the agent learns its errors.
    */
   readonly enough: number;
-  /**
-   * At most `rounds` of PPO in the surrogate per recorded episode, once there are `from` episodes;
-   * each round plays `branches` of `length` steps.
-   */
+  /** Rounds of PPO in the surrogate, from that many episodes on: `branches` of `length` steps. */
   readonly rounds: number;
   readonly from: number;
   readonly branches: number;
@@ -68,10 +64,7 @@ export interface OfflineResult {
   readonly estimatedGain: number | null;
 }
 
-/**
- * One offline training round: behavior cloning in the first episodes, PPO in the fitted surrogate
- * later, and the critic in each round.
- */
+/** Cloning in the first episodes, PPO in the surrogate later, the critic in each round. */
 export function learnOffline(engine: Engine, job: OfflineJob): OfflineResult {
   const { shape, features, ppo, settings, episodes, seed } = job;
   const { actor, critic } = ppoShapes(shape, ppo);

@@ -1,9 +1,5 @@
-/**
- * One learner's training in another thread, one job at a time. A result is used only if the learner
- * was not invalidated since the job began.
- */
+/** Training in another thread, one job at a time; a result is dropped after `invalidate`. */
 export class PendingTraining {
-  /** A job is running. */
   busy = false;
   #epoch = 0;
   /** Of the newest result, until it is read. */
@@ -14,10 +10,7 @@ export class PendingTraining {
     this.#estimatedGain = null;
   }
 
-  /**
-   * Begins a job unless one is running; steps recorded meanwhile are part of the next. Returns the
-   * newest finished estimate, each once.
-   */
+  /** Begins a job unless one is running. Returns the newest finished estimate, each once. */
   trainOffline<State>(
     begin: () => Promise<{ readonly state: State; readonly estimatedGain: number | null } | null>,
     take: (state: State) => void,

@@ -66,7 +66,6 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
     this.#steps.push(step);
   }
 
-  /** With a trainer in another thread: the newest finished result, once. */
   trainOffline(after: Float32Array): number | null {
     if (this.#steps.length === 0) return null;
     this.#episodes = [...this.#episodes, { steps: this.#steps, after }].slice(-EPISODES_MAX);
@@ -154,10 +153,7 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
     };
   }
 
-  /**
-   * From a full buffer. With a trainer in another thread the agent acts on its old weights until
-   * the new ones arrive, and the steps between are dropped: PPO is on policy.
-   */
+  /** While another thread trains, further steps are dropped, because PPO is on policy. */
   #update(): void {
     const { features, context, actions, ppo, seed, offlineTrainer } = this.#options;
     if (offlineTrainer === undefined) {

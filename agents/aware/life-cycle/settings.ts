@@ -6,10 +6,7 @@ export interface GuardSettings {
   readonly steps: number;
 }
 
-/**
- * Thresholds of the life cycle [AWARE]. They are shares of returns on the same function, as
- * absolute returns differ between functions.
- */
+/** Thresholds of the life cycle [AWARE], as shares of returns on the same function. */
 export interface LifeCycleSettings {
   /** Steps with arrivals of one episode. */
   readonly episodeSteps: number;
@@ -17,15 +14,9 @@ export interface LifeCycleSettings {
   readonly window: number;
   /** offline → online: the agent's estimate is at least this share of the fallback's return. */
   readonly onlineShare: number;
-  /**
-   * online → serving: at least this share of the best window; serving → online: below this share of
-   * the converged return, or as far above it.
-   */
+  /** online → serving: this share of the best window; back: below it or as far above. */
   readonly servingShare: number;
-  /**
-   * online → offline: each of the last windows earned less than this share of the fallback's
-   * return. Exploration costs less than this.
-   */
+  /** online → offline: each of the last windows is below this share of the fallback's return. */
   readonly offlineShare: number;
   /** T_var of [AWARE]: largest standard deviation of a window, as a share of `maximum`. */
   readonly spreadShare: number;
@@ -35,10 +26,7 @@ export interface LifeCycleSettings {
   readonly agreeingWindows: number;
   /** A mean within this many standard errors of its reference counts as unchanged. */
   readonly standardErrors: number;
-  /**
-   * The reference of a serving agent averages at most this many episodes and is constant then, so
-   * that a slow decline is detected.
-   */
+  /** The reference averages at most this many episodes, so that a slow decline is detected. */
   readonly referenceEpisodes: number;
   readonly guard: GuardSettings;
 }

@@ -22,10 +22,7 @@ export const surrogateSettings: SurrogateSettings = {
   penalty: 1,
 };
 
-/**
- * A model of one function, fitted to its trajectories: features and action in, change of the
- * features and reward out. Predictions for unseen actions are penalized.
- */
+/** A model of one function: features and action in; change of the features and reward out. */
 export class Surrogate {
   readonly #members: readonly Network[];
   readonly #features: number;
@@ -100,10 +97,7 @@ export class Surrogate {
     return new Surrogate(members, features, actions, settings.penalty);
   }
 
-  /**
-   * Advances `state` by one step, in place and clipped to [0, 1], and returns the reward less the
-   * penalty.
-   */
+  /** Advances `state` in place, clipped to [0, 1]; returns the reward less the penalty. */
   step(state: Float32Array, action: number): number {
     const features = this.#features;
     const input = this.#input;

@@ -15,10 +15,7 @@ export function windowFigures(returns: readonly number[]): WindowFigures {
   return { mean, spread: episodes > 1 ? Math.sqrt(squares / (episodes - 1)) : 0, episodes };
 }
 
-/**
- * Two sets of episodes as one: the mean weighted by episodes, the spread within each set, so that a
- * step between the sets does not count as spread.
- */
+/** The spread is within each set, so that a step between the sets does not count. */
 export function pooled(a: WindowFigures, b: WindowFigures): WindowFigures {
   const episodes = a.episodes + b.episodes;
   const freedom = Math.max(1, episodes - 2);

@@ -46,10 +46,7 @@ const headSchema = z.object({
 const hashOf = (weights: Uint8Array): string =>
   createHash('sha256').update(weights).digest('hex').slice(0, 16);
 
-/**
- * Writes the weights first and the description last, so that a reader finds the old pair or the new
- * one. Adam's moments are not stored.
- */
+/** Weights first, description last: a reader finds the old pair or the new one. */
 export function saveMeta(
   folder: string,
   { encoder, base, shape, hidden }: MetaLearner,

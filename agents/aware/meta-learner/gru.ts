@@ -6,10 +6,7 @@ export interface GruShape {
   readonly hidden: number;
 }
 
-/**
- * W [inputs][3 hidden], U [hidden][3 hidden], b [3 hidden], c [hidden]; gates in the order reset,
- * update, new.
- */
+/** W [inputs][3 hidden], U [hidden][3 hidden], b [3 hidden], c [hidden]; reset, update, new. */
 export const gruParameters = ({ inputs, hidden }: GruShape): number =>
   (inputs + hidden + 1) * 3 * hidden + hidden;
 
@@ -29,47 +26,48 @@ const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
  */
 export class GruLayer {
   readonly shape: GruShape;
-  readonly #parameters: Float32Array;
-  readonly #backwards: boolean;
-  #steps = 0;
-  #rows = 0;
-  #x: Float64Array = new Float64Array(0);
+  readonly parameters: Float32Array;
+  readonly backwards: boolean;
+  /** Of the last `forward`, for its gradients. */
+  steps = 0;
+  rows = 0;
+  x: Float64Array = new Float64Array(0);
   /** [step][sequence][hidden], by the step of the input. */
   output: Float64Array = new Float64Array(0);
-  #gates: Float64Array = new Float64Array(0);
+  gates: Float64Array = new Float64Array(0);
   /** U_n h + c. */
-  #recurrent: Float64Array = new Float64Array(0);
+  recurrent: Float64Array = new Float64Array(0);
 
   /** `parameters` may be a part of a larger array; it is read at each pass. */
   constructor(shape: GruShape, parameters: Float32Array, backwards: boolean) {
     this.shape = shape;
-    this.#parameters = parameters;
-    this.#backwards = backwards;
+    this.parameters = parameters;
+    this.backwards = backwards;
   }
 
   forward(x: Float64Array, steps: number, rows: number): Float64Array {
     const { inputs, hidden } = this.shape;
-    const p = this.#parameters;
+    const p = this.parameters;
     const wide = 3 * hidden;
     const u = inputs * wide;
     const b = u + hidden * wide;
     const c = b + wide;
-    if (this.#steps * this.#rows !== steps * rows) {
+    if (this.steps * this.rows !== steps * rows) {
       this.output = new Float64Array(steps * rows * hidden);
-      this.#gates = new Float64Array(steps * rows * wide);
-      this.#recurrent = new Float64Array(steps * rows * hidden);
+      this.gates = new Float64Array(steps * rows * wide);
+      this.recurrent = new Float64Array(steps * rows * hidden);
     }
-    this.#steps = steps;
-    this.#rows = rows;
-    this.#x = x;
+    this.steps = steps;
+    this.rows = rows;
+    this.x = x;
     const h = this.output;
-    const gates = this.#gates;
-    const recurrent = this.#recurrent;
+    const gates = this.gates;
+    const recurrent = this.recurrent;
     const sums = new Float64Array(wide);
     const products = new Float64Array(wide);
     for (let k = 0; k < steps; k++) {
-      const t = this.#backwards ? steps - 1 - k : k;
-      const before = this.#backwards ? t + 1 : t - 1;
+      const t = this.backwards ? steps - 1 - k : k;
+      const before = this.backwards ? t + 1 : t - 1;
       for (let row = 0; row < rows; row++) {
         const at = t * rows + row;
         for (let o = 0; o < wide; o++) sums[o] = p[b + o]!;
@@ -98,74 +96,5 @@ export class GruLayer {
       }
     }
     return h;
-  }
-
-  /**
-   * From dL/d outputs of the last `forward`: adds dL/d parameters to `gradient`, and to
-   * `inputGradient` dL/d x where it is given.
-   */
-  backward(
-    outputGradient: Float64Array,
-    gradient: Float64Array,
-    inputGradient: Float64Array | null,
-  ): void {
-    const { inputs, hidden } = this.shape;
-    const p = this.#parameters;
-    const wide = 3 * hidden;
-    const u = inputs * wide;
-    const b = u + hidden * wide;
-    const c = b + wide;
-    const steps = this.#steps;
-    const rows = this.#rows;
-    const h = this.output;
-    const x = this.#x;
-    // dL/d h of the step before, as the steps behind it want it.
-    const carried = new Float64Array(rows * hidden);
-    /** dL/d sums of the gates, and the same for what is multiplied by U. */
-    const ds = new Float64Array(wide);
-    const du = new Float64Array(wide);
-    for (let k = steps - 1; k >= 0; k--) {
-      const t = this.#backwards ? steps - 1 - k : k;
-      const before = this.#backwards ? t + 1 : t - 1;
-      for (let row = 0; row < rows; row++) {
-        const at = t * rows + row;
-        const from = (before * rows + row) * hidden;
-        for (let o = 0; o < hidden; o++) {
-          const d = outputGradient[at * hidden + o]! + carried[row * hidden + o]!;
-          const r = this.#gates[at * wide + o]!;
-          const z = this.#gates[at * wide + hidden + o]!;
-          const n = this.#gates[at * wide + 2 * hidden + o]!;
-          const last = k > 0 ? h[from + o]! : 0;
-          const dn = d * (1 - z) * (1 - n * n);
-          ds[2 * hidden + o] = dn;
-          ds[o] = dn * this.#recurrent[at * hidden + o]! * r * (1 - r);
-          ds[hidden + o] = d * (last - n) * z * (1 - z);
-          du[o] = ds[o]!;
-          du[hidden + o] = ds[hidden + o]!;
-          du[2 * hidden + o] = dn * r;
-          gradient[c + o]! += dn * r;
-          carried[row * hidden + o] = d * z;
-        }
-        for (let o = 0; o < wide; o++) gradient[b + o]! += ds[o]!;
-        for (let i = 0, w = 0; i < inputs; i++, w += wide) {
-          const value = x[at * inputs + i]!;
-          if (value !== 0) for (let o = 0; o < wide; o++) gradient[w + o]! += value * ds[o]!;
-          if (inputGradient === null) continue;
-          let sum = 0;
-          for (let o = 0; o < wide; o++) sum += p[w + o]! * ds[o]!;
-          inputGradient[at * inputs + i]! += sum;
-        }
-        if (k === 0) continue;
-        for (let i = 0, w = u; i < hidden; i++, w += wide) {
-          const value = h[from + i]!;
-          let sum = 0;
-          for (let o = 0; o < wide; o++) {
-            gradient[w + o]! += value * du[o]!;
-            sum += p[w + o]! * du[o]!;
-          }
-          carried[row * hidden + i]! += sum;
-        }
-      }
-    }
   }
 }

@@ -3,10 +3,7 @@ import { MIB } from '../../../config/index.js';
 import { sloPreservation, tailOf } from '../../features.js';
 import { publishedReward } from '../../simppo/index.js';
 
-/**
- * One control step as the meta-learner reads it, of a live function or of a simulated application.
- * Latencies in any one unit, CPU in cores, memory in MiB.
- */
+/** One control step; latencies in any one unit, CPU in cores, memory in MiB. */
 export interface MetaStep {
   /** Shares of the allocation, 0 to 1. */
   readonly cpuUtilization: number;
@@ -83,7 +80,6 @@ export function metaFeatures(step: MetaStep, known: KnownRates, to: Float32Array
   return { usual, last: rate };
 }
 
-/** The published reward of a step, in 0 to 1. */
 export const metaReward = ({
   preservation,
   cpuUtilization,
@@ -91,10 +87,7 @@ export const metaReward = ({
 }: Pick<MetaStep, 'preservation' | 'cpuUtilization' | 'memoryUtilization'>): number =>
   publishedReward(preservation, cpuUtilization, memoryUtilization);
 
-/**
- * A step of a live function. Waits are not observed on a host, so the part of the latency that the
- * CPU time does not explain counts as waiting. An unknown SLO or tail gives no headroom.
- */
+/** What the CPU time does not explain counts as waiting, as a host does not observe waits. */
 export function metaStepOf(observation: Observation): MetaStep {
   const { granted, user, used, activations, control, latency, slo, span } = observation;
   const cpu = granted.cpu.mean > 0 ? granted.cpu.mean : user.cpu;

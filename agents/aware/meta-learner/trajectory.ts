@@ -1,7 +1,4 @@
-/**
- * One episode of one function as the meta-learner reads it: rows of features, the action as
- * one-hot, the reward.
- */
+/** One episode: rows of features, the action as one-hot, and the reward. */
 export interface Trajectory {
   readonly width: number;
   readonly rows: Float32Array;

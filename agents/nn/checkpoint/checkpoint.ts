@@ -23,16 +23,12 @@ export interface Checkpoint {
   readonly networks: Readonly<Record<string, CheckpointNetwork>>;
 }
 
-/** What a reader asks for. */
 export interface Expected {
   readonly kind: string;
   readonly shapes: Readonly<Record<string, NetworkShape>>;
 }
 
-/**
- * Throws `GLN_CHECKPOINT_FOREIGN` where the checkpoint is of another kind, or of networks of
- * another shape.
- */
+/** Throws `GLN_CHECKPOINT_FOREIGN` for another kind or shape. */
 export function expectCheckpoint(
   where: string,
   checkpoint: Checkpoint,

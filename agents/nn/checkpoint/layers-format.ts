@@ -21,10 +21,7 @@ export const CHECKPOINT_VERSION = 1;
 export interface LayersFormat {
   /** model.json. */
   readonly model: string;
-  /**
-   * Name that model.json has for the weights: it carries their digest, so that no half of one
-   * checkpoint meets half of another.
-   */
+  /** Carries the weights' digest, so that halves of two checkpoints never meet. */
   readonly weightsFile: string;
   readonly weights: Uint8Array;
 }

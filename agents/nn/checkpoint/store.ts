@@ -37,10 +37,7 @@ export function unpackCheckpoint(
   return decodeCheckpoint(where, text, packed.subarray(HEAD + length), expected);
 }
 
-/**
- * Checkpoints of policies in the broker's object store, by name. Rejects with the broker's errors,
- * too.
- */
+/** Checkpoints by name in the broker's object store. */
 export class PolicyStore {
   readonly #objects: ObjectStore;
 

@@ -6,10 +6,7 @@ export function sumOfSquares(gradient: Float32Array): number {
   return sum;
 }
 
-/**
- * Adam with bias correction (Kingma, Ba 2015, algorithm 1), on the scaled gradient. `steps` counts
- * this one.
- */
+/** Adam with bias correction (Kingma, Ba 2015, algorithm 1); `steps` counts this one. */
 export function adamStep(
   parameters: Float32Array,
   gradient: Float32Array,

@@ -7,10 +7,7 @@ import {
 
 type PolicyMeans = Pick<PpoStepResult, 'policyLoss' | 'entropy' | 'approxKl' | 'clipFraction'>;
 
-/**
- * Writes dL/d logits of a batch, [rows][actions] as the logits and masks are; returns the means
- * over its rows.
- */
+/** Writes dL/d logits, [rows][actions]; returns the means over the rows. */
 export function policyGradient(
   batch: PpoBatch,
   logits: Float32Array,

@@ -7,9 +7,7 @@ export class JsNetwork extends Network {
   readonly parameters: Float32Array;
   readonly gradient: Float32Array;
   readonly #layers: readonly Layer[];
-  /**
-   * Activations per layer, for the number of rows of the last pass; [0] is a copy of the inputs.
-   */
+  /** Per layer, for the rows of the last pass; [0] is a copy of the inputs. */
   #activations: Float32Array[] = [];
   #first: Float32Array | null = null;
   #second: Float32Array | null = null;
@@ -41,10 +39,7 @@ export class JsNetwork extends Network {
     outputs.set(this.activate(inputs, rows));
   }
 
-  /**
-   * Runs the batch, keeps every layer's activations for `backward`, and returns the outputs: valid
-   * until the next call.
-   */
+  /** Keeps every layer's activations for `backward`; the outputs are valid until the next call. */
   activate(inputs: Float32Array, rows: number): Float32Array {
     if (this.#rows !== rows) {
       this.#activations = this.shape.widths.map((width) => new Float32Array(rows * width));

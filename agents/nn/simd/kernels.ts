@@ -52,10 +52,7 @@ export const CHUNK = 64;
 /** Widest layer that the kernels have room for (WIDEST of assembly/network.ts). */
 export const WIDEST = 1024;
 
-/**
- * Compiles and starts the kernels that `npm run build` has put beside this file. Throws where there
- * are none, or no SIMD.
- */
+/** Throws where `npm run build` has put no kernels beside this file, or without SIMD. */
 export function loadKernels(): Kernels {
   const binary = readFileSync(new URL('kernels.wasm', import.meta.url));
   return new WebAssembly.Instance(new WebAssembly.Module(binary)).exports as Kernels;

@@ -34,10 +34,7 @@ class Pad {
   }
 }
 
-/**
- * What all networks of one engine use in turn: kernels, memory, room for batches. Calls are
- * synchronous, so one of each is enough.
- */
+/** What all networks of one engine use in turn, as calls are synchronous. */
 export class Workspace {
   readonly kernels: Kernels;
   readonly arena: Arena;
@@ -60,10 +57,7 @@ export class Workspace {
     this.#gradients = [new Pad(arena), new Pad(arena)];
   }
 
-  /**
-   * Room for activations, two blocks of deltas and a turned kernel (assembly/network.ts,
-   * backwardRows).
-   */
+  /** Activations, two blocks of deltas and a turned kernel (assembly/network.ts, backwardRows). */
   work(activations: number, widest: number): number {
     return this.#work.reserve(4 * (activations + 2 * CHUNK * widest + widest * widest));
   }

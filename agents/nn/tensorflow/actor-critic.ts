@@ -12,16 +12,10 @@ import { inputsOf, type NetworkShape, outputsOf } from '../shape.js';
 import type { TensorFlow } from './load.js';
 import { TensorFlowNetwork } from './network.js';
 
-/**
- * Added to masked logits: their probability is 0, and nothing becomes NaN as it would with
- * -Infinity.
- */
+/** Added to masked logits: -Infinity would become NaN. */
 const MASKED = -1e30;
 
-/**
- * The loss is written down, TensorFlow.js finds its gradient: the oracle of the engines whose
- * gradients are by hand.
- */
+/** TensorFlow.js finds the gradient: the oracle of the engines whose gradients are by hand. */
 export class TensorFlowActorCritic implements ActorCritic {
   readonly actor: TensorFlowNetwork;
   readonly critic: TensorFlowNetwork;

@@ -12,17 +12,11 @@ export interface LoadedTensorFlow {
 
 /** Where a package is looked for; a test gives its own. */
 export interface Packages {
-  /**
-   * Throws or rejects for whatever reason: no package, no native library, a Node that it does not
-   * know.
-   */
+  /** Throws or rejects without the package, its native library, or a Node that it knows. */
   load(name: '@tensorflow/tfjs-node' | '@tensorflow/tfjs'): Promise<TensorFlow> | TensorFlow;
 }
 
-/**
- * `npm run tensorflow:install` puts the native package here, below the project. From
- * dist/agents/nn/tensorflow.
- */
+/** From dist/agents/nn/tensorflow; `npm run tensorflow:install` fills it. */
 const installed = new URL('../../../../.tensorflow/', import.meta.url);
 
 /** The project's own packages first, then what `tensorflow:install` brought. */

@@ -17,11 +17,7 @@ export interface HillState {
   readonly before: number | null;
 }
 
-/**
- * Perturb and observe: a step in the same direction as long as throughput does not fall, else a
- * step back; turned round at the ends. It never rests, so it circles its optimum by a step, and on
- * a flat top noise leads it.
- */
+/** Perturb and observe: turns when throughput falls. It circles its optimum by a step. */
 export const hillClimbing: LimitSearch<HillState> = {
   name: 'hill-climbing',
   fingerprint: '',

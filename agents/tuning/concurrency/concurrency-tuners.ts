@@ -29,7 +29,6 @@ const SETTLED: ReadonlySet<string> = new Set(['managing', 'serving']);
 /** A lease may be lost and had again, ms. */
 const AWAY_MAX = 10_000;
 
-/** One function that is tuned. */
 interface Tuned {
   /** The revision that the table belongs to; another revision starts with an empty table. */
   readonly revision: string;
@@ -139,7 +138,6 @@ export class ConcurrencyTuners {
     return this.#tuned.size;
   }
 
-  /** A page of what is tuned. */
   tuned(from = 0, count = Number.POSITIVE_INFINITY): TunedConcurrency[] {
     const page: TunedConcurrency[] = [];
     let place = 0;

@@ -3,17 +3,13 @@ import { isAllowed } from './limits.js';
 import type { Sample } from './sample.js';
 import type { Hold, LimitRange } from './settings.js';
 
-/** What was seen at one limit. */
 interface Tally {
   readonly activations: number;
   readonly failures: number;
   readonly oomKills: number;
 }
 
-/**
- * A limit that did harm, with the figures it was judged by. It and all above it are not tried
- * again.
- */
+/** A limit that did harm, with its figures; it and all above are not tried again. */
 export interface UnsafeLimit extends Tally {
   readonly limit: number;
   /** What was seen at the user's own limit until then. */
@@ -25,16 +21,12 @@ export interface LimitGuardState {
   readonly tallies: Readonly<Record<string, Tally>>;
   /** The lowest that did harm; null: none did. */
   readonly unsafeLimit: UnsafeLimit | null;
-  /**
-   * The limit came down from `from`, whose containers may still be killed or fail until then
-   * (monotonic). Not kept over a restart.
-   */
+  /** Lowered from `from`, whose containers may still fail until then. Not stored. */
   readonly lowered: { readonly from: number; readonly until: number } | null;
   /** Limit in force at the last sample; null before the first. */
   readonly last: number | null;
 }
 
-/** What a guard looks at beside a tuner's sample. */
 export interface GuardView {
   readonly sample: Sample;
   readonly allowed: LimitRange;
@@ -46,7 +38,6 @@ export interface GuardVerdict {
   readonly state: LimitGuardState;
   /** Found by this very sample; null: nothing new. */
   readonly found: UnsafeLimit | null;
-  /** What may be tried. */
   readonly allowed: LimitRange;
   /** Where to go at once, as what is in force does harm; null: nowhere. */
   readonly back: number | null;
@@ -190,10 +181,7 @@ export function isMore(k: number, n: number, k0: number, n0: number): boolean {
   return Math.exp(-all * divergence) < SIGNIFICANCE;
 }
 
-/**
- * The highest limit that was held for as many activations as a hold asks and did no harm; else the
- * user's own; else the nearest to it that may be.
- */
+/** The highest limit that was held long enough without harm; else the user's; else the nearest. */
 function lastSafe(
   tallies: LimitGuardState['tallies'],
   range: LimitRange,

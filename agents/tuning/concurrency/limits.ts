@@ -8,10 +8,7 @@ export const limitAt = ({ least, step }: LimitGrid, place: number): number => le
 export const isAllowed = (limit: number, { least, most }: LimitRange): boolean =>
   limit >= least && limit <= most;
 
-/**
- * The place of the allowed limit that lies nearest, the lower one of two equally near; null where
- * the platform allows none of the grid.
- */
+/** The nearest allowed limit's place, the lower of equals; null: none is allowed. */
 export function nearestPlace(grid: LimitGrid, allowed: LimitRange, limit: number): number | null {
   let best: number | null = null;
   for (let place = 0; place < gridSize(grid); place++) {

@@ -28,7 +28,6 @@ export interface QLearningState {
   readonly known: Readonly<Record<string, Known>>;
 }
 
-/** What is remembered of one limit. */
 interface Known {
   /** Activations a second, newer measurements weighing more. */
   readonly throughput: number;
@@ -46,10 +45,7 @@ const binOf = (share: number, bins: number): number =>
 export const stateKey = (place: number, { cpu, memory }: Measurement, bins: number): string =>
   `${place}.${binOf(cpu, bins)}.${binOf(memory, bins)}`;
 
-/**
- * Throughput over the best so far, or 1 where it lies within the tolerance of it. Above 1 only
- * where a new best appears.
- */
+/** Throughput / best so far, or 1 within the tolerance; above 1 only for a new best. */
 export function throughputReward(
   throughput: number,
   reference: number | null,

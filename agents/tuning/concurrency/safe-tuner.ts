@@ -29,10 +29,7 @@ interface SafeTunerDecision {
   readonly found: UnsafeLimit | null;
 }
 
-/**
- * A tuner in a range that its guard makes smaller (`guard.ts`). The tuner itself knows nothing of
- * it. Pure but for `random`.
- */
+/** A tuner in the range that its guard allows. Pure except for `random`. */
 export interface SafeTuner<SearchState = unknown> {
   readonly tuner: ConcurrencyTuner<SearchState>;
   initialState(learned?: SearchState, guard?: SavedGuard | null): SafeTunerState<SearchState>;

@@ -22,7 +22,6 @@ export interface Sample {
   readonly memory: number;
 }
 
-/** What one held limit brought. */
 export interface Measurement {
   readonly limit: number;
   /** Successful activations a second. */

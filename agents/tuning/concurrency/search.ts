@@ -15,10 +15,7 @@ export interface SearchPosition {
 /** 0 down, 1 stay, 2 up: the places of `STEPS`. */
 export type Action = 0 | 1 | 2;
 
-/**
- * Finds a limit, one iteration at a time: what the limit in force brought goes in, the next step
- * comes out. Pure but for `random`; its state is plain JSON.
- */
+/** Measured throughput in, next step out. Pure except for `random`; its state is plain JSON. */
 export interface LimitSearch<State = unknown> {
   readonly name: string;
   /** Settings that what was learned depends on, as text. */

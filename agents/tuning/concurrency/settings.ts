@@ -1,9 +1,6 @@
 import { ConcurrencySettingsError } from './errors.js';
 
-/**
- * The limits that are tried: least, least + step, ..., most. Activations that one container may run
- * at once.
- */
+/** Activations that one container may run at once: least, least + step, ..., most. */
 export interface LimitGrid {
   readonly least: number;
   readonly most: number;
@@ -16,10 +13,7 @@ export interface LimitRange {
   readonly most: number;
 }
 
-/**
- * How long a limit is held before it is judged: both must be reached, for a new limit makes a new
- * revision and so cold starts.
- */
+/** Both must be reached before a limit is judged, as a new one causes cold starts. */
 export interface Hold {
   /** ms. */
   readonly time: number;
@@ -29,10 +23,7 @@ export interface Hold {
 export interface TunerSettings {
   readonly grid: LimitGrid;
   readonly hold: Hold;
-  /**
-   * Time that calls spent in containers over what the limit had room for; below this the limit does
-   * not bind, and nothing is judged.
-   */
+  /** Busy time / capacity below which the limit does not bind, and nothing is judged. */
   readonly bindingShare: number;
 }
 
@@ -40,19 +31,13 @@ export interface QLearningSettings {
   /** Share of the old value that one iteration replaces. */
   readonly alpha: number;
   readonly gamma: number;
-  /**
-   * Chance of a random action: 1 up to iteration `until`, then x `factor` an iteration, never below
-   * `floor`.
-   */
+  /** Chance of a random action: 1 up to iteration `until`, then x `factor`, at least `floor`. */
   readonly epsilon: { readonly until: number; readonly factor: number; readonly floor: number };
   /** Equal bins of the CPU and the memory share, each on [0, 1]. */
   readonly bins: number;
   /** Throughput within this share of the reference earns 1. */
   readonly tolerance: number;
-  /**
-   * Every iteration learns again from all that is known (Dyna-Q), not only from the step just
-   * taken.
-   */
+  /** Each iteration learns again from all known transitions (Dyna-Q). */
   readonly replay: boolean;
 }
 
@@ -73,10 +58,7 @@ export const Q_PUBLISHED: QLearningSettings = {
   replay: false,
 };
 
-/**
- * As published it does not find the optimum in 510 iterations (docs/results/concurrency.md); with
- * replay it does.
- */
+/** As published it misses the optimum in 510 iterations (docs/results/concurrency.md). */
 export const Q_DEFAULT: QLearningSettings = { ...Q_PUBLISHED, replay: true };
 
 const check = (ok: boolean, detail: string): void => {

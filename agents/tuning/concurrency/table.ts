@@ -46,9 +46,7 @@ const nameOf = (kind: string, { function: fn, revision }: TableOwner): string =>
 /** Its name in the store: any text of function and revision, in letters that every store takes. */
 export const tableName = (owner: TableOwner): string => nameOf('concurrency', owner);
 
-/**
- * Of what the guard knows: it holds whatever search is configured, so it is no part of the table.
- */
+/** Apart from the table, as it holds for every search. */
 const guardName = (owner: TableOwner): string => nameOf('concurrency-guard', owner);
 
 /** Whose table or guard an object is; null: it is neither. */

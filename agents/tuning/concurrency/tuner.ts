@@ -42,10 +42,7 @@ export interface TunerState<SearchState = unknown> {
   readonly targetLimit: number | null;
 }
 
-/**
- * A search on a slow clock: it is asked only after a limit was in force long enough and used. A
- * target may be refused, delayed or overruled, so the search learns from the limit in force.
- */
+/** A search on a slow clock, which learns from the limit in force: targets may be overruled. */
 export interface ConcurrencyTuner<SearchState = unknown> {
   readonly search: LimitSearch<SearchState>;
   readonly settings: TunerSettings;

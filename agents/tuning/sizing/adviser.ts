@@ -15,10 +15,7 @@ import {
 const WHOLE_SHARES = 1024;
 /** Hosts whose user-memory is known. */
 const HOSTS_MAX = 10_000;
-/**
- * Peaks halve in a day [VPA], the manager's in an hour: changing an action is expensive, and a
- * daily peak must be remembered until the next day.
- */
+/** Peaks halve in a day [VPA], as a daily peak must be remembered until the next day. */
 const ADVICE: RightSizeConstants = { ...RIGHT_SIZE_DEFAULT, halfLife: 86_400_000 as Millis };
 /** OpenWhisk removes containers after this idle time [OpenWhisk ContainerProxy.scala], ms. */
 const IDLE_LIFE = 600_000;
@@ -144,10 +141,7 @@ export class SizeAdviser {
     return this.#sizings.keys();
   }
 
-  /**
-   * What is to outlive this agent host; null: nothing was seen. `wall`: now, as other machines have
-   * it, too.
-   */
+  /** Null: nothing was seen. `wall`: comparable between machines. */
   saveState(fn: string, now: Millis, wall: Micros): SizingRecord | null {
     const sizing = this.#sizings.peek(fn);
     if (sizing === undefined || sizing.calls === 0) return null;
@@ -160,10 +154,7 @@ export class SizeAdviser {
     };
   }
 
-  /**
-   * Goes on from a record. False: it cannot be one, or calls were seen here already. The time
-   * between counts as seen, without calls.
-   */
+  /** False: it is invalid, or activations were seen already. The time between counts as seen. */
   loadState(fn: string, saved: unknown, now: Millis, wall: Micros): boolean {
     const checked = sizingRecordSchema.safeParse(saved);
     if (!checked.success || this.#sizings.has(fn)) return false;
