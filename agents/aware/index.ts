@@ -14,7 +14,6 @@ export {
   type LifeCycleRunState,
   phaseOf,
 } from './life-cycle/life-cycle-run.js';
-export { offlineSettings } from './life-cycle/offline.js';
 export { type OfflineTrainer, ThreadOfflineTrainer } from './life-cycle/offline-trainer.js';
 export { PpoLifeCycleLearner } from './life-cycle/ppo-learner.js';
 export { type LifeCycleSettings, lifeCycleSettings } from './life-cycle/settings.js';

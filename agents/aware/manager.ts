@@ -41,7 +41,6 @@ import {
   type LifeCycleTransition,
   lifeCycleSettings,
   type OfflineTrainer,
-  offlineSettings,
   PpoLifeCycleLearner,
   phaseOf,
   retrainLifeCycleRun,
@@ -320,7 +319,6 @@ export class AwareManager implements ResourceManager<AwareState> {
       features,
       context,
       actions,
-      offline: offlineSettings,
       seed: (this.#options.seed + hashOf(fn)) >>> 0,
       offlineTrainer,
     };

@@ -30,10 +30,6 @@ function ddpgShapes(
 export interface DdpgMetrics {
   /** Half the mean squared error of Q against its target. */
   readonly criticLoss: number;
-  /** Mean Q of what the actor would do: what it climbs. */
-  readonly meanQ: number;
-  readonly criticNorm: number;
-  readonly actorNorm: number;
   /** False: a gradient was not finite, and that network has not changed. */
   readonly applied: boolean;
 }
@@ -83,12 +79,12 @@ export class DdpgLearner {
     const { batch, warmUp, tau } = this.#settings;
     if (memory.size < Math.max(batch, warmUp)) return null;
     const rows = memory.sample(batch, this.#random.fork(`update ${this.#updates}`));
-    const critic = this.#learnCritic(rows);
-    const actor = this.#learnActor(rows);
+    const { criticLoss, applied } = this.#learnCritic(rows);
+    const actorApplied = this.#learnActor(rows);
     follow(this.#targetCritic, this.#critic, tau);
     follow(this.#targetActor, this.actor, tau);
     this.#updates++;
-    return { ...critic, ...actor, applied: critic.applied && actor.applied };
+    return { criticLoss, applied: applied && actorApplied };
   }
 
   /** Q(s, a) towards r + d Q'(s', a'(s')), the primed ones by the target networks. */
@@ -105,22 +101,15 @@ export class DdpgLearner {
       criticLoss += (0.5 * error * error) / rows;
       return error / rows;
     });
-    const { norm, applied } = this.#critic.train(
-      inputs,
-      rows,
-      gradient,
-      this.#adam(this.#settings.criticLearningRate),
-    );
-    return { criticLoss, criticNorm: norm, applied };
+    const adam = this.#adam(this.#settings.criticLearningRate);
+    return { criticLoss, applied: this.#critic.train(inputs, rows, gradient, adam).applied };
   }
 
   /** Up the critic's slope: dL/dz = -dQ/da (1 - a^2) / rows, as a = tanh z. */
-  #learnActor({ rows, states }: ReplayBatch) {
+  #learnActor({ rows, states }: ReplayBatch): boolean {
     const { features, actions } = this.#shape;
     const chosen = this.#act(this.actor, states, rows);
     const inputs = this.#join(states, chosen, rows);
-    const q = new Float32Array(rows);
-    this.#critic.forwardBatch(inputs, rows, q);
     const slopes = new Float32Array(inputs.length);
     const unused = new Float32Array(parameterCount(this.#critic.shape));
     this.#critic.gradients(inputs, rows, new Float32Array(rows).fill(1), unused, slopes);
@@ -129,13 +118,8 @@ export class DdpgLearner {
       const slope = slopes[Math.floor(i / actions) * width + features + (i % actions)]!;
       return (-slope * (1 - a * a)) / rows;
     });
-    const { norm, applied } = this.actor.train(
-      states,
-      rows,
-      gradient,
-      this.#adam(this.#settings.actorLearningRate),
-    );
-    return { meanQ: q.reduce((sum, value) => sum + value, 0) / rows, actorNorm: norm, applied };
+    const adam = this.#adam(this.#settings.actorLearningRate);
+    return this.actor.train(states, rows, gradient, adam).applied;
   }
 
   #act(actor: Network, states: Float32Array, rows: number): Float32Array {

@@ -15,7 +15,6 @@ import {
   metaFeatures,
   metaReward,
   NO_RATES,
-  offlineSettings,
   PpoLifeCycleLearner,
   phaseOf,
   type Trajectory,
@@ -153,9 +152,7 @@ export class AgentRun {
       context: encoder?.shape.embedding ?? 0,
       actions: SIMPPO_ACTIONS.length,
       ppo,
-      offline: options.cloneOnly
-        ? { ...offlineSettings, from: Number.POSITIVE_INFINITY }
-        : offlineSettings,
+      surrogateFrom: options.cloneOnly ? Number.POSITIVE_INFINITY : undefined,
       batch: BATCH,
       seed,
       start,

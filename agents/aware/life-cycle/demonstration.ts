@@ -40,14 +40,3 @@ export function returnsOf({ steps }: DemonstratedEpisode, gamma: number): Float3
   }
   return returns;
 }
-
-/** Over all steps. */
-export function meanReward(episodes: readonly DemonstratedEpisode[]): number {
-  let sum = 0;
-  let count = 0;
-  for (const { steps } of episodes) {
-    for (const { reward } of steps) sum += reward;
-    count += steps.length;
-  }
-  return count > 0 ? sum / count : 0;
-}

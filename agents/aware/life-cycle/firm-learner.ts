@@ -4,7 +4,6 @@ import type { Engine } from '../../nn/index.js';
 import type { DemonstratedEpisode, Demonstration } from './demonstration.js';
 import { type FirmTrainingJob, trainFirmOffline } from './firm-training.js';
 import type { ActingWeights, LifeCycleLearner } from './learner.js';
-import type { OfflineSettings } from './offline.js';
 import type { OfflineTrainer } from './offline-trainer.js';
 import { PendingTraining } from './pending-training.js';
 
@@ -14,7 +13,6 @@ export interface FirmLifeCycleLearnerOptions {
   readonly context: number;
   readonly actions: number;
   readonly ddpg: DdpgSettings;
-  readonly offline: OfflineSettings;
   readonly seed: number;
   /** Trains in another thread; absent: trains here at once, and the same seed repeats exactly. */
   readonly offlineTrainer?: OfflineTrainer;
@@ -136,13 +134,12 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
   }
 
   #trainingJob(): FirmTrainingJob {
-    const { features, ddpg, offline, seed } = this.#options;
+    const { features, ddpg, seed } = this.#options;
     const agent = this.#ensureAgent();
     return {
       shape: this.#shape,
       features,
       ddpg,
-      settings: offline,
       state: agent.export(),
       memory: agent.memory.export(),
       episodes: this.#episodes,

@@ -3,8 +3,7 @@ import type { DdpgSettings, DdpgShape, DdpgState, ReplayData } from '../../ddpg/
 import { FirmAgent } from '../../firm/index.js';
 import type { Engine } from '../../nn/index.js';
 import type { DemonstratedEpisode } from './demonstration.js';
-import { cloneActor, estimatedGainOf, type OfflineSettings } from './offline.js';
-import { Surrogate } from './surrogate.js';
+import { cloneActor, estimatedGainOf, SURROGATE_FROM, withSurrogate } from './offline.js';
 
 /** An offline training round of FIRM's agent; plain data. */
 export interface FirmTrainingJob {
@@ -12,7 +11,6 @@ export interface FirmTrainingJob {
   /** How many of the inputs change from step to step; the others are the embedding. */
   readonly features: number;
   readonly ddpg: DdpgSettings;
-  readonly settings: OfflineSettings;
   readonly state: DdpgState;
   readonly memory: ReplayData;
   readonly episodes: readonly DemonstratedEpisode[];
@@ -32,32 +30,21 @@ const UPDATES_PER_ROUND = 100;
 
 /** Off-policy updates, then cloning: the critic has seen no other actions than the fallback's. */
 export function trainFirmOffline(engine: Engine, job: FirmTrainingJob): FirmTrainingResult {
-  const { shape, features, ddpg, settings, state, memory, episodes, seed, restart, round } = job;
+  const { shape, features, ddpg, state, memory, episodes, seed, restart, round } = job;
   const agent = new FirmAgent(engine, shape, ddpg, seed, restart);
   try {
     agent.import(state);
     agent.memory.import(memory);
     for (let i = 0; i < UPDATES_PER_ROUND; i++) agent.update();
     const random = new SeededRandom(seed).fork(`round ${round}`);
-    cloneActor(agent.actor, episodes, settings, random.fork('clone'));
+    cloneActor(agent.actor, episodes, random.fork('clone'));
     agent.settle();
-    if (episodes.length < settings.from) return { state: agent.export(), estimatedGain: null };
+    if (episodes.length < SURROGATE_FROM) return { state: agent.export(), estimatedGain: null };
     const sizes = { features, actions: shape.actions };
-    const surrogate = Surrogate.fit(
-      engine,
-      episodes,
-      sizes,
-      settings.surrogate,
-      random.fork('surrogate'),
-    );
-    try {
-      return {
-        state: agent.export(),
-        estimatedGain: estimatedGainOf(agent.actor, surrogate, shape, settings.length, episodes),
-      };
-    } finally {
-      surrogate.dispose();
-    }
+    return withSurrogate(engine, episodes, sizes, random.fork('surrogate'), (surrogate) => ({
+      state: agent.export(),
+      estimatedGain: estimatedGainOf(agent.actor, surrogate, shape, episodes),
+    }));
   } finally {
     agent.dispose();
   }

@@ -4,7 +4,6 @@ export * from './guard.js';
 export type { LifeCycleLearner } from './learner.js';
 export * from './life-cycle.js';
 export * from './life-cycle-run.js';
-export { offlineSettings } from './offline.js';
 export type { OfflineTrainer } from './offline-trainer.js';
 export { PpoLifeCycleLearner } from './ppo-learner.js';
 export * from './record.js';

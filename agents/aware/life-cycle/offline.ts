@@ -9,40 +9,21 @@ import {
   ppoShapes,
   Rollout,
 } from '../../ppo/index.js';
-import { batches, type DemonstratedEpisode, meanReward, returnsOf } from './demonstration.js';
-import { Surrogate, type SurrogateSettings, surrogateSettings } from './surrogate.js';
+import { batches, type DemonstratedEpisode, returnsOf } from './demonstration.js';
+import { Surrogate } from './surrogate.js';
 
-/** Bootstrapping [AWARE]: behavior cloning, critic regression, then PPO in a fitted model. */
-export interface OfflineSettings {
-  readonly cloneEpochs: number;
-  /** Share of the probability that goes to all allowed actions alike. */
-  readonly smoothing: number;
-  readonly criticEpochs: number;
-  readonly learningRate: number;
-  readonly surrogate: SurrogateSettings;
-  /**
-   * PPO in the surrogate ends at this gain / mean reward: beyond it the agent learns its errors.
-   */
-  readonly enough: number;
-  /** Rounds of PPO in the surrogate, from that many episodes on: `branches` of `length` steps. */
-  readonly rounds: number;
-  readonly from: number;
-  readonly branches: number;
-  readonly length: number;
-}
-
-export const offlineSettings: OfflineSettings = {
-  cloneEpochs: 10,
-  smoothing: 0.05,
-  criticEpochs: 4,
-  learningRate: 1e-3,
-  surrogate: surrogateSettings,
-  enough: 0,
-  rounds: 4,
-  from: 4,
-  branches: 48,
-  length: 8,
-};
+// Bootstrapping [AWARE]: behavior cloning, critic regression, then PPO in a fitted model.
+const CLONE_EPOCHS = 10;
+/** Share of the probability that goes to all allowed actions alike. */
+const SMOOTHING = 0.05;
+const CRITIC_EPOCHS = 4;
+const ADAM = { ...adamDefaults, learningRate: 1e-3 };
+/** Recorded episodes from which a surrogate is fitted. */
+export const SURROGATE_FROM = 4;
+/** PPO in the surrogate: rounds at most, each of so many branches of so many steps. */
+const ROUNDS = 4;
+const BRANCHES = 48;
+const LENGTH = 8;
 
 /** An offline training round of a PPO agent; plain data. */
 export interface OfflineJob {
@@ -50,7 +31,8 @@ export interface OfflineJob {
   /** How many of the inputs change from step to step; the others are the embedding. */
   readonly features: number;
   readonly ppo: PpoSettings;
-  readonly settings: OfflineSettings;
+  /** Recorded episodes from which a surrogate is fitted. */
+  readonly surrogateFrom: number;
   readonly state: LearnerState;
   readonly episodes: readonly DemonstratedEpisode[];
   /** Clone the fallback's actions; false for an agent that starts from a trained policy. */
@@ -66,7 +48,7 @@ export interface OfflineResult {
 
 /** Cloning in the first episodes, PPO in the surrogate later, the critic in each round. */
 export function learnOffline(engine: Engine, job: OfflineJob): OfflineResult {
-  const { shape, features, ppo, settings, episodes, seed } = job;
+  const { shape, features, ppo, episodes, seed } = job;
   const { actor, critic } = ppoShapes(shape, ppo);
   const pair = engine.actorCritic(actor, critic);
   const random = new SeededRandom(seed).fork(
@@ -75,37 +57,39 @@ export function learnOffline(engine: Engine, job: OfflineJob): OfflineResult {
   try {
     const learner = new PpoLearner(pair, ppo, random.fork('learner'));
     learner.import(job.state);
-    const early = episodes.length < settings.from;
-    if (job.clone && early) cloneActor(pair.actor, episodes, settings, random.fork('clone'));
-    regressCritic(pair.critic, episodes, ppo.gamma, settings, random.fork('critic'));
+    const early = episodes.length < job.surrogateFrom;
+    if (job.clone && early) cloneActor(pair.actor, episodes, random.fork('clone'));
+    regressCritic(pair.critic, episodes, ppo.gamma, random.fork('critic'));
     if (early) return { state: learner.export(), estimatedGain: null };
     const sizes = { features, actions: shape.actions };
-    const surrogate = Surrogate.fit(
-      engine,
-      episodes,
-      sizes,
-      settings.surrogate,
-      random.fork('surrogate'),
-    );
-    try {
-      const enough = settings.enough * Math.abs(meanReward(episodes));
-      const evaluate = (): number | null =>
-        estimatedGainOf(pair.actor, surrogate, shape, settings.length, episodes);
+    return withSurrogate(engine, episodes, sizes, random.fork('surrogate'), (surrogate) => {
+      const evaluate = (): number | null => estimatedGainOf(pair.actor, surrogate, shape, episodes);
       let estimatedGain = evaluate();
-      for (
-        let round = 0;
-        round < settings.rounds && estimatedGain !== null && estimatedGain < enough;
-        round++
-      ) {
+      // Beyond the fallback's reward the agent would learn the surrogate's errors.
+      for (let round = 0; round < ROUNDS && estimatedGain !== null && estimatedGain < 0; round++) {
         trainInSurrogate(pair, learner, surrogate, job, random.fork(`round ${round}`));
         estimatedGain = evaluate();
       }
       return { state: learner.export(), estimatedGain };
-    } finally {
-      surrogate.dispose();
-    }
+    });
   } finally {
     pair.dispose();
+  }
+}
+
+/** Fits a surrogate for as long as `use` runs. */
+export function withSurrogate<Result>(
+  engine: Engine,
+  episodes: readonly DemonstratedEpisode[],
+  sizes: { readonly features: number; readonly actions: number },
+  random: Random,
+  use: (surrogate: Surrogate) => Result,
+): Result {
+  const surrogate = Surrogate.fit(engine, episodes, sizes, random);
+  try {
+    return use(surrogate);
+  } finally {
+    surrogate.dispose();
   }
 }
 
@@ -113,18 +97,13 @@ export function learnOffline(engine: Engine, job: OfflineJob): OfflineResult {
 export function cloneActor(
   actor: Network,
   episodes: readonly DemonstratedEpisode[],
-  {
-    cloneEpochs,
-    smoothing,
-    learningRate,
-  }: Pick<OfflineSettings, 'cloneEpochs' | 'smoothing' | 'learningRate'>,
   random: Random,
 ): void {
   const steps = episodes.flatMap((episode) => episode.steps);
   const width = actor.shape.widths[0]!;
   const actions = actor.shape.widths.at(-1)!;
   const categorical = new MaskedCategorical(actions);
-  for (let epoch = 0; epoch < cloneEpochs; epoch++)
+  for (let epoch = 0; epoch < CLONE_EPOCHS; epoch++)
     for (const some of batches(steps.length, 64, random)) {
       const x = new Float32Array(some.length * width);
       const logits = new Float32Array(some.length * actions);
@@ -144,12 +123,12 @@ export function cloneActor(
         for (const one of mask) allowed += one;
         for (let a = 0; a < actions; a++) {
           if (mask[a] !== 1) continue;
-          const target = smoothing / allowed + (a === action ? 1 - smoothing : 0);
+          const target = SMOOTHING / allowed + (a === action ? 1 - SMOOTHING : 0);
           gradient[i * actions + a] =
             (Math.exp(categorical.logProbabilities[a]!) - target) / some.length;
         }
       });
-      actor.train(x, some.length, gradient, { ...adamDefaults, learningRate });
+      actor.train(x, some.length, gradient, ADAM);
     }
 }
 
@@ -158,13 +137,12 @@ function regressCritic(
   critic: Network,
   episodes: readonly DemonstratedEpisode[],
   gamma: number,
-  { criticEpochs, learningRate }: Pick<OfflineSettings, 'criticEpochs' | 'learningRate'>,
   random: Random,
 ): void {
   const steps = episodes.flatMap((episode) => episode.steps);
   const targets = Float32Array.from(episodes.flatMap((episode) => [...returnsOf(episode, gamma)]));
   const width = critic.shape.widths[0]!;
-  for (let epoch = 0; epoch < criticEpochs; epoch++)
+  for (let epoch = 0; epoch < CRITIC_EPOCHS; epoch++)
     for (const some of batches(steps.length, 64, random)) {
       const x = new Float32Array(some.length * width);
       const gradient = new Float32Array(some.length);
@@ -175,7 +153,7 @@ function regressCritic(
       some.forEach((row, i) => {
         gradient[i] = (gradient[i]! - targets[row]!) / some.length;
       });
-      critic.train(x, some.length, gradient, { ...adamDefaults, learningRate });
+      critic.train(x, some.length, gradient, ADAM);
     }
 }
 
@@ -189,17 +167,16 @@ function trainInSurrogate(
   pair: ActorCritic,
   learner: PpoLearner,
   surrogate: Surrogate,
-  { shape, ppo, settings, episodes }: OfflineJob,
+  { shape, ppo, episodes }: OfflineJob,
   random: Random,
 ): void {
   const { features: width, actions } = shape;
-  const { branches, length } = settings;
-  const rollout = new Rollout(branches * length, { features: width, actions });
+  const rollout = new Rollout(BRANCHES * LENGTH, { features: width, actions });
   const categorical = new MaskedCategorical(actions);
   const logits = new Float32Array(actions);
-  for (const { input, mask } of startsOf(episodes, branches, random.fork('starts'))) {
+  for (const { input, mask } of startsOf(episodes, BRANCHES, random.fork('starts'))) {
     const state = input.slice();
-    for (let step = 0; step < length; step++) {
+    for (let step = 0; step < LENGTH; step++) {
       const seen = state.slice();
       pair.actor.forward(seen, logits);
       if (!categorical.set(logits, mask)) break;
@@ -223,7 +200,6 @@ export function estimatedGainOf(
   actor: Network,
   surrogate: Surrogate,
   { actions }: Pick<PpoAgentShape, 'actions'>,
-  length: number,
   episodes: readonly DemonstratedEpisode[],
 ): number | null {
   const categorical = new MaskedCategorical(actions);
@@ -234,7 +210,7 @@ export function estimatedGainOf(
   for (const [from, { input, mask }] of steps.entries()) {
     const agent = input.slice();
     const fallback = input.slice();
-    for (const { action } of steps.slice(from, from + length)) {
+    for (const { action } of steps.slice(from, from + LENGTH)) {
       actor.forward(agent, logits);
       if (!categorical.set(logits, mask)) return null;
       sum += surrogate.step(agent, categorical.best) - surrogate.step(fallback, action);

@@ -3,7 +3,7 @@ import type { Engine } from '../../nn/index.js';
 import { type LearnerState, PpoAgent, type PpoSettings } from '../../ppo/index.js';
 import type { DemonstratedEpisode, Demonstration } from './demonstration.js';
 import type { ActingWeights, LifeCycleLearner } from './learner.js';
-import { learnOffline, type OfflineJob, type OfflineSettings } from './offline.js';
+import { learnOffline, type OfflineJob, SURROGATE_FROM } from './offline.js';
 import type { OfflineTrainer } from './offline-trainer.js';
 import { PendingTraining } from './pending-training.js';
 
@@ -14,7 +14,8 @@ export interface PpoLifeCycleLearnerOptions {
   readonly context: number;
   readonly actions: number;
   readonly ppo: PpoSettings;
-  readonly offline: OfflineSettings;
+  /** Recorded episodes from which a surrogate is fitted; default: {@link SURROGATE_FROM}. */
+  readonly surrogateFrom?: number;
   /** Steps of one update while online. */
   readonly batch: number;
   readonly seed: number;
@@ -140,12 +141,12 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
   }
 
   #trainingJob(): OfflineJob {
-    const { features, context, actions, ppo, offline, seed, start } = this.#options;
+    const { features, context, actions, ppo, surrogateFrom, seed, start } = this.#options;
     return {
       shape: { features: features + context, actions },
       features,
       ppo,
-      settings: offline,
+      surrogateFrom: surrogateFrom ?? SURROGATE_FROM,
       state: this.agent.export(),
       episodes: this.#episodes,
       clone: start === null,

@@ -3,44 +3,25 @@ import { adamDefaults, type Engine, type Network, orthogonal } from '../../nn/in
 import type { DemonstratedEpisode } from './demonstration.js';
 import { batches } from './demonstration.js';
 
-export interface SurrogateSettings {
-  readonly hidden: readonly number[];
-  /** Networks trained from different initial weights; they disagree on unseen inputs. */
-  readonly members: number;
-  /** Mini-batches per network, independent of the number of rows. */
-  readonly miniBatches: number;
-  readonly learningRate: number;
-  /** Factor of the members' disagreement that is subtracted from the reward (MOPO, Yu 2020). */
-  readonly penalty: number;
-}
-
-export const surrogateSettings: SurrogateSettings = {
-  hidden: [32, 32],
-  members: 2,
-  miniBatches: 300,
-  learningRate: 3e-3,
-  penalty: 1,
-};
+const HIDDEN = [32, 32];
+/** Networks trained from different initial weights; they disagree on unseen inputs. */
+const MEMBERS = 2;
+/** Per network, independent of the number of rows. */
+const MINI_BATCHES = 300;
+const LEARNING_RATE = 3e-3;
 
 /** A model of one function: features and action in; change of the features and reward out. */
 export class Surrogate {
   readonly #members: readonly Network[];
   readonly #features: number;
   readonly #actions: number;
-  readonly #penalty: number;
   readonly #input: Float32Array;
   readonly #outputs: readonly Float32Array[];
 
-  private constructor(
-    members: readonly Network[],
-    features: number,
-    actions: number,
-    penalty: number,
-  ) {
+  private constructor(members: readonly Network[], features: number, actions: number) {
     this.#members = members;
     this.#features = features;
     this.#actions = actions;
-    this.#penalty = penalty;
     this.#input = new Float32Array(features + actions);
     this.#outputs = members.map(() => new Float32Array(features + 1));
   }
@@ -50,7 +31,6 @@ export class Surrogate {
     engine: Engine,
     episodes: readonly DemonstratedEpisode[],
     { features, actions }: { readonly features: number; readonly actions: number },
-    settings: SurrogateSettings,
     random: Random,
   ): Surrogate {
     const width = features + actions;
@@ -67,15 +47,15 @@ export class Surrogate {
       targets[at + features] = step.reward;
     });
     const shape = {
-      widths: [width, ...settings.hidden, features + 1],
+      widths: [width, ...HIDDEN, features + 1],
       activation: 'tanh',
     } as const;
-    const adam = { ...adamDefaults, learningRate: settings.learningRate };
-    const members = Array.from({ length: settings.members }, (_, member) => {
+    const adam = { ...adamDefaults, learningRate: LEARNING_RATE };
+    const members = Array.from({ length: MEMBERS }, (_, member) => {
       const stream = random.fork(`member ${member}`);
       const network = engine.network(shape);
       network.import(orthogonal(shape, 0.1, stream));
-      for (let batch = 0; rows.length > 0 && batch < settings.miniBatches; )
+      for (let batch = 0; rows.length > 0 && batch < MINI_BATCHES; )
         for (const some of batches(rows.length, 64, stream)) {
           batch++;
           const x = new Float32Array(some.length * width);
@@ -94,7 +74,7 @@ export class Surrogate {
         }
       return network;
     });
-    return new Surrogate(members, features, actions, settings.penalty);
+    return new Surrogate(members, features, actions);
   }
 
   /** Advances `state` in place, clipped to [0, 1]; returns the reward less the penalty. */
@@ -123,7 +103,8 @@ export class Surrogate {
       most = Math.max(most, reward);
       sum += reward;
     }
-    return sum / count - this.#penalty * (most - least);
+    // The members disagree on unseen inputs: their spread is the penalty (MOPO, Yu 2020).
+    return sum / count - (most - least);
   }
 
   dispose(): void {

@@ -6,7 +6,6 @@ import {
   LIFE_CYCLE_INITIAL,
   LIFE_CYCLE_RUN_INITIAL,
   lifeCycleSettings,
-  offlineSettings,
   PpoLifeCycleLearner,
   shippedMeta,
 } from '../../../agents/aware/index.js';
@@ -43,7 +42,6 @@ const agentWith = (
       context: 0,
       actions: 7,
       ppo: onlineSettings,
-      offline: offlineSettings,
       batch: 8,
       seed,
       start: null,
@@ -163,7 +161,6 @@ test('FIRM under the life cycle: offline it clones the fallback and claims no ga
     context: 0,
     actions: 4,
     ddpg: firmSettings,
-    offline: offlineSettings,
     seed: 5,
   });
   t.teardown(() => firm.dispose());

@@ -1,7 +1,6 @@
 import test from 'ava';
 import {
   type OfflineTrainer,
-  offlineSettings,
   PpoLifeCycleLearner,
   ThreadOfflineTrainer,
 } from '../../../../agents/aware/index.js';
@@ -64,7 +63,6 @@ const learner = (offlineTrainer?: OfflineTrainer): PpoLifeCycleLearner =>
       context: 0,
       actions,
       ppo,
-      offline: offlineSettings,
       batch: 8,
       seed: 1,
       start: null,
@@ -181,7 +179,6 @@ const firm = (offlineTrainer?: OfflineTrainer): FirmLifeCycleLearner =>
       context: 0,
       actions,
       ddpg: { ...firmSettings, hidden: [8] },
-      offline: offlineSettings,
       seed: 1,
     },
     ...(offlineTrainer === undefined ? {} : { offlineTrainer }),
