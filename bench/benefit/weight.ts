@@ -130,7 +130,6 @@ async function coldStarts(image: string, seconds: number, seed: number): Promise
     image,
     prefix: 'wskglc0',
     userMemoryMb: USER_MEMORY_MB,
-    random: new SeededRandom(seed),
   });
   const times: number[] = [];
   try {

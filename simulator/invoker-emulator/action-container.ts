@@ -8,9 +8,8 @@ import {
   type PostOptions,
 } from './container-client.js';
 import { LOG_SENTINEL, readLogFile } from './container-logs.js';
-import type { DockerCli, RunSpec } from './docker-cli.js';
+import type { DockerCli, Pauser, RunSpec } from './docker-cli.js';
 import { LogsIncompleteError } from './errors.js';
-import type { Runc } from './runc.js';
 
 /**
  * How an activation's log lines are collected: `file` tails the engine's file (an installation's
@@ -20,11 +19,8 @@ export type LogMode = 'file' | 'cli' | 'none';
 
 export interface ContainerOptions {
   readonly docker: DockerCli;
-  /**
-   * Pause and resume past the engine; null: by the docker command
-   * (whisk.docker.container-factory.use-runc).
-   */
-  readonly runc: Runc | null;
+  /** What pauses containers (whisk.docker.container-factory.use-runc). */
+  readonly pauser: Pauser;
   readonly client: ClientOptions;
   readonly logs: LogMode;
   /**
@@ -106,15 +102,11 @@ export class ActionContainer implements Container {
 
   async suspend(): Promise<void> {
     this.#client.close();
-    await (this.#options.runc
-      ? this.#options.runc.pause(this.id)
-      : this.#options.docker.pause(this.id));
+    await this.#options.pauser.pause(this.id);
   }
 
   async resume(): Promise<void> {
-    await (this.#options.runc
-      ? this.#options.runc.resume(this.id)
-      : this.#options.docker.unpause(this.id));
+    await this.#options.pauser.unpause(this.id);
   }
 
   async destroy(): Promise<void> {

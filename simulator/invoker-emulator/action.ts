@@ -1,3 +1,4 @@
+import type { ActivationResponse } from './activation-response.js';
 import { InvalidActionError } from './errors.js';
 
 /** A function as its owner created it. */
@@ -10,8 +11,6 @@ export interface Action {
   readonly code: string;
   /** Name of the function in the source; default `main`. */
   readonly main?: string;
-  /** Runtime, which prewarmed containers are matched by; default `nodejs:20`. */
-  readonly kind?: string;
   /** limits.memory, MB; default 256. */
   readonly memoryMb?: number;
   /** limits.timeout, ms; default 60 000. */
@@ -23,75 +22,67 @@ export interface Action {
    * OpenWhisk setting.
    */
   readonly cpus?: number;
-  /** Sent as `api_key` where the annotation `provide-api-key` asks for it. */
-  readonly apiKey?: string;
 }
 
-export interface ResolvedAction {
-  readonly namespace: string;
-  readonly name: string;
-  readonly version: string;
-  readonly code: string;
-  readonly main: string;
-  readonly kind: string;
-  readonly memoryMb: number;
-  readonly timeoutMs: number;
-  readonly concurrency: number;
+/** An action with all defaults filled in. */
+export interface ResolvedAction extends Required<Omit<Action, 'cpus'>> {
   readonly cpus: number | null;
-  readonly apiKey: string | null;
   /** Equal texts are equal actions: limits count, so an update of a limit makes new containers. */
   readonly key: string;
 }
 
 export function resolveAction(action: Action): ResolvedAction {
-  const where = `/${action.namespace}/${action.name}`;
-  const fail = (what: string): never => {
-    throw new InvalidActionError(`${where}: ${what}`);
-  };
-  if (action.namespace === '' || action.name === '') fail('namespace and name may not be empty');
-  const memoryMb = action.memoryMb ?? 256;
-  const timeoutMs = action.timeoutMs ?? 60_000;
-  const concurrency = action.concurrency ?? 1;
+  const { namespace, name, version, code } = action;
+  const { main = 'main', memoryMb = 256, timeoutMs = 60_000, concurrency = 1 } = action;
   const cpus = action.cpus ?? null;
-  if (!Number.isInteger(memoryMb) || memoryMb < 6)
-    fail(`memoryMb ${memoryMb} is not an integer of 6 or more`);
-  if (!(timeoutMs >= 1)) fail(`timeoutMs ${timeoutMs} is not positive`);
-  if (!Number.isInteger(concurrency) || concurrency < 1)
-    fail(`concurrency ${concurrency} is not a positive integer`);
-  if (cpus !== null && !(cpus >= 0.01)) fail(`cpus ${cpus} is below 0.01, the least docker allows`);
-  const main = action.main ?? 'main';
-  const kind = action.kind ?? 'nodejs:20';
-  const key = JSON.stringify([
-    where,
-    action.version,
-    action.code,
-    main,
-    kind,
-    memoryMb,
-    timeoutMs,
-    concurrency,
-    cpus,
-  ]);
-  return {
-    namespace: action.namespace,
-    name: action.name,
-    version: action.version,
-    code: action.code,
-    main,
-    kind,
-    memoryMb,
-    timeoutMs,
-    concurrency,
-    cpus,
-    apiKey: action.apiKey ?? null,
-    key,
+  const where = `/${namespace}/${name}`;
+  const check = (isValid: boolean, problem: string): void => {
+    if (!isValid) throw new InvalidActionError(`${where}: ${problem}`);
   };
+  check(namespace !== '' && name !== '', 'namespace and name may not be empty');
+  check(
+    Number.isInteger(memoryMb) && memoryMb >= 6,
+    `memoryMb ${memoryMb} is not an integer of 6 or more`,
+  );
+  check(timeoutMs >= 1, `timeoutMs ${timeoutMs} is not positive`);
+  check(
+    Number.isInteger(concurrency) && concurrency >= 1,
+    `concurrency ${concurrency} is not a positive integer`,
+  );
+  check(cpus === null || cpus >= 0.01, `cpus ${cpus} is below 0.01, the least docker allows`);
+  const resolved = { namespace, name, version, code, main, memoryMb, timeoutMs, concurrency, cpus };
+  return { ...resolved, key: JSON.stringify(resolved) };
 }
 
-export interface ActivationIdentity {
+/** One activation on its way through the invoker. */
+export interface ActivationMessage {
+  readonly action: ResolvedAction;
+  readonly payload: unknown;
   readonly activationId: string;
   readonly transactionId: string;
+  /** performance.now() at which the invoker was given it. */
+  readonly acceptedMs: number;
+  /** Tells the caller, before the logs are collected (the active ack). Called once. */
+  readonly finish: (result: CompletedActivation) => void;
 }
+
+export interface CompletedActivation extends ActivationResponse {
+  /**
+   * ms from `invoke` to the first byte to the container (init, else run), container start included.
+   */
+  readonly waitMs: number;
+  readonly initMs: number;
+  readonly runMs: number;
+  readonly containerName: string | null;
+  readonly cold: boolean;
+  /**
+   * From the beginning of the container's creation to the answer of `/init`, ms; null where the
+   * container was there already.
+   */
+  readonly coldStartMs: number | null;
+}
+
+type Ids = Pick<ActivationMessage, 'activationId' | 'transactionId'>;
 
 /**
  * Body of `/init`: fields of ExecutableWhiskAction.containerInitializer (WhiskAction.scala @ 1.0.0,
@@ -100,16 +91,17 @@ export interface ActivationIdentity {
  */
 export function initBody(
   action: ResolvedAction,
-  call: ActivationIdentity,
+  { activationId, transactionId }: Ids,
   deadlineMs: number,
 ): string {
-  const env: Record<string, string> = { __OW_DEADLINE: String(deadlineMs) };
-  if (action.apiKey !== null) env.__OW_API_KEY = action.apiKey;
-  env.__OW_ACTION_NAME = `/${action.namespace}/${action.name}`;
-  env.__OW_ACTION_VERSION = action.version;
-  env.__OW_ACTIVATION_ID = call.activationId;
-  env.__OW_NAMESPACE = action.namespace;
-  env.__OW_TRANSACTION_ID = call.transactionId;
+  const env = {
+    __OW_DEADLINE: String(deadlineMs),
+    __OW_ACTION_NAME: `/${action.namespace}/${action.name}`,
+    __OW_ACTION_VERSION: action.version,
+    __OW_ACTIVATION_ID: activationId,
+    __OW_NAMESPACE: action.namespace,
+    __OW_TRANSACTION_ID: transactionId,
+  };
   return JSON.stringify({
     value: { name: action.name, binary: false, main: action.main, code: action.code, env },
   });
@@ -121,19 +113,17 @@ export function initBody(
  */
 export function runBody(
   action: ResolvedAction,
-  call: ActivationIdentity,
+  { activationId, transactionId }: Ids,
   deadlineMs: number,
   payload: unknown,
 ): string {
-  const body: Record<string, unknown> = {
+  return JSON.stringify({
     action_name: `/${action.namespace}/${action.name}`,
     action_version: action.version,
-    activation_id: call.activationId,
-  };
-  if (action.apiKey !== null) body.api_key = action.apiKey;
-  body.deadline = String(deadlineMs);
-  body.namespace = action.namespace;
-  body.transaction_id = call.transactionId;
-  body.value = payload;
-  return JSON.stringify(body);
+    activation_id: activationId,
+    deadline: String(deadlineMs),
+    namespace: action.namespace,
+    transaction_id: transactionId,
+    value: payload,
+  });
 }

@@ -1,14 +1,7 @@
-import type { ResolvedAction } from './action.js';
+import type { ActivationMessage, ResolvedAction } from './action.js';
 import type { Container } from './action-container.js';
-import type { ActivationMessage } from './activation-message.js';
 import { response } from './activation-response.js';
 import { ContainerProxy, type ProxyListener, type ProxyTimes } from './container-proxy.js';
-
-export interface PrewarmSpec {
-  readonly kind: string;
-  readonly memoryMb: number;
-  readonly count: number;
-}
 
 export interface PoolOptions {
   /**
@@ -16,24 +9,14 @@ export interface PoolOptions {
    * m in the standalone server).
    */
   readonly userMemoryMb: number;
-  readonly prewarm: readonly PrewarmSpec[];
   readonly times: ProxyTimes;
-  /** Starts a container: for an action, or prewarmed for a kind and memory. */
-  readonly create: (
-    kind: string,
-    memoryMb: number,
-    action: ResolvedAction | null,
-  ) => Promise<Container>;
-  readonly onLogs?: (activationId: string, lines: readonly string[]) => void;
+  readonly create: (action: ResolvedAction) => Promise<Container>;
 }
 
-const PREWARM_RETRIES = 5;
-
 /**
- * Which container gets a job: warm, else warming, else prewarmed, else a new one, else a new one
- * for the least recently used idle ones; else it waits, and everything after it. Source:
- * ContainerPool.scala @ 1.0.0, 2.0.0, 1fae641a2 (`receive`, `schedule`, `remove`,
- * `takePrewarmContainer`).
+ * Which container gets an activation: warm, else warming, else a new one, else a new one for the
+ * least recently used idle ones; else it waits, and everything after it. Nothing is prewarmed.
+ * Source: ContainerPool.scala @ 1.0.0, 2.0.0, 1fae641a2 (`receive`, `schedule`, `remove`).
  */
 export class ContainerPool implements ProxyListener {
   readonly #options: PoolOptions;
@@ -42,18 +25,11 @@ export class ContainerPool implements ProxyListener {
   readonly #lastUsed = new Map<ContainerProxy, number>();
   readonly #removals = new Set<Promise<void>>();
   #uses = 0;
-  /** In a row; five end the trying (prewarm-max-retry-limit). */
-  #prewarmFailures = 0;
   #buffer: ActivationMessage[] = [];
   #stopping = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
-  }
-
-  /** Resolves when the prewarmed containers run. */
-  async start(): Promise<void> {
-    await this.#backfill();
   }
 
   submit(activationMessage: ActivationMessage): void {
@@ -73,7 +49,7 @@ export class ContainerPool implements ProxyListener {
       name: proxy.container?.name ?? null,
       state: proxy.state,
       load: proxy.load,
-      memoryMb: proxy.memoryMb,
+      memoryMb: proxy.action.memoryMb,
     }));
   }
 
@@ -96,11 +72,8 @@ export class ContainerPool implements ProxyListener {
   containerLeaving(proxy: ContainerProxy): void {
     this.#forget(proxy);
     if (this.#stopping) return;
-    if (proxy.action === null) this.#prewarmFailures++;
     queueMicrotask(() => {
-      if (this.#stopping) return;
-      this.#process();
-      if (this.#prewarmFailures < PREWARM_RETRIES) void this.#backfill();
+      if (!this.#stopping) this.#process();
     });
   }
 
@@ -108,10 +81,6 @@ export class ContainerPool implements ProxyListener {
     // At the head: it was first (the actor's mailbox gives it back before what the feed brings).
     if (this.#stopping) this.#refuse(activationMessage);
     else if (!this.#place(activationMessage)) this.#buffer.unshift(activationMessage);
-  }
-
-  logsCollected(activationMessage: ActivationMessage, lines: readonly string[]): void {
-    this.#options.onLogs?.(activationMessage.activationId, lines);
   }
 
   #process(): void {
@@ -126,7 +95,6 @@ export class ContainerPool implements ProxyListener {
   #place(activationMessage: ActivationMessage): boolean {
     const proxy =
       this.#warm(activationMessage.action) ??
-      this.#prewarmed(activationMessage.action) ??
       this.#cold(activationMessage.action) ??
       this.#evict(activationMessage.action);
     if (!proxy) return false;
@@ -141,25 +109,10 @@ export class ContainerPool implements ProxyListener {
    */
   #warm(action: ResolvedAction): ContainerProxy | undefined {
     const fits = (proxy: ContainerProxy): boolean =>
-      proxy.action?.key === action.key && proxy.load < action.concurrency;
+      proxy.action.key === action.key && proxy.load < action.concurrency;
     return (
       this.#proxies.find((proxy) => proxy.initialized && fits(proxy)) ?? this.#proxies.find(fits)
     );
-  }
-
-  #prewarmed(action: ResolvedAction): ContainerProxy | undefined {
-    // A prewarmed container has the quota of its size; a function with its own cannot use it.
-    if (action.cpus !== null) return undefined;
-    const proxy = this.#proxies.find(
-      (candidate) =>
-        candidate.state === 'started' &&
-        candidate.action === null &&
-        candidate.kind === action.kind &&
-        candidate.memoryMb === action.memoryMb,
-    );
-    // The replacement is counted after the job has its container.
-    if (proxy) queueMicrotask(() => void this.#backfill());
-    return proxy;
   }
 
   #cold(action: ResolvedAction): ContainerProxy | undefined {
@@ -177,29 +130,26 @@ export class ContainerPool implements ProxyListener {
       .filter((proxy) => proxy.initialized && proxy.load === 0)
       .sort((a, b) => (this.#lastUsed.get(a) ?? 0) - (this.#lastUsed.get(b) ?? 0));
     let needed = Math.min(action.memoryMb, this.#used());
-    if (idle.reduce((sum, proxy) => sum + proxy.memoryMb, 0) < needed) return undefined;
+    if (idle.reduce((sum, proxy) => sum + proxy.action.memoryMb, 0) < needed) return undefined;
     const leaving: ContainerProxy[] = [];
     for (const proxy of idle) {
       if (needed <= 0) break;
       leaving.push(proxy);
-      needed -= proxy.memoryMb;
+      needed -= proxy.action.memoryMb;
     }
     if (leaving.length === 0) return undefined;
-    const created = this.#prewarmed(action) ?? this.#create(action);
+    const created = this.#create(action);
     for (const proxy of leaving) this.#remove(proxy);
     return created;
   }
 
   #create(action: ResolvedAction): ContainerProxy {
     const proxy = new ContainerProxy(
-      action.kind,
-      action.memoryMb,
-      () => this.#options.create(action.kind, action.memoryMb, action),
+      action,
+      () => this.#options.create(action),
       this,
       this.#options.times,
     );
-    // Known before it runs, so that a job of the same action can join it.
-    proxy.action = action;
     this.#proxies.push(proxy);
     return proxy;
   }
@@ -220,37 +170,7 @@ export class ContainerPool implements ProxyListener {
   }
 
   #used(): number {
-    return this.#proxies.reduce((sum, proxy) => sum + proxy.memoryMb, 0);
-  }
-
-  async #backfill(): Promise<void> {
-    if (this.#stopping) return;
-    const started: Promise<void>[] = [];
-    for (const spec of this.#options.prewarm) {
-      const have = this.#proxies.filter(
-        (proxy) =>
-          proxy.action === null && proxy.kind === spec.kind && proxy.memoryMb === spec.memoryMb,
-      ).length;
-      for (let missing = spec.count - have; missing > 0; missing--) {
-        if (this.#used() + spec.memoryMb > this.#options.userMemoryMb) break;
-        const create = (): Promise<Container> =>
-          this.#options.create(spec.kind, spec.memoryMb, null);
-        const proxy = new ContainerProxy(
-          spec.kind,
-          spec.memoryMb,
-          create,
-          this,
-          this.#options.times,
-        );
-        this.#proxies.push(proxy);
-        started.push(
-          proxy.prewarm().then((running) => {
-            this.#prewarmFailures = running ? 0 : this.#prewarmFailures;
-          }),
-        );
-      }
-    }
-    await Promise.all(started);
+    return this.#proxies.reduce((sum, proxy) => sum + proxy.action.memoryMb, 0);
   }
 
   #refuse(activationMessage: ActivationMessage): void {

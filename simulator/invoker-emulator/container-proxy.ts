@@ -1,6 +1,5 @@
-import { initBody, type ResolvedAction, runBody } from './action.js';
+import { type ActivationMessage, initBody, type ResolvedAction, runBody } from './action.js';
 import type { Container } from './action-container.js';
-import type { ActivationMessage } from './activation-message.js';
 import {
   type ActivationResponse,
   initOutcome,
@@ -11,7 +10,6 @@ import { ContainerHealthError } from './errors.js';
 
 export type ProxyState =
   | 'starting'
-  | 'started'
   | 'running'
   | 'ready'
   | 'pausing'
@@ -38,24 +36,21 @@ export interface ProxyListener {
    */
   containerLeaving(proxy: ContainerProxy): void;
   reschedule(activationMessage: ActivationMessage): void;
-  logsCollected(activationMessage: ActivationMessage, lines: readonly string[]): void;
 }
 
 /** Of an activation that never reached a container. */
 const NO_TIME = { initMs: 0, runMs: 0, startedMs: null };
 
 /**
- * The life of one container: starting, started (prewarmed), running, ready, pausing, paused,
+ * The life of one container: starting, running, ready, pausing, paused,
  * removing. Source: ContainerProxy.scala @ 1.0.0, 2.0.0, 1fae641a2 (the same states; `when(...)`
  * blocks and initializeAndRun).
  */
 export class ContainerProxy {
-  readonly memoryMb: number;
-  readonly kind: string;
+  /** The action that it is made for; it serves no other. */
+  readonly action: ResolvedAction;
   state: ProxyState = 'starting';
   container: Container | null = null;
-  /** The action it was initialized with; it serves no other. Null while prewarmed. */
-  action: ResolvedAction | null = null;
   initialized = false;
   readonly #factory: () => Promise<Container>;
   readonly #listener: ProxyListener;
@@ -74,14 +69,12 @@ export class ContainerProxy {
   #removal: Promise<void> | null = null;
 
   constructor(
-    kind: string,
-    memoryMb: number,
+    action: ResolvedAction,
     factory: () => Promise<Container>,
     listener: ProxyListener,
     times: ProxyTimes,
   ) {
-    this.kind = kind;
-    this.memoryMb = memoryMb;
+    this.action = action;
     this.#factory = factory;
     this.#listener = listener;
     this.#times = times;
@@ -92,33 +85,13 @@ export class ContainerProxy {
     return this.#active + this.#buffer.length + this.#stash.length;
   }
 
-  /** Starts a container that waits for its first function. */
-  async prewarm(): Promise<boolean> {
-    try {
-      await this.#create();
-      if (this.state === 'starting') this.state = 'started';
-      return true;
-    } catch {
-      this.state = 'removed';
-      this.#leave();
-      return false;
-    }
-  }
-
   /** Takes an activation in any state; one that cannot be served here goes back to the pool. */
   run(activationMessage: ActivationMessage): void {
     switch (this.state) {
       case 'starting':
-        this.action = activationMessage.action;
         this.state = 'running';
         this.#active = 1;
         void this.#coldStart(activationMessage);
-        return;
-      case 'started':
-        this.action = activationMessage.action;
-        this.state = 'running';
-        this.#active = 1;
-        void this.#first(activationMessage, false);
         return;
       case 'running':
         if (!this.initialized || this.#active >= activationMessage.action.concurrency)
@@ -165,7 +138,7 @@ export class ContainerProxy {
       this.#leave();
       return;
     }
-    if (this.state === 'running') await this.#first(activationMessage, true);
+    if (this.state === 'running') await this.#first(activationMessage);
     else
       this.#answer(activationMessage, response('whisk error', 'the invoker has stopped'), {
         ...NO_TIME,
@@ -181,7 +154,7 @@ export class ContainerProxy {
   }
 
   /** `/init`, then the first `/run`. A failure of either ends the container. */
-  async #first(activationMessage: ActivationMessage, cold: boolean): Promise<void> {
+  async #first(activationMessage: ActivationMessage): Promise<void> {
     const container = this.container as Container;
     const { action } = activationMessage;
     const sinceMs = Date.now();
@@ -206,9 +179,9 @@ export class ContainerProxy {
         initMs: init.durationMs,
         runMs: 0,
         startedMs: init.startedMs,
-        cold,
+        cold: true,
       });
-      await this.#logs(activationMessage, sinceMs, false);
+      await this.#logs(sinceMs, false);
       this.#active--;
       this.#abortBuffered(failure);
       await this.#destroy();
@@ -217,7 +190,7 @@ export class ContainerProxy {
     this.initialized = true;
     const run = this.#execute(
       activationMessage,
-      { initMs: init.durationMs, startedMs: init.startedMs, cold, sinceMs },
+      { initMs: init.durationMs, startedMs: init.startedMs, cold: true, sinceMs },
       false,
     );
     // Activations buffered during the warm-up may run beside the first one from here on.
@@ -287,7 +260,7 @@ export class ContainerProxy {
       });
     }
     const good = result.kind === 'success' || result.kind === 'application error';
-    const collected = await this.#logs(activationMessage, begin.sinceMs, good);
+    const collected = await this.#logs(begin.sinceMs, good);
     this.#active--;
     // A container that is being removed never becomes ready, whatever the result of its activation
     // is.
@@ -299,7 +272,7 @@ export class ContainerProxy {
   #completed(): void {
     if (this.#buffer.length > 0) {
       this.#drain();
-      if (this.#active < (this.action?.concurrency ?? 1)) this.#listener.needWork(this);
+      if (this.#active < this.action.concurrency) this.#listener.needWork(this);
       return;
     }
     if (this.#active === 0) this.#becomeReady();
@@ -331,7 +304,7 @@ export class ContainerProxy {
   }
 
   #drain(): void {
-    while (this.#buffer.length > 0 && this.#active < (this.action?.concurrency ?? 1)) {
+    while (this.#buffer.length > 0 && this.#active < this.action.concurrency) {
       this.#warm(this.#buffer.shift() as ActivationMessage, false);
     }
   }
@@ -396,14 +369,9 @@ export class ContainerProxy {
     this.#listener.containerLeaving(this);
   }
 
-  async #logs(
-    activationMessage: ActivationMessage,
-    sinceMs: number,
-    wait: boolean,
-  ): Promise<boolean> {
+  async #logs(sinceMs: number, wait: boolean): Promise<boolean> {
     try {
-      const lines = await (this.container as Container).collectLogs(sinceMs, Date.now(), wait);
-      this.#listener.logsCollected(activationMessage, lines);
+      await (this.container as Container).collectLogs(sinceMs, Date.now(), wait);
       return true;
     } catch {
       return false;

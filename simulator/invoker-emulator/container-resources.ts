@@ -28,13 +28,6 @@ export function cpuLimit(
   return Math.max(Math.round(cores * 100_000) / 100_000, 0.01);
 }
 
-/**
- * `wsk`, the invoker's unique name, its number; what docker does not allow in a name is dropped.
- */
-export function namePrefix(instance: number, uniqueName = ''): string {
-  return `wsk${uniqueName}${instance}`.replace(/[^\p{L}\p{Nd}_.-]/gu, '');
-}
-
 /** `wsk0_5_guest_hello`. Lossy: `a_b-c` becomes `a_bc`. [OpenWhisk ContainerProxy.scala] */
 export function containerName(
   prefix: string,

@@ -3,31 +3,12 @@ import { runCommand } from './command.js';
 import { CommandFailedError, DockerMissingError } from './errors.js';
 
 /**
- * Limits in ms of each docker command. Source: core/invoker/src/main/resources/application.conf,
- * whisk.docker.client.timeouts (1.0.0, 2.0.0, 1fae641a2). `logs` has its own constant:
- * ExtendedDockerClient.waitForLogs (DockerCliLogStore.scala).
+ * Limits in ms of docker commands: application.conf, whisk.docker.client.timeouts and, of `logs`,
+ * ExtendedDockerClient.waitForLogs (DockerCliLogStore.scala) @ 1.0.0, 2.0.0, 1fae641a2.
  */
-export interface DockerTimeouts {
-  readonly run: number;
-  readonly rm: number;
-  readonly ps: number;
-  readonly inspect: number;
-  readonly pause: number;
-  readonly unpause: number;
-  readonly version: number;
-  readonly logs: number;
-}
-
-const defaultDockerTimeouts: DockerTimeouts = {
-  run: 60_000,
-  rm: 60_000,
-  ps: 60_000,
-  inspect: 60_000,
-  pause: 10_000,
-  unpause: 10_000,
-  version: 10_000,
-  logs: 2_000,
-};
+const DOCKER_TIMEOUT_MS = 60_000;
+const PAUSE_TIMEOUT_MS = 10_000;
+const LOGS_TIMEOUT_MS = 2_000;
 
 /** What one action container is started with. */
 export interface RunSpec {
@@ -40,11 +21,11 @@ export interface RunSpec {
   readonly cpus: number | null;
   readonly network: string;
   readonly apiHost: string;
-  readonly extraEnv?: Readonly<Record<string, string>>;
 }
 
 export interface DockerCliOptions {
-  readonly timeouts?: Partial<DockerTimeouts>;
+  /** Of a pause or unpause. */
+  readonly pauseTimeoutMs?: number;
   /**
    * Max concurrent `docker run`; 0: unbounded (application.conf, whisk.docker.client.parallel-runs
    * = 10).
@@ -90,8 +71,6 @@ export function runArguments(spec: RunSpec): string[] {
   args.push('--cpu-shares', String(spec.cpuShares));
   args.push('--memory', `${spec.memoryMb}m`, '--memory-swap', `${spec.memoryMb}m`);
   args.push('--network', spec.network, '-e', `__OW_API_HOST=${spec.apiHost}`);
-  for (const [key, value] of Object.entries(spec.extraEnv ?? {}))
-    args.push('-e', `${key}=${value}`);
   args.push('--name', spec.name);
   if (spec.cpus !== null) args.push('--cpus', scalaDouble(spec.cpus));
   args.push('--pids-limit', '1024', '--cap-drop', 'NET_RAW', '--cap-drop', 'NET_ADMIN');
@@ -100,19 +79,39 @@ export function runArguments(spec: RunSpec): string[] {
 }
 
 /**
+ * Pause and resume past the engine: neither shows in its API or events. Source: RuncClient.scala @
+ * 2.0.0 and 1fae641a2; @ 1.0.0 the same commands of `/usr/bin/docker-runc`. The root is where
+ * dockerd keeps runc's state; the invoker gets it mounted at runc's own default
+ * (ansible/roles/invoker/tasks/deploy.yml, runcdir).
+ */
+const RUNC = ['/usr/bin/runc', '--root', '/run/docker/runtime-runc/moby'];
+
+/** Pauses containers and resumes them: runc, or docker where `use-runc` is off. */
+export type Pauser = Pick<DockerCli, 'pause' | 'unpause'>;
+
+export const runc: Pauser = {
+  async pause(id) {
+    await runCommand([...RUNC, 'pause', id], { timeoutMs: PAUSE_TIMEOUT_MS });
+  },
+  async unpause(id) {
+    await runCommand([...RUNC, 'resume', id], { timeoutMs: PAUSE_TIMEOUT_MS });
+  },
+};
+
+/**
  * The docker command-line client as the invoker uses it: one process a command, no API call of our
  * own.
  */
 export class DockerCli {
   readonly #docker: string;
-  readonly #timeouts: DockerTimeouts;
+  readonly #pauseTimeoutMs: number;
   readonly #env: Readonly<Record<string, string>> | undefined;
   readonly #waiting: (() => void)[] = [];
   #permits: number;
 
   constructor(options: DockerCliOptions = {}) {
     this.#docker = options.executable ?? findDocker();
-    this.#timeouts = { ...defaultDockerTimeouts, ...options.timeouts };
+    this.#pauseTimeoutMs = options.pauseTimeoutMs ?? PAUSE_TIMEOUT_MS;
     this.#env = options.env;
     const parallel = options.parallelRuns ?? 10;
     this.#permits = parallel > 0 ? parallel : Number.POSITIVE_INFINITY;
@@ -125,7 +124,7 @@ export class DockerCli {
   async run(spec: RunSpec): Promise<string> {
     await this.#acquire();
     try {
-      return await this.#command(runArguments(spec), this.#timeouts.run);
+      return await this.#command(runArguments(spec));
     } catch (error) {
       if (
         error instanceof CommandFailedError &&
@@ -143,37 +142,31 @@ export class DockerCli {
   /** DockerClient.inspectIPAddress. */
   async address(id: string, network: string): Promise<string> {
     const format = `{{.NetworkSettings.Networks.${network}.IPAddress}}`;
-    return await this.#command(['inspect', '--format', format, id], this.#timeouts.inspect);
-  }
-
-  /** DockerClient.isOomKilled. */
-  async oomKilled(id: string): Promise<boolean> {
-    return (
-      (await this.#command(
-        ['inspect', id, '--format', '{{.State.OOMKilled}}'],
-        this.#timeouts.inspect,
-      )) === 'true'
-    );
+    return await this.#command(['inspect', '--format', format, id]);
   }
 
   async pause(id: string): Promise<void> {
-    await this.#command(['pause', id], this.#timeouts.pause);
+    await this.#command(['pause', id], this.#pauseTimeoutMs);
   }
 
   async unpause(id: string): Promise<void> {
-    await this.#command(['unpause', id], this.#timeouts.unpause);
+    await this.#command(['unpause', id], this.#pauseTimeoutMs);
   }
 
   async rm(id: string): Promise<void> {
-    await this.#command(['rm', '-f', id], this.#timeouts.rm);
+    await this.#command(['rm', '-f', id]);
   }
 
   /** DockerClient.ps with `all`: ids of every container whose name contains the text. */
   async idsByName(name: string): Promise<string[]> {
-    const out = await this.#command(
-      ['ps', '--quiet', '--no-trunc', '--all', '--filter', `name=${name}`],
-      this.#timeouts.ps,
-    );
+    const out = await this.#command([
+      'ps',
+      '--quiet',
+      '--no-trunc',
+      '--all',
+      '--filter',
+      `name=${name}`,
+    ]);
     return out.split('\n').filter((line) => line !== '');
   }
 
@@ -186,18 +179,11 @@ export class DockerCli {
     const until = String(Math.floor((untilMs + 1000) / 1000));
     return await this.#command(
       ['logs', id, '--since', since, '--until', until, '--timestamps'],
-      this.#timeouts.logs,
+      LOGS_TIMEOUT_MS,
     );
   }
 
-  async version(): Promise<string> {
-    return await this.#command(
-      ['version', '--format', '{{.Client.Version}}'],
-      this.#timeouts.version,
-    );
-  }
-
-  #command(args: readonly string[], timeoutMs: number): Promise<string> {
+  #command(args: readonly string[], timeoutMs = DOCKER_TIMEOUT_MS): Promise<string> {
     return runCommand(
       [this.#docker, ...args],
       this.#env ? { timeoutMs, env: this.#env } : { timeoutMs },

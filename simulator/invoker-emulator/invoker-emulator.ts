@@ -1,13 +1,11 @@
 import { type Random, SeededRandom } from '../../config/index.js';
-import { type Action, resolveAction } from './action.js';
+import { type Action, type CompletedActivation, resolveAction } from './action.js';
 import { ActionContainer, type LogMode } from './action-container.js';
-import type { Outcome, Status } from './activation-response.js';
 import type { ClientStyle } from './container-client.js';
-import { ContainerPool, type PrewarmSpec } from './container-pool.js';
+import { ContainerPool } from './container-pool.js';
 import { containerName, cpuLimit, cpuShares } from './container-resources.js';
-import { DockerCli, type DockerCliOptions } from './docker-cli.js';
+import { DockerCli, type DockerCliOptions, type Pauser, runc } from './docker-cli.js';
 import { InvalidActionError } from './errors.js';
-import { Runc } from './runc.js';
 
 export interface InvokerOptions {
   /** Image of every action container. */
@@ -23,47 +21,22 @@ export interface InvokerOptions {
    * null: no quota, as by default.
    */
   readonly userCpus?: number | null;
-  readonly prewarm?: readonly PrewarmSpec[];
   readonly pauseGraceMs?: number;
   readonly idleMs?: number;
   readonly clientStyle?: ClientStyle;
   readonly retryNoResponse?: boolean;
   /** Pause by runc (OpenWhisk's default) or by docker (the standalone server's). */
   readonly useRunc?: boolean;
-  readonly runcRoot?: string;
   readonly logs?: LogMode;
   readonly containersFolder?: string | null;
   readonly oomPolls?: number;
   readonly network?: string;
-  readonly apiHost?: string;
   readonly docker?: DockerCliOptions;
-  /**
-   * Source of activation ids; default: seed 1, forked by the prefix, so that a run repeats its ids.
-   */
-  readonly random?: Random;
-  readonly onLogs?: (activationId: string, lines: readonly string[]) => void;
 }
 
-export interface ActivationResult {
+export interface ActivationResult extends CompletedActivation {
   readonly activationId: string;
   readonly ok: boolean;
-  readonly status: Status;
-  readonly kind: Outcome;
-  /** The action's answer, or the error. */
-  readonly result: unknown;
-  /**
-   * ms from `invoke` to the first byte to the container (init, else run), container start included.
-   */
-  readonly waitMs: number;
-  readonly initMs: number;
-  readonly runMs: number;
-  readonly containerName: string | null;
-  readonly cold: boolean;
-  /**
-   * From the beginning of the container's creation to the answer of `/init`, ms; null where the
-   * container was there already.
-   */
-  readonly coldStartMs: number | null;
 }
 
 /**
@@ -76,7 +49,7 @@ export class InvokerEmulator {
   readonly #pool: ContainerPool;
   readonly #random: Random;
   readonly #prefix: string;
-  readonly #runc: Runc | null;
+  readonly #pauser: Pauser;
   readonly #userMemoryMb: number;
   #count = 0;
 
@@ -84,17 +57,14 @@ export class InvokerEmulator {
     this.docker = new DockerCli(options.docker);
     this.#prefix = options.prefix ?? 'wskgl0';
     // Two emulators must not produce the same activation ids.
-    this.#random = options.random ?? new SeededRandom(1).fork(this.#prefix);
+    this.#random = new SeededRandom(1).fork(this.#prefix);
     if (!/^wsk[\p{L}\p{Nd}_.-]*$/u.test(this.#prefix)) {
       throw new InvalidActionError(`prefix ${this.#prefix} does not begin with wsk`);
     }
-    this.#runc =
-      (options.useRunc ?? true)
-        ? new Runc(options.runcRoot ? { root: options.runcRoot } : {})
-        : null;
+    this.#pauser = (options.useRunc ?? true) ? runc : this.docker;
     const containerOptions = {
       docker: this.docker,
-      runc: this.#runc,
+      pauser: this.#pauser,
       client: {
         style: options.clientStyle ?? 'apache',
         retryNoResponse: options.retryNoResponse ?? false,
@@ -110,24 +80,17 @@ export class InvokerEmulator {
     const userCpus = options.userCpus ?? null;
     this.#pool = new ContainerPool({
       userMemoryMb,
-      prewarm: options.prewarm ?? [],
       times: { pauseGraceMs: options.pauseGraceMs ?? 10_000, idleMs: options.idleMs ?? 600_000 },
-      ...(options.onLogs ? { onLogs: options.onLogs } : {}),
-      create: async (kind, memoryMb, action) => {
-        const name = containerName(
-          this.#prefix,
-          ++this.#count,
-          action?.namespace ?? 'prewarm',
-          action?.name ?? kind,
-        );
+      create: async ({ namespace, name: action, memoryMb, cpus }) => {
+        const name = containerName(this.#prefix, ++this.#count, namespace, action);
         const spec = {
           image: options.image,
           name,
           memoryMb,
           cpuShares: cpuShares(userMemoryMb, memoryMb),
-          cpus: action?.cpus ?? cpuLimit(userCpus, userMemoryMb, memoryMb),
+          cpus: cpus ?? cpuLimit(userCpus, userMemoryMb, memoryMb),
           network: options.network ?? 'bridge',
-          apiHost: options.apiHost ?? 'http://172.17.0.1:3233',
+          apiHost: 'http://172.17.0.1:3233',
         };
         return await ActionContainer.create(spec, containerOptions);
       },
@@ -135,13 +98,9 @@ export class InvokerEmulator {
     this.#userMemoryMb = userMemoryMb;
   }
 
-  /**
-   * Start-up: removes what an earlier invoker of this prefix left behind, then starts the prewarmed
-   * containers.
-   */
+  /** Removes what an earlier invoker of this prefix left behind. */
   async start(): Promise<void> {
     await this.#cleanUp();
-    await this.#pool.start();
   }
 
   /**
@@ -187,7 +146,7 @@ export class InvokerEmulator {
     const ids = await this.docker.idsByName(`${this.#prefix}_`);
     await Promise.all(
       ids.map(async (id) => {
-        await (this.#runc ? this.#runc.resume(id) : this.docker.unpause(id)).catch(() => undefined);
+        await this.#pauser.unpause(id).catch(() => undefined);
         await this.docker.rm(id).catch(() => undefined);
       }),
     );

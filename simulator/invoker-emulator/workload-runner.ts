@@ -19,10 +19,6 @@ export interface ActivationRecord extends ActivationResult {
 }
 
 export interface WorkloadBounds {
-  /** Max activations to play; the rest of the list is skipped. */
-  readonly maxCount?: number;
-  /** Nothing arrives later than this, ms. */
-  readonly maxMs?: number;
   /** Stops arrivals; what runs is waited for. */
   readonly signal?: AbortSignal;
   /** Called at each end, in order of ends. */
@@ -44,11 +40,7 @@ export async function playWorkload(
   arrivals: readonly Arrival[],
   bounds: WorkloadBounds = {},
 ): Promise<ActivationRecord[]> {
-  const maxMs = bounds.maxMs ?? Number.POSITIVE_INFINITY;
-  const list = arrivals
-    .filter((arrival) => arrival.atMs <= maxMs)
-    .sort((a, b) => a.atMs - b.atMs)
-    .slice(0, bounds.maxCount ?? arrivals.length);
+  const list = [...arrivals].sort((a, b) => a.atMs - b.atMs);
   const begin = performance.now();
   const records: Promise<ActivationRecord>[] = [];
   for (const arrival of list) {

@@ -20,27 +20,21 @@ const run = promisify(execFile);
 /** Repository of the images made here; the tag is a hash of the content. */
 const IMAGE_REPOSITORY = 'gleaner-action-nodejs';
 
-export interface ImageOptions {
-  readonly repository?: string;
-  readonly docker?: string;
-}
-
 /**
  * Makes the action image of this host's node, its shared libraries and the action proxy; one that
  * is there already is kept. No registry, no base image. @returns the image's name and tag
  */
-export async function ensureActionImage(options: ImageOptions = {}): Promise<string> {
-  const docker = options.docker ?? 'docker';
+export async function ensureActionImage(): Promise<string> {
   const proxy = readFileSync(fileURLToPath(new URL('./action-proxy.js', import.meta.url)));
   const node = process.execPath;
   try {
-    const libraries = await sharedLibraries(node);
+    const libraries = parseLdd((await run('ldd', [node])).stdout);
     const tag = contentHash([node, ...libraries], proxy);
-    const name = `${options.repository ?? IMAGE_REPOSITORY}:${tag}`;
-    const found = await run(docker, ['image', 'inspect', '--format', '{{.Id}}', name]).catch(
+    const name = `${IMAGE_REPOSITORY}:${tag}`;
+    const found = await run('docker', ['image', 'inspect', '--format', '{{.Id}}', name]).catch(
       () => null,
     );
-    if (!found) await build(docker, name, node, libraries, proxy);
+    if (!found) await build(name, node, libraries, proxy);
     return name;
   } catch (error) {
     throw new ImageBuildError('the action image could not be made', error);
@@ -55,10 +49,6 @@ export function parseLdd(text: string): string[] {
     if (match?.[1]) paths.add(match[1]);
   }
   return [...paths];
-}
-
-async function sharedLibraries(binary: string): Promise<string[]> {
-  return parseLdd((await run('ldd', [binary])).stdout);
 }
 
 /** Sizes stand for binaries: hashing 100 MB takes longer than the answer is worth. */
@@ -81,7 +71,6 @@ const IMAGE_CONFIG = [
 ];
 
 async function build(
-  docker: string,
   name: string,
   node: string,
   libraries: readonly string[],
@@ -99,13 +88,13 @@ async function build(
       mkdirSync(join(root, folder), { recursive: true });
     writeFileSync(join(root, 'action/proxy.mjs'), proxy);
     writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/false\n');
-    await importFolder(docker, name, root);
+    await importFolder(name, root);
   } finally {
     rmSync(root, { recursive: true, force: true });
   }
 }
 
-function importFolder(docker: string, name: string, root: string): Promise<void> {
+function importFolder(name: string, root: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const changes = IMAGE_CONFIG.flatMap((line) => ['--change', line]);
     const pack = spawn(
@@ -115,7 +104,7 @@ function importFolder(docker: string, name: string, root: string): Promise<void>
         stdio: ['ignore', 'pipe', 'inherit'],
       },
     );
-    const load = spawn(docker, ['import', ...changes, '-', name], {
+    const load = spawn('docker', ['import', ...changes, '-', name], {
       stdio: ['pipe', 'ignore', 'pipe'],
     });
     let errors = '';

@@ -44,24 +44,18 @@ function releaseBuffers(keep: Buffer[]): void {
   keep.length = 0;
 }
 
-interface CpuArguments {
-  cpuMs?: number;
-}
-
-function cpu(args: CpuArguments): unknown {
+function cpu(args: { cpuMs?: number }): unknown {
   const cpuMs = args.cpuMs ?? 10;
   burn(cpuMs);
   return { cpuMs };
 }
 
-interface ParallelArguments {
+/** Splits the CPU time over a number of threads or child processes. */
+async function parallel(args: {
   cpuMs?: number;
   workers?: number;
   processes?: boolean;
-}
-
-/** Splits the CPU time over a number of threads or child processes. */
-async function parallel(args: ParallelArguments): Promise<unknown> {
+}): Promise<unknown> {
   const cpuMs = args.cpuMs ?? 100;
   const workers = args.workers ?? 2;
   const loop = 'let x=1;for(let i=0;i<5000;i++)x=(Math.imul(x,1664525)+1013904223)|0;';
@@ -91,18 +85,16 @@ async function parallel(args: ParallelArguments): Promise<unknown> {
   return { cpuMs, workers };
 }
 
-interface MemoryArguments {
-  megabytes?: number;
-  megabytesPerSecond?: number;
-  holdMs?: number;
-  inChild?: boolean;
-}
-
 /**
  * Grows, holds, frees. A child grows outside of the action's process: an OOM kill there leaves the
  * action alive.
  */
-async function memory(args: MemoryArguments): Promise<unknown> {
+async function memory(args: {
+  megabytes?: number;
+  megabytesPerSecond?: number;
+  holdMs?: number;
+  inChild?: boolean;
+}): Promise<unknown> {
   const megabytes = args.megabytes ?? 64;
   const perSecond = args.megabytesPerSecond ?? 0;
   if (args.inChild) {
@@ -126,20 +118,9 @@ async function memory(args: MemoryArguments): Promise<unknown> {
   return { megabytes: held };
 }
 
-interface IoArguments {
-  sleepMs?: number;
-}
-
-async function io(args: IoArguments): Promise<unknown> {
+async function io(args: { sleepMs?: number }): Promise<unknown> {
   await new Promise((resolve) => setTimeout(resolve, args.sleepMs ?? 100));
   return { sleepMs: args.sleepMs ?? 100 };
-}
-
-interface MixedArguments {
-  rounds?: number;
-  cpuMs?: number;
-  sleepMs?: number;
-  megabytes?: number;
 }
 
 /**
@@ -147,7 +128,12 @@ interface MixedArguments {
  * simulated host's does: touched all at once, it would be a burst of a whole core that hides how
  * little the rest of the call needs.
  */
-async function mixed(args: MixedArguments): Promise<unknown> {
+async function mixed(args: {
+  rounds?: number;
+  cpuMs?: number;
+  sleepMs?: number;
+  megabytes?: number;
+}): Promise<unknown> {
   const rounds = args.rounds ?? 2;
   const keep: Buffer[] = [];
   const megabytes = args.megabytes ?? 0;

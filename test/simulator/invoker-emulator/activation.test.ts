@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import test from 'ava';
 import { initBody, resolveAction, runBody } from '../../../simulator/invoker-emulator/action.js';
 import {
-  initFailure,
-  runResponse,
+  initOutcome,
+  runOutcome,
 } from '../../../simulator/invoker-emulator/activation-response.js';
 import type { ContainerAnswer } from '../../../simulator/invoker-emulator/container-client.js';
 import { LOG_SENTINEL, readLogFile } from '../../../simulator/invoker-emulator/container-logs.js';
@@ -26,21 +26,22 @@ const answer = (
 
 test('An answer to a run is judged as OpenWhisk judges it', (t) => {
   // processRunResponseContent, ActivationResult.scala.
-  const kind = (given: ContainerAnswer): string => runResponse(given).kind;
+  const kind = (given: ContainerAnswer): string => runOutcome(given, 1, 2).kind;
   t.is(kind(answer(200, '{"a":1}')), 'success');
   t.is(kind(answer(200, '[1]')), 'success');
   t.is(kind(answer(200, '{"error":"no"}')), 'application error');
   t.is(kind(answer(200, '"text"')), 'developer error');
   t.is(kind(answer(200, 'not json')), 'developer error');
   t.is(kind(answer(502, '{"error":"boom"}')), 'developer error');
-  t.is(runResponse(answer(502, '{"error":"boom"}')).result, 'boom');
+  t.is(runOutcome(answer(502, '{"error":"boom"}'), 1, 2).result, 'boom');
   t.is(kind(answer(200, '{"a"', 2_000_000)), 'application error');
   t.is(kind({ kind: 'connection-error' }), 'developer error');
-  t.is(runResponse(answer(502, '{}')).status, 'action developer error');
+  t.is(runOutcome(answer(200, '{}'), 2, 2).kind, 'timeout');
+  t.is(runOutcome({ kind: 'memory-exhausted' }, 1, 2).kind, 'oom');
 });
 
 test('An init that fails is the developer’s error, with the container’s words if any', (t) => {
-  t.like(initFailure(answer(502, '{"error":"syntax"}')), {
+  t.like(initOutcome(answer(502, '{"error":"syntax"}'), 1, 2), {
     kind: 'developer error',
     result: 'syntax',
   });
@@ -49,11 +50,11 @@ test('An init that fails is the developer’s error, with the container’s word
     answer(403, 'text'),
     { kind: 'no-response' } as const,
   ]) {
-    t.is(initFailure(given).kind, 'developer error');
+    t.is(initOutcome(given, 1, 2).kind, 'developer error');
   }
 });
 
-test('Both bodies have the recorded fields in order, the API key only on request', (t) => {
+test('Both bodies have the recorded fields in order', (t) => {
   const call = { activationId: 'a', transactionId: 't' };
   const action = resolveAction({ namespace: 'guest', name: 'plain', version: '0.0.1', code: 'c' });
   t.is(
@@ -65,18 +66,9 @@ test('Both bodies have the recorded fields in order, the API key only on request
   );
   const run =
     '{"action_name":"/guest/plain","action_version":"0.0.1","activation_id":"a",' +
-    'API"deadline":"5","namespace":"guest",' +
+    '"deadline":"5","namespace":"guest",' +
     '"transaction_id":"t","value":{"x":1}}';
-  t.is(runBody(action, call, 5, { x: 1 }), run.replace('API', ''));
-  const keyed = resolveAction({
-    namespace: 'guest',
-    name: 'plain',
-    version: '0.0.1',
-    code: 'c',
-    apiKey: 'u:p',
-  });
-  t.is(runBody(keyed, call, 5, { x: 1 }), run.replace('API', '"api_key":"u:p",'));
-  t.true(initBody(keyed, call, 5).includes('"__OW_API_KEY":"u:p"'));
+  t.is(runBody(action, call, 5, { x: 1 }), run);
 });
 
 test('An action that docker could not run is refused by name', (t) => {

@@ -86,15 +86,13 @@ testProp(
       { maxLength: 40 },
     ),
     fc.integer({ min: 1, max: 3 }),
-    fc.integer({ min: 0, max: 2 }),
   ],
-  async (t, activationMessages, concurrency, prewarmed) => {
+  async (t, activationMessages, concurrency) => {
     const world: World = { worst: 0, most: 0, cut: 0, alive: new Set() };
     let count = 0;
     let step = 0;
     const pool = new ContainerPool({
       userMemoryMb: 1024,
-      prewarm: [{ kind: 'nodejs:20', memoryMb: 256, count: prewarmed }],
       times: { pauseGraceMs: 1, idleMs: 5 },
       create: async () => {
         world.most = Math.max(world.most, memoryOf(pool));
@@ -107,7 +105,6 @@ testProp(
         );
       },
     });
-    await pool.start();
     const ends = new Map<number, number>();
     const all: Promise<void>[] = [];
     for (const [index, activationMessage] of activationMessages.entries()) {
@@ -154,12 +151,11 @@ test('While several containers make room, none of them is given a call that wait
   const world: World = { worst: 0, most: 0, cut: 0, alive: new Set() };
   const pool = new ContainerPool({
     userMemoryMb: 512,
-    prewarm: [],
     times: { pauseGraceMs: 60_000, idleMs: 60_000 },
-    create: async (_kind, _memoryMb, action) => {
+    create: async ({ name }) => {
       world.most = Math.max(world.most, memoryOf(pool));
       await tick();
-      return imagined(world, action!.name, 1, () => 'ok');
+      return imagined(world, name, 1, () => 'ok');
     },
   });
   t.teardown(() => pool.stop());
@@ -199,7 +195,6 @@ test('While several containers make room, none of them is given a call that wait
 test('An invoker that stops refuses what waits and what comes later', async (t) => {
   const pool = new ContainerPool({
     userMemoryMb: 256,
-    prewarm: [],
     times: { pauseGraceMs: 10, idleMs: 10 },
     create: () => Promise.reject(new Error('no engine')),
   });

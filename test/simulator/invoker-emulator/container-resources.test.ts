@@ -4,7 +4,6 @@ import {
   containerName,
   cpuLimit,
   cpuShares,
-  namePrefix,
 } from '../../../simulator/invoker-emulator/container-resources.js';
 import { runArguments } from '../../../simulator/invoker-emulator/docker-cli.js';
 
@@ -40,8 +39,6 @@ testProp(
 );
 
 test('Names drop what docker forbids, so two functions can share one', (t) => {
-  t.is(namePrefix(0), 'wsk0');
-  t.is(namePrefix(3, 'gl/x'), 'wskglx3');
   t.is(containerName('wsk0', 5, 'guest', 'a_b-c'), 'wsk0_5_guest_a_bc');
   t.is(containerName('wsk0', 2, 'guest', 'with space'), 'wsk0_2_guest_withspace');
   t.is(containerName('wsk0', 1, 'prewarm', 'nodejs:20'), 'wsk0_1_prewarm_nodejs20');

@@ -63,7 +63,7 @@ test('Starts of containers are bounded; 0 means no bound', async (t) => {
 
 test('A command that hangs is ended at its time limit', async (t) => {
   await withClient('exec sleep 20', async (executable) => {
-    const docker = new DockerCli({ executable, timeouts: { pause: 100 } });
+    const docker = new DockerCli({ executable, pauseTimeoutMs: 100 });
     await t.throwsAsync(docker.pause('x'), { code: 'GLN_EMULATOR_COMMAND_TIMEOUT' });
   });
 });
@@ -93,12 +93,10 @@ test('Logs are requested in whole seconds with one second of margin', async (t) 
     t.deepEqual(await docker.idsByName('wsk0_'), [
       'ps --quiet --no-trunc --all --filter name=wsk0_',
     ]);
-    t.is(await docker.version(), 'version --format {{.Client.Version}}');
-    t.false(await docker.oomKilled('id'));
   });
 });
 
 test('A client that is not there is a failed command', async (t) => {
   const docker = new DockerCli({ executable: join(tmpdir(), 'no-such-docker') });
-  await t.throwsAsync(docker.version(), { code: 'GLN_EMULATOR_COMMAND_FAILED' });
+  await t.throwsAsync(docker.rm('id'), { code: 'GLN_EMULATOR_COMMAND_FAILED' });
 });

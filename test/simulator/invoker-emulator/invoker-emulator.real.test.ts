@@ -176,32 +176,6 @@ for (const useRunc of [true, false]) {
 }
 
 test.serial(
-  'A prewarmed container keeps its name when a function takes it over, and is replaced',
-  async (t) => {
-    if (missing(t, dockerAlone)) return;
-    await withEmulator(
-      'wskgldbld0',
-      { prewarm: [{ kind: 'nodejs:20', memoryMb: 128, count: 1 }] },
-      async (emulator) => {
-        const first = await emulator.invoke(action('noop'));
-        t.is(first.containerName, 'wskgldbld0_1_prewarm_nodejs20');
-        t.false(first.cold);
-        t.true(first.initMs > 0);
-        await until(
-          () =>
-            emulator.containers.length === 2 &&
-            emulator.containers.every((container) => container.name !== null),
-        );
-        t.deepEqual(
-          emulator.containers.map((container) => container.name),
-          ['wskgldbld0_1_prewarm_nodejs20', 'wskgldbld0_2_prewarm_nodejs20'],
-        );
-      },
-    );
-  },
-);
-
-test.serial(
   'Without room the least recently used idle container goes, and a call that finds none waits',
   async (t) => {
     if (missing(t, dockerAlone)) return;

@@ -10,7 +10,6 @@ const action: Action = { namespace: 'guest', name: 'f', version: '0.0.1', code: 
 const result: ActivationResult = {
   activationId: '',
   ok: true,
-  status: 'success',
   kind: 'success',
   result: {},
   waitMs: 0,
@@ -60,10 +59,8 @@ test('A slow invoker shows in the latency of the activation that waited', async 
   t.true((records[3]?.latencyMs ?? 0) >= 195);
 });
 
-test('A workload is bounded in count, in time, and by a signal', async (t) => {
+test('A workload stops at a signal', async (t) => {
   const instant = { invoke: async (): Promise<ActivationResult> => result };
-  t.is((await playWorkload(instant, arrivals(0, 1, 2, 3), { maxCount: 2 })).length, 2);
-  t.is((await playWorkload(instant, arrivals(0, 5, 60_000), { maxMs: 10 })).length, 2);
   const stop = new AbortController();
   setTimeout(() => stop.abort(), 30);
   t.is((await playWorkload(instant, arrivals(0, 60_000), { signal: stop.signal })).length, 1);

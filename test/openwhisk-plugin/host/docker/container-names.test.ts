@@ -5,15 +5,15 @@ import {
   managedByPrefix,
   roleOf,
 } from '../../../../openwhisk-plugin/host/docker/container-names.js';
-import {
-  containerName,
-  namePrefix,
-} from '../../../../simulator/invoker-emulator/container-resources.js';
+import { containerName } from '../../../../simulator/invoker-emulator/container-resources.js';
+
+/** As ContainerFactory.containerNamePrefix in https://github.com/apache/openwhisk. */
+const namePrefix = (instance: number, uniqueName: string): string =>
+  `wsk${uniqueName}${instance}`.replace(/[^\p{L}\p{Nd}_.-]/gu, '');
 
 /**
- * The emulator's `namePrefix` and `containerName` are OpenWhisk's
- * ContainerFactory.containerNamePrefix and ContainerProxy.containerName. Docker refuses a name with
- * other letters than ASCII's, so no such container exists.
+ * The emulator's `containerName` is OpenWhisk's ContainerProxy.containerName. Docker refuses a name
+ * with other letters than ASCII's, so no such container exists.
  */
 const uniqueName = fc.oneof(
   fc.constantFrom(
