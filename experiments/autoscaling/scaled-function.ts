@@ -41,7 +41,7 @@ export interface ScaledFunction {
 
 const average = (of: Float64Array): number => of.reduce((sum, one) => sum + one, 0) / of.length;
 
-/** Demand of a workload's functions, drawn as `planWorkload` draws it. */
+/** Demand of a workload's functions, drawn as the simulator draws it. */
 function scaledFunctions(workload: Workload, seed: number): ScaledFunction[] {
   const random = new SeededRandom(seed).fork('demand');
   const streams = workload.functions.map(({ name }) => random.fork(name));

@@ -1,4 +1,3 @@
-import type { Plan } from './plan.js';
 import type { WorkloadFunction } from './workload.js';
 
 /** A function as the cluster runs it, without its arrivals. */
@@ -50,42 +49,4 @@ export interface ActivationStream {
   readonly expectedActivations: number;
   /** Writes the next activations from index 0 on; returns how many, 0 only at the end. */
   fill(block: ActivationBlock): number;
-}
-
-/** A plan's activations as a stream. */
-export class PlanStream implements ActivationStream {
-  readonly functions: readonly StreamedFunction[];
-  readonly spanMicros: number;
-  readonly expectedActivations: number;
-  /** Start again after the last one; decided when the last one is taken. */
-  repeat = false;
-  readonly #plan: Plan;
-  #next = 0;
-  /** Start of this round, us. */
-  #start = 0;
-
-  constructor(plan: Plan) {
-    this.#plan = plan;
-    this.functions = plan.workload.functions;
-    this.spanMicros = plan.spanMicros;
-    this.expectedActivations = plan.count;
-  }
-
-  fill(block: ActivationBlock): number {
-    const plan = this.#plan;
-    if (this.repeat && this.#next === plan.count) {
-      this.#next = 0;
-      this.#start += plan.spanMicros;
-    }
-    const from = this.#next;
-    const count = Math.min(block.capacity, plan.count - from);
-    for (let i = 0; i < count; i++) block.fn[i] = plan.fn[from + i]!;
-    for (let i = 0; i < count; i++) block.arrival[i] = plan.arrival[from + i]! + this.#start;
-    block.cpu.set(plan.cpu.subarray(from, from + count));
-    block.io.set(plan.io.subarray(from, from + count));
-    block.peak.set(plan.peak.subarray(from, from + count));
-    block.payload.set(plan.payload.subarray(from, from + count));
-    this.#next = from + count;
-    return count;
-  }
 }

@@ -11,39 +11,6 @@ import { type Arrivals, arrivalSpanMs } from './workload.js';
  */
 const BURST = { calls: 8, gapMs: 100 } as const;
 
-/** Times of calls of one round, ms of recorded time; not in order. */
-export function drawArrivals(arrivals: Arrivals, random: Random): number[] {
-  if ('atMs' in arrivals) return [...arrivals.atMs];
-  const times: number[] = [];
-  if ('ratePerSecond' in arrivals) {
-    const end = arrivals.seconds * 1000;
-    const mean = 1000 / arrivals.ratePerSecond;
-    const even = arrivals.within === 'even';
-    let at = even ? mean / 2 : gap(mean, random);
-    while (at < end) {
-      times.push(at);
-      at += even ? mean : gap(mean, random);
-    }
-    return times;
-  }
-  arrivals.perMinute.forEach((mean, slice) => {
-    if (arrivals.within === 'bursty') {
-      let shift = Number.NaN;
-      for (let i = 0; i < mean; i++) {
-        shift = burstTime(shift, arrivals.sliceMs, random);
-        times.push(slice * arrivals.sliceMs + shift);
-      }
-      return;
-    }
-    const count = arrivals.within === 'poisson' ? poisson(mean, random) : mean;
-    for (let i = 0; i < count; i++) {
-      const share = arrivals.within === 'even' ? (i + 0.5) / count : random.next();
-      times.push((slice + share) * arrivals.sliceMs);
-    }
-  });
-  return times;
-}
-
 /** Calls of one function in order, round after round. */
 export interface ArrivalSource {
   /**
@@ -54,8 +21,7 @@ export interface ArrivalSource {
 }
 
 /**
- * The arrivals of a function as a source that makes them while they are asked for: distributed as
- * `drawArrivals` draws them, in order.
+ * The arrivals of a function as a source that makes them on request, in order.
  * @param spanMs length of a round, of the whole workload
  */
 export function arrivalSource(
@@ -229,17 +195,6 @@ export function roundSpanMs(functions: readonly { readonly arrivals: Arrivals }[
 function burstTime(shift: number, sliceMs: number, random: Random): number {
   if (Number.isNaN(shift) || random.next() * BURST.calls < 1) return random.next() * sliceMs;
   return (shift + gap(BURST.gapMs, random)) % sliceMs;
-}
-
-/** Counted by the gaps: exact, and fast enough for a minute's calls. */
-function poisson(mean: number, random: Random): number {
-  let count = -1;
-  let sum = 0;
-  while (sum < mean) {
-    sum += gap(1, random);
-    count++;
-  }
-  return Math.max(0, count);
 }
 
 /** Exponential with the given mean. */

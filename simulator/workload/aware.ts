@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { type Random, SeededRandom } from '../../config/index.js';
 import {
   elasticity,
   grownTo,
   INPUTS,
   type InputKind,
-  SEGMENT_NAMES,
   SEGMENTS,
   type SegmentName,
 } from './segments.js';
@@ -23,66 +21,7 @@ export interface AwareApp {
   readonly callsPerDay: number;
 }
 
-const AWARE_APPS = 1000;
-/**
- * Sizes of the parts: 800 to train the meta-learner, a fifth of them held out for validation,
- * and 200 to test [AWARE].
- */
-export const AWARE_PARTS = { train: 640, validation: 160, test: 200 } as const;
-
-export type AwareParts = Readonly<Record<keyof typeof AWARE_PARTS, readonly number[]>>;
-
-/**
- * Composes the applications: the number of segments is drawn first, then each with replacement;
- * calls a day run from 10^3 to 3 x 10^5, evenly by their logarithm ("high" load is above 10^5).
- *
- * The split is by composition: there are only 968 different ones and short ones come often, so
- * applications with the same segments stay in one part. No test application has been trained on
- * under another name.
- */
-export function composeAware(seed: number): { apps: readonly AwareApp[]; parts: AwareParts } {
-  const root = new SeededRandom(seed);
-  const random = root.fork('compositions');
-  const apps = Array.from({ length: AWARE_APPS }, (_, id): AwareApp => {
-    const segments = Array.from(
-      { length: 1 + random.below(3) },
-      () => SEGMENT_NAMES[random.below(SEGMENT_NAMES.length)]!,
-    );
-    const size = [0.5, 1, 1.5][random.below(3)]!;
-    return { id, segments, size, callsPerDay: Math.round(1000 * 300 ** random.next()) };
-  });
-  return { apps, parts: splitByComposition(apps, root.fork('split')) };
-}
-
-function splitByComposition(apps: readonly AwareApp[], random: Random): AwareParts {
-  const groups = new Map<string, number[]>();
-  for (const { id, segments } of apps) {
-    const composition = [...segments].sort().join('+');
-    groups.set(composition, [...(groups.get(composition) ?? []), id]);
-  }
-  const parts: Record<keyof typeof AWARE_PARTS, number[]> = { train: [], validation: [], test: [] };
-  // In random order, each into the first of test, validation and train that has room: compositions
-  // that came once fill the rest.
-  const shuffled = [...groups.values()]
-    .map((ids) => ({ ids, at: random.next() }))
-    .sort((a, b) => a.at - b.at);
-  const often = shuffled.filter(({ ids }) => ids.length > 1);
-  for (const { ids } of [...often, ...shuffled.filter((group) => group.ids.length === 1)]) {
-    const part = (['test', 'validation', 'train'] as const).find(
-      (name) => parts[name].length + ids.length <= AWARE_PARTS[name],
-    );
-    if (part === undefined) throw new RangeError(`no part has room for ${ids.length} applications`);
-    parts[part].push(...ids);
-  }
-  for (const ids of Object.values(parts)) ids.sort((a, b) => a - b);
-  return parts;
-}
-
-/** An application as a line of the shipped file: `compress+matMul x1.5 12000/day`. */
-export function awareLine({ segments, size, callsPerDay }: AwareApp): string {
-  return `${segments.join('+')} x${size} ${callsPerDay}/day`;
-}
-
+/** A line of the shipped file: `compress+matMul x1.5 12000/day`. */
 function parseLine(line: string, id: number): AwareApp {
   const match = /^([\w+]+) x([\d.]+) (\d+)\/day$/.exec(line);
   const segments = (match?.[1] ?? '').split('+');

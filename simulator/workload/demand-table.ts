@@ -3,11 +3,10 @@ import type { ActivationBlock } from './activation-stream.js';
 import { expectedActivations } from './arrivals.js';
 import { normalQuantile } from './distribution.js';
 import { DistributionTable } from './distribution-table.js';
-import { compressionOf, sameShape, soloMs } from './plan.js';
 import { ProbabilityTable } from './probability-table.js';
 import type { Compression, Workload, WorkloadFunction } from './workload.js';
 
-/** Streams of a function's demand, named as `planWorkload` forks them. */
+/** Streams of a function's demand: apart, so that a function added or removed changes no other. */
 const STREAMS = ['cpu', 'io', 'memory', 'payload'] as const;
 const CPU = 0;
 const IO = 1;
@@ -23,8 +22,9 @@ const ROW = 6;
 const HANDLES = 4;
 
 /**
- * Draws what calls need, for all functions of a workload: distributed as `planWorkload` draws them,
- * nothing allocated per call.
+ * Draws what activations need, for all functions of a workload; nothing is allocated per
+ * activation. One that waits longer also computes longer if both come from one recorded duration:
+ * then they share a draw.
  */
 export class DemandTable {
   readonly #functions: readonly WorkloadFunction[];
@@ -110,4 +110,30 @@ export class DemandTable {
 function power(size: number, logSize: number, exponent: number): number {
   if (exponent === 0) return 1;
   return exponent === 1 ? size : Math.exp(logSize * exponent);
+}
+
+/**
+ * Duration of an activation alone on its host at the user's CPU, ms; by a fluid quota, as a trace's
+ * durations are known no finer.
+ */
+export function soloMs(fn: WorkloadFunction, cpuMs: number, ioMs: number): number {
+  const user = fn.userCpuMillicores === null ? fn.profile.parallelism : fn.userCpuMillicores / 1000;
+  return cpuMs / Math.min(fn.profile.parallelism, user) + ioMs;
+}
+
+/** What a duration is multiplied by. */
+export function compressionOf(durationMs: number, compression: Compression): number {
+  if (durationMs <= compression.aboveMs) return 1;
+  return Math.min(1, Math.max(durationMs / compression.duration, compression.floorMs) / durationMs);
+}
+
+/** Whether waits follow the CPU work: both come from one recorded duration. */
+export function sameShape(fn: WorkloadFunction): boolean {
+  const { cpuMs, ioMs } = fn.profile;
+  return (
+    typeof cpuMs === 'object' &&
+    typeof ioMs === 'object' &&
+    'quantiles' in cpuMs &&
+    'quantiles' in ioMs
+  );
 }

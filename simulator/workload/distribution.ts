@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Random } from '../../config/index.js';
 
 /**
  * A positive quantity that differs between activations: milliseconds or MiB, as the field it stands
@@ -93,25 +92,6 @@ export function scaled(distribution: Distribution, factor: number): Distribution
 /** To a thousandth: files are read by people, and no trace knows more. */
 function round(value: number): number {
   return Math.round(value * 1000) / 1000;
-}
-
-/**
- * Probabilities for `count` draws. `stratified`: one in each of `count` equal slices, in random
- * order, so that even thirty draws from a heavy tail add up to what the distribution means; else
- * independent.
- */
-export function probabilities(count: number, stratified: boolean, random: Random): Float64Array {
-  const u = new Float64Array(count);
-  for (let i = 0; i < count; i++) u[i] = stratified ? (i + random.next()) / count : random.next();
-  if (stratified) {
-    for (let i = count - 1; i > 0; i--) {
-      const j = random.below(i + 1);
-      const kept = u[i]!;
-      u[i] = u[j]!;
-      u[j] = kept;
-    }
-  }
-  return u;
 }
 
 /**

@@ -1,7 +1,6 @@
 export {
   ActivationBlock,
   type ActivationStream,
-  PlanStream,
   type StreamedFunction,
 } from './activation-stream.js';
 export { type DataIssue, dataIssues, type ImportSummary } from './anomalies.js';
@@ -18,7 +17,7 @@ export {
   resolveHosts,
 } from './open.js';
 export { PayloadStream } from './payload-stream.js';
-export { type Plan, planWorkload } from './plan.js';
+export { type Plan, PlanStream, planWorkload } from './plan.js';
 export { CHANGE_SCENARIOS, type ChangeScenario } from './scenarios.js';
 export { grownTo, INPUTS, type InputKind, SEGMENTS } from './segments.js';
 export { type Part, shippedSplit } from './splits.js';

@@ -1,6 +1,6 @@
 import { expectedActivations, roundSpanMs } from './arrivals.js';
+import { compressionOf, sameShape, soloMs } from './demand-table.js';
 import { mean, normalQuantile, quantile } from './distribution.js';
-import { compressionOf, sameShape, soloMs } from './plan.js';
 import {
   type Compression,
   checkWorkload,

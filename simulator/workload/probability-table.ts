@@ -13,8 +13,8 @@ const ROW = 32;
  * function (CPU, waits, memory, payload), sfc32 as in `SeededRandom` and seeded from it.
  *
  * With strata, each run of activations of a function has exactly one draw in each of as many equal
- * slices, in random order (like `probabilities` with `stratified`), by a permutation that is
- * computed and not stored.
+ * slices, in random order, by a permutation that is computed and not stored: even thirty draws
+ * from a heavy tail then add up to what the distribution means.
  */
 export class ProbabilityTable {
   readonly #state: Int32Array;

@@ -5,13 +5,13 @@ import {
   type SimulatedActivation,
   simulateCluster,
 } from '../../../simulator/engine/index.js';
-import { PlanStream } from '../../../simulator/workload/activation-stream.js';
 import {
   checkWorkload,
   planWorkload,
   type StreamedFunction,
   WorkloadStream,
 } from '../../../simulator/workload/index.js';
+import { PlanStream } from '../../../simulator/workload/plan.js';
 import type { WorkloadInput } from '../../../simulator/workload/workload.js';
 
 type Input = WorkloadInput['functions'][number];

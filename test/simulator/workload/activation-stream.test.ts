@@ -1,6 +1,6 @@
 import test from 'ava';
-import { PlanStream } from '../../../simulator/workload/activation-stream.js';
 import { ActivationBlock, checkWorkload, planWorkload } from '../../../simulator/workload/index.js';
+import { PlanStream } from '../../../simulator/workload/plan.js';
 
 const workload = checkWorkload({
   version: 1,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { importAzure2019, type TraceFiles } from '../../../simulator/workload/azure-2019.js';
+import { soloMs } from '../../../simulator/workload/demand-table.js';
 import { azureTen, planWorkload, Table, TraceError } from '../../../simulator/workload/index.js';
-import { soloMs } from '../../../simulator/workload/plan.js';
 import type { ImportOptions } from '../../../simulator/workload/recorded-function.js';
 
 const FOLDER = new URL('../../../../test/data/azure-2019-sample/', import.meta.url);

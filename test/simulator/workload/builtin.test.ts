@@ -1,13 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import {
-  AWARE_PARTS,
-  awareFunction,
-  awareLine,
-  awareName,
-  composeAware,
-} from '../../../simulator/workload/aware.js';
+import { awareFunction, awareName } from '../../../simulator/workload/aware.js';
 import { builtinWorkloads } from '../../../simulator/workload/builtin.js';
 import {
   ActivationBlock,
@@ -24,16 +19,9 @@ import {
 import { builtinWorkload } from '../../../simulator/workload/open.js';
 import { scenarioPhases } from '../../../simulator/workload/scenarios.js';
 import { SEGMENT_NAMES } from '../../../simulator/workload/segments.js';
-import { PARTS, SPLIT_MINUTES, splitNames } from '../../../simulator/workload/splits.js';
 import { WorkloadError } from '../../../simulator/workload/workload.js';
 
-const shippedJson = (name: string) =>
-  JSON.parse(
-    readFileSync(
-      new URL(`../../../../simulator/workload/shipped/${name}`, import.meta.url),
-      'utf8',
-    ),
-  );
+const PARTS = ['train', 'validation', 'test'] as const;
 const lastName = (name: string) => name.slice(name.lastIndexOf('/') + 1);
 
 /** Median CPU work of a function's call, core-ms: at the median payload. */
@@ -125,10 +113,13 @@ test('the twelve profiles: payload sizes drive CPU, waits and memory by their ex
   );
 });
 
-test('the composer: 1000 applications of one to three segments, fixed in a file', (t) => {
-  const { apps } = composeAware(1);
-  t.deepEqual(awareApps(), apps);
-  t.deepEqual(shippedJson('aware-apps.json').apps, apps.map(awareLine));
+test('the fixed files are what the script makes', (t) => {
+  const script = fileURLToPath(new URL('../../../../scripts/make-splits.mjs', import.meta.url));
+  t.is(execFileSync(process.execPath, [script, '--check'], { encoding: 'utf8' }), '');
+});
+
+test('there are 1000 applications of one to three segments', (t) => {
+  const apps = awareApps();
   t.is(apps.length, 1000);
   const lengths = [1, 2, 3].map(
     (length) => apps.filter(({ segments }) => segments.length === length).length,
@@ -140,29 +131,26 @@ test('the composer: 1000 applications of one to three segments, fixed in a file'
 });
 
 test('800 applications to train, 200 to test, no composition in two parts', (t) => {
-  t.is(AWARE_PARTS.train + AWARE_PARTS.validation, 800);
   const { functions } = shippedSplit('aware');
-  const { apps, parts } = composeAware(1);
-  const compositions = PARTS.map((part) => {
-    t.is(functions[part].length, AWARE_PARTS[part]);
-    t.deepEqual(
-      functions[part],
-      parts[part].map((id) => awareName({ id })),
-    );
-    return new Set(parts[part].map((id) => [...apps[id]!.segments].sort().join()));
-  });
-  t.is(new Set(PARTS.flatMap((part) => parts[part])).size, 1000);
+  t.deepEqual(
+    PARTS.map((part) => functions[part].length),
+    [640, 160, 200],
+  );
+  const byName = new Map(awareApps().map((app) => [awareName(app), app]));
+  const compositions = PARTS.map(
+    (part) => new Set(functions[part].map((name) => [...byName.get(name)!.segments].sort().join())),
+  );
+  t.is(new Set(PARTS.flatMap((part) => functions[part])).size, 1000);
   const all = compositions.flatMap((set) => [...set]);
   t.is(new Set(all).size, all.length);
 });
 
-test('splits by function and by time: disjoint, complete, and what the script makes', (t) => {
+test('splits by function and by time are disjoint and complete', (t) => {
   for (const name of ['azure-ten', 'azure-sample', 'profiles-12', 'profiles-12-slos']) {
     const names = openWorkload(name).workload.functions.map((fn) => lastName(fn.name));
     const split = shippedSplit(name);
-    t.deepEqual(split.functions, splitNames(names, 1));
     t.deepEqual(PARTS.flatMap((part) => split.functions[part]).sort(), [...names].sort());
-    t.deepEqual(split.minutes, SPLIT_MINUTES);
+    t.deepEqual(split.minutes, { train: [0, 36], validation: [36, 48], test: [48, 60] });
   }
   t.is(shippedSplit('azure-sample').functions.test.length, 200);
   const test5 = openWorkload('azure-sample:5', { part: 'test' }).workload;

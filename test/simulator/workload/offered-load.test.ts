@@ -8,7 +8,6 @@ import {
   planWorkload,
   scaleToLoad,
 } from '../../../simulator/workload/index.js';
-import { offeredLoad } from '../../../simulator/workload/plan.js';
 import type { WorkloadInput } from '../../../simulator/workload/workload.js';
 
 const PROFILE = { parallelism: 1, cpuMs: 100, memory: { baseMiB: 40, peakMiB: 60 } };
@@ -75,7 +74,8 @@ test('compressed durations: the load is what calls drawn add up to', (t) => {
     { profile, arrivals: { perMinute: Array.from({ length: 200 }, () => 100) } },
     { compression },
   );
-  const drawn = offeredLoad(planWorkload(made), 8);
+  const { cpu, spanMicros } = planWorkload(made);
+  const drawn = cpu.reduce((sum, micros) => sum + micros, 0) / (spanMicros * 8);
   // 20,000 draws whose deviation is about their mean: 1 % is 1.4 standard errors or more; 3 %
   // stands.
   t.true(Math.abs(expectedLoad(made, 8) / drawn - 1) < 0.03, `${expectedLoad(made, 8)} ${drawn}`);
