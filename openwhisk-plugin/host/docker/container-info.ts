@@ -12,16 +12,12 @@ const PERIODS = { least: 1000, most: 1_000_000 } as const;
 /** Bridge networks by network id. */
 export type BridgesById = ReadonlyMap<string, Bridge>;
 
-/**
- * The user's limits in the kernel's units. `CpuShares` is a weight, not an amount; without a quota
- * the container may use the whole host; the quota is never computed from memory.
- */
+/** The user's limits in the kernel's units. */
 export function userLimits(host: Inspect['HostConfig']): UserLimits {
   const isPeriod = host.CpuPeriod >= PERIODS.least && host.CpuPeriod <= PERIODS.most;
   const periodMicros = host.NanoCpus > 0 || !isPeriod ? DEFAULT_PERIOD : host.CpuPeriod;
   let quota = NO_LIMIT;
-  // After an update to "no quota" inspect shows -1 beside the old NanoCpus; the kernel follows the
-  // -1.
+  // After an update to "no quota" inspect shows -1 beside an old NanoCpus, which is not in force.
   if (host.CpuQuota > 0) quota = (host.CpuQuota / periodMicros) * 1000;
   else if (host.CpuQuota === 0 && host.NanoCpus > 0) quota = host.NanoCpus / 1e6;
   const memory = Math.max(0, host.Memory);
@@ -39,9 +35,7 @@ export function userLimits(host: Inspect['HostConfig']): UserLimits {
   };
 }
 
-/**
- * Throws {@link EngineAnswerError} where a running container has no start time that can be read.
- */
+/** Throws {@link EngineResponseError} if the start time cannot be read. */
 export function containerInfo(inspect: Inspect, bridges: BridgesById): ContainerInfo {
   let address: string | null = null;
   let bridge: string | null = null;
@@ -77,10 +71,7 @@ export function parseStamp(text: string): Micros {
   return (seconds * 1000 + Number((match[2] ?? '').padEnd(6, '0').slice(0, 6))) as Micros;
 }
 
-/**
- * The bridge networks among the engine's, by id; overlay, macvlan and host networks have no bridge
- * of their own here.
- */
+/** The bridge networks among the engine's, by id. */
 export function bridgesOf(networks: Networks): Map<string, Bridge> {
   const bridges = new Map<string, Bridge>();
   for (const network of networks) {

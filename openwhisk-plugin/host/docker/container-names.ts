@@ -16,11 +16,9 @@ export type ContainerRole = 'action' | 'prewarmed' | 'system';
 
 /**
  * An invoker names its containers `<prefix>_<n>_<namespace>_<action>`. The prefix is "wsk", the
- * invoker's unique name (which may be a host name) and its number, of which letters, digits and `_
- * . -` are kept; of the last two parts only letters, digits and `_` are kept [OpenWhisk
- * ContainerFactory.scala `containerNamePrefix`, ContainerProxy.scala `containerName`]. A unique
- * name may therefore contain `_`, so the first `_` does not end the prefix; the number at its end
- * does: a digit, `_`, `<n>`, `_`.
+ * invoker's unique name and its number; the name may contain `_`, so that only a digit, `_`, `<n>`,
+ * `_` ends the prefix [OpenWhisk ContainerFactory.scala `containerNamePrefix`, ContainerProxy.scala
+ * `containerName`].
  */
 const COUNT = '_\\d+_';
 const NAMESPACE_AND_ACTION = '[A-Za-z0-9_]*_[A-Za-z0-9_]*$';
@@ -40,18 +38,14 @@ export function managedByPrefix(prefix: string): ManagedFilter {
   return Object.assign((name: string) => pattern.test(name), { prefix });
 }
 
-/**
- * The invoker's part of a container's name, the shortest one that it can be; the whole name if it
- * has none.
- */
+/** The invoker's part of a container's name, the shortest possible; without one, the whole name. */
 export function invokerOf(name: string): string {
   return /^(.*?\d)_\d+_/.exec(name)?.[1] ?? name;
 }
 
 /**
  * OpenWhisk's own actions (its health check) and prewarmed containers are known by name until a
- * `/run` names the function. A user can choose names that look like either; the only effect is that
- * this user's container is not boosted before its `/init`.
+ * `/run` names the function. A user whose names look like either loses only a boost.
  */
 export function roleOf(name: string): ContainerRole {
   const match = /\d_\d+_(whisksystem|prewarm)_/.exec(name);

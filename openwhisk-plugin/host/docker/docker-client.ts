@@ -1,14 +1,12 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { z } from 'zod';
 import {
-  type Clock,
   type Millis,
+  messageOf,
   millis,
   systemClock,
   systemTimers,
-  type Timers,
 } from '../../../config/index.js';
-import { Breaker } from './breaker.js';
 import { pingVersion, versionSchema } from './docker-schemas.js';
 import {
   EngineResponseError,
@@ -17,77 +15,102 @@ import {
   EngineUnsupportedError,
 } from './engine-errors.js';
 
-/**
- * Parallel calls; more make each of them slower, and the invoker uses the same daemon.
- */
+/** Parallel calls; more make each of them slower, and the invoker uses the same daemon. */
 const CONCURRENCY = 4;
 const LONGEST_ANSWER = 16 * 1024 * 1024;
 const LONGEST_QUEUE = 4096;
-/** What the field names used here were checked against: API 1.24 to 1.51. */
+/** The API versions against which the field names used here were checked: 1.24 to 1.51. */
 const OLDEST_API = 24;
 const NEWEST_API = 51;
+
+const FAILURES_TO_OPEN = 5;
+const FIRST_PAUSE = 500;
+const LONGEST_PAUSE = 10_000;
+
+/**
+ * Stops asking an engine that does not answer: after five failures in a row it gets no calls for a
+ * while (0.5 s, doubling to 10 s), then one call may try.
+ */
+class Breaker {
+  #failures = 0;
+  #pause = FIRST_PAUSE;
+  #closedFrom = 0;
+  #isTrial = false;
+
+  /** A caller that gets true reports how its call ended. */
+  admit(): boolean {
+    if (this.#failures < FAILURES_TO_OPEN) return true;
+    if (this.#isTrial || systemClock.monotonic() < this.#closedFrom) return false;
+    this.#isTrial = true;
+    return true;
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+    this.#pause = FIRST_PAUSE;
+    this.#isTrial = false;
+  }
+
+  failed(): void {
+    this.#failures++;
+    if (this.#failures < FAILURES_TO_OPEN) return;
+    if (this.#isTrial) this.#pause = Math.min(LONGEST_PAUSE, this.#pause * 2);
+    this.#isTrial = false;
+    this.#closedFrom = systemClock.monotonic() + this.#pause;
+  }
+}
 
 export interface DockerClientOptions {
   /** Path of the Engine's unix socket. */
   readonly socketPath: string;
-  /** Per call, waiting for a free slot included. */
+  /** For a free slot, for the head of an answer, and for its body. Default 5 s. */
   readonly deadline?: Millis;
-  readonly clock?: Clock;
-  readonly timers?: Timers;
 }
 
 /**
- * The Engine API over its unix socket. There is no way to send anything but a `GET`: Gleaner only
- * reads from Docker. Each call has a deadline, at most four run at once, answers are bounded, and
- * an engine that hangs gets no calls for a while.
+ * The Engine API over its unix socket, by `GET` only: Gleaner never changes anything in Docker. At
+ * most four calls run at once, answers are bounded, and each step of a call has a deadline.
  */
 export class DockerClient {
   readonly #socketPath: string;
   readonly #deadline: Millis;
-  readonly #timers: Timers;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY + 1, scheduling: 'lifo' });
-  readonly #breaker: Breaker;
+  readonly #breaker = new Breaker();
   readonly #waiting: (() => void)[] = [];
   #running = 0;
-  #prefix: string | null = null;
+  #version: string | null = null;
 
-  constructor(options: DockerClientOptions) {
-    this.#socketPath = options.socketPath;
-    this.#deadline = options.deadline ?? millis(5000);
-    this.#timers = options.timers ?? systemTimers;
-    this.#breaker = new Breaker(options.clock ?? systemClock);
-  }
-
-  /** Calls on the wire at this moment: never more than four. */
-  get inFlight(): number {
-    return this.#running;
+  constructor({ socketPath, deadline = millis(5000) }: DockerClientOptions) {
+    this.#socketPath = socketPath;
+    this.#deadline = deadline;
   }
 
   /**
-   * The API version to speak, `1.41`: not above the engine's, not below its minimum (Docker 29
+   * The API version to use, `1.41`: not above the engine's, not below its minimum (Docker 29
    * refuses below 1.44). Asked once, and again after {@link forgetVersion}.
    */
   async apiVersion(): Promise<string> {
-    if (this.#prefix === null) {
-      const pinged = pingVersion(
-        await this.#call('/_ping', (body, response) => ({ body, headers: response.headers })),
-      );
+    if (this.#version === null) {
+      const pinged = pingVersion(await this.#call('/_ping', (_body, { headers }) => ({ headers })));
       const version = await this.#call('/version', (body) =>
         parse('/version', body, versionSchema),
       );
-      this.#prefix = negotiate(version.ApiVersion ?? pinged ?? '', version.MinAPIVersion ?? '1.24');
+      this.#version = negotiate(
+        version.ApiVersion ?? pinged ?? '',
+        version.MinAPIVersion ?? '1.24',
+      );
     }
-    return this.#prefix;
+    return this.#version;
   }
 
   /** The engine may have been upgraded while it was down. */
   forgetVersion(): void {
-    this.#prefix = null;
+    this.#version = null;
   }
 
   /**
    * One validated answer. Throws {@link EngineUnavailableError}, {@link EngineStatusError} (404 =
-   * gone), {@link EngineAnswerError}.
+   * gone), {@link EngineResponseError}.
    * @param path without the version, e.g. `/containers/json`
    */
   async get<T>(path: string, schema: z.ZodType<T>): Promise<T> {
@@ -96,9 +119,8 @@ export class DockerClient {
   }
 
   /**
-   * An endless answer (`/events`), outside of the four slots and without a deadline once its head
-   * is there. Resolves when the engine has accepted; from then on nothing is missed. The caller
-   * owns the response.
+   * An endless answer (`/events`), outside of the four slots and without a deadline after its head.
+   * Resolves when the engine has accepted; from then on nothing is missed. The caller owns it.
    */
   async stream(path: string): Promise<IncomingMessage> {
     const version = await this.apiVersion();
@@ -110,55 +132,47 @@ export class DockerClient {
   }
 
   async #call<T>(path: string, use: (body: string, response: IncomingMessage) => T): Promise<T> {
-    if (!this.#breaker.admit()) {
+    if (!this.#breaker.admit())
       throw new EngineUnavailableError(
         `the engine at ${this.#socketPath} does not answer; it is left alone for a while`,
       );
-    }
+    let body: string;
+    let response: IncomingMessage;
     try {
       await this.#slot();
+      try {
+        response = await this.#send(path, true);
+        body = await this.#body(path, response);
+      } finally {
+        this.#running--;
+        this.#waiting.shift()?.();
+      }
     } catch (error) {
       this.#breaker.failed();
       throw error;
     }
-    let isAnswered = false;
-    try {
-      const response = await this.#send(path, true);
-      const body = await this.#body(path, response);
-      isAnswered = true;
-      this.#breaker.succeeded();
-      const status = response.statusCode ?? 0;
-      if (status < 200 || status > 299) throw new EngineStatusError(path, status, body);
-      return use(body, response);
-    } catch (error) {
-      if (!isAnswered) this.#breaker.failed();
-      throw error;
-    } finally {
-      this.#running--;
-      this.#waiting.shift()?.();
-    }
+    this.#breaker.succeeded();
+    const status = response.statusCode ?? 0;
+    if (status < 200 || status > 299) throw new EngineStatusError(path, status, body);
+    return use(body, response);
   }
 
   /** Waits for one of the four slots, no longer than the deadline. */
-  #slot(): Promise<void> {
+  async #slot(): Promise<void> {
     if (this.#running < CONCURRENCY) {
       this.#running++;
-      return Promise.resolve();
+      return;
     }
-    if (this.#waiting.length >= LONGEST_QUEUE) {
-      return Promise.reject(
-        new EngineUnavailableError(`${LONGEST_QUEUE} calls are waiting for the engine already`),
-      );
-    }
-    return new Promise((resolve, reject) => {
+    if (this.#waiting.length >= LONGEST_QUEUE)
+      throw new EngineUnavailableError(`${LONGEST_QUEUE} calls are waiting for the engine already`);
+    await new Promise<void>((resolve, reject) => {
       const enter = (): void => {
         cancel();
         this.#running++;
         resolve();
       };
-      const cancel = this.#timers.after(this.#deadline, () => {
-        const index = this.#waiting.indexOf(enter);
-        if (index >= 0) this.#waiting.splice(index, 1);
+      const cancel = systemTimers.after(this.#deadline, () => {
+        this.#waiting.splice(this.#waiting.indexOf(enter), 1);
         reject(
           new EngineUnavailableError(`no free slot to the engine within ${this.#deadline} ms`),
         );
@@ -169,78 +183,69 @@ export class DockerClient {
 
   #send(path: string, keepAlive: boolean): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const late = (): void => {
+      const sent = request({
+        socketPath: this.#socketPath,
+        path,
+        method: 'GET',
+        agent: keepAlive ? this.#agent : false,
+        headers: { Host: 'docker' },
+      });
+      const cancel = systemTimers.after(this.#deadline, () =>
         sent.destroy(
           new EngineUnavailableError(`GET ${path} was not answered within ${this.#deadline} ms`),
-        );
-      };
-      const cancel = this.#timers.after(this.#deadline, late);
-      const sent = request(
-        {
-          socketPath: this.#socketPath,
-          path,
-          method: 'GET',
-          agent: keepAlive ? this.#agent : false,
-          headers: { Host: 'docker' },
-        },
-        (response) => {
-          cancel();
-          resolve(response);
-        },
+        ),
       );
+      sent.on('response', (response) => {
+        cancel();
+        resolve(response);
+      });
       sent.on('error', (error) => {
         cancel();
-        reject(
-          error instanceof EngineUnavailableError
-            ? error
-            : new EngineUnavailableError(
-                `GET ${path} at ${this.#socketPath}: ${error.message}`,
-                error,
-              ),
-        );
+        reject(engineError(error, `GET ${path} at ${this.#socketPath}`));
       });
       sent.end();
     });
   }
 
-  #body(path: string, response: IncomingMessage): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
-      let length = 0;
-      const cancel = this.#timers.after(this.#deadline, () => {
-        response.destroy(
-          new EngineUnavailableError(
-            `the answer to GET ${path} did not end within ${this.#deadline} ms`,
-          ),
-        );
-      });
-      response.on('data', (chunk: Buffer) => {
+  async #body(path: string, response: IncomingMessage): Promise<string> {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const cancel = systemTimers.after(this.#deadline, () =>
+      response.destroy(
+        new EngineUnavailableError(
+          `the answer to GET ${path} did not end within ${this.#deadline} ms`,
+        ),
+      ),
+    );
+    try {
+      for await (const chunk of response as AsyncIterable<Buffer>) {
         length += chunk.length;
-        if (length > LONGEST_ANSWER) {
-          response.destroy(
-            new EngineResponseError(
-              `the answer to GET ${path} is longer than ${LONGEST_ANSWER} bytes`,
-            ),
+        if (length > LONGEST_ANSWER)
+          throw new EngineResponseError(
+            `the answer to GET ${path} is longer than ${LONGEST_ANSWER} bytes`,
           );
-          return;
-        }
         chunks.push(chunk);
-      });
-      response.on('end', () => {
-        cancel();
-        resolve(Buffer.concat(chunks, length).toString('utf8'));
-      });
-      response.on('error', (error) => {
-        cancel();
-        const known =
-          error instanceof EngineUnavailableError || error instanceof EngineResponseError;
-        reject(known ? error : new EngineUnavailableError(`GET ${path}: ${error.message}`, error));
-      });
-    });
+      }
+      return Buffer.concat(chunks, length).toString('utf8');
+    } catch (error) {
+      throw engineError(error, `GET ${path}`);
+    } finally {
+      cancel();
+    }
   }
 }
 
-/** Pure; exported for the fuzzer. Throws {@link EngineAnswerError}. */
+/** An error of another kind is one of the connection. */
+export function engineError(
+  error: unknown,
+  context?: string,
+): EngineUnavailableError | EngineResponseError {
+  if (error instanceof EngineUnavailableError || error instanceof EngineResponseError) return error;
+  const cause = messageOf(error);
+  return new EngineUnavailableError(context ? `${context}: ${cause}` : cause, error);
+}
+
+/** Pure; exported for the fuzzer. Throws {@link EngineResponseError}. */
 export function parse<T>(path: string, body: string, schema: z.ZodType<T>): T {
   let value: unknown;
   try {

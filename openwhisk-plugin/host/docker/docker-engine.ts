@@ -1,19 +1,12 @@
-import type { z } from 'zod';
 import {
-  bytes,
   type Cancel,
-  type Clock,
   GleanerError,
   type Micros,
   type Millis,
-  messageOf,
-  millicores,
   millis,
-  type Random,
   SeededRandom,
   systemClock,
   systemTimers,
-  type Timers,
 } from '../../../config/index.js';
 import type {
   Bridge,
@@ -23,65 +16,29 @@ import type {
   HostFacts,
   SkippedEvent,
 } from '../ports/index.js';
-import { bridgesOf, containerInfo } from './container-info.js';
 import type { ManagedFilter } from './container-names.js';
-import { DockerClient } from './docker-client.js';
+import { engineError } from './docker-client.js';
 import { DockerEvents } from './docker-events.js';
-import {
-  anyList,
-  type EngineEvent,
-  infoSchema,
-  inspectSchema,
-  listedSchema,
-  networkSchema,
-  readable,
-  versionSchema,
-} from './docker-schemas.js';
-import {
-  EngineResponseError,
-  EngineStatusError,
-  EngineUnavailableError,
-  EngineUnsupportedError,
-} from './engine-errors.js';
+import { DockerReader, type ReaderOptions } from './docker-reader.js';
+import type { EngineEvent } from './docker-schemas.js';
 
-/**
- * Inspections of one pass at a time: one slot of the client stays free for a container that starts
- * meanwhile.
- */
+/** Inspections of one pass at a time: one slot stays free for a container that starts meanwhile. */
 const PARALLEL = 3;
-/**
- * After a skipped event, until the listing that finds what it meant: a stream of such events must
- * not make a stream of listings.
- */
+/** From a skipped event to its listing: many such events must not cause as many listings. */
 const RECOVERY = millis(1000);
 
-export interface DockerEngineOptions {
-  readonly socketPath?: string;
-  readonly managed: ManagedFilter;
-  readonly clock?: Clock;
-  readonly timers?: Timers;
-  readonly random?: Random;
-  /** Between two complete listings; events come in between. */
+export interface DockerEngineOptions extends ReaderOptions {
+  /** Between two complete listings; events come in between. Default 30 s. */
   readonly reconcileEvery?: Millis;
-  /** Of one call to the engine. */
-  readonly deadline?: Millis;
 }
 
-/**
- * What is known of one managed container. An inspect that was overtaken by a later `die` is thrown
- * away by its `epoch`.
- */
+/** What is known of one managed container, from its start to its end. */
 interface Known {
   info: ContainerInfo | null;
   paused: boolean;
-  /**
-   * Number of the pass before which it was announced: an earlier listing does not have it.
-   */
+  /** Number of the pass before which it was announced: an earlier listing does not have it. */
   seenIn: number;
-  /**
-   * Its position among all starts: of its start event, or of the request of the listing that found
-   * it.
-   */
+  /** Position, among all starts, of its start event or of the listing that found it. */
   readonly order: number;
   /** Its inspect answer was unreadable: no retry before the next full pass. */
   isUnreadable: boolean;
@@ -101,20 +58,16 @@ function newlyKnown(seenIn: number, order: number): Known {
 }
 
 /**
- * Docker, by `GET` and events only: subscribe first, list, reconcile by id, and again every 10 s
- * and after each reconnect.
+ * The managed containers of Docker: subscribes to events, lists, reconciles by id, and repeats this
+ * after each reconnect and from time to time.
  */
 export class DockerEngine implements ContainerEngine {
-  readonly #client: DockerClient;
+  readonly #reader: DockerReader;
   readonly #managed: ManagedFilter;
-  readonly #clock: Clock;
-  readonly #timers: Timers;
-  readonly #random: Random;
   readonly #every: Millis;
   readonly #known = new Map<string, Known>();
   /** Of each address the container that started last. */
   readonly #owners = new Map<string, Known>();
-  #bridges: Map<string, Bridge> = new Map();
   #bridgesText = '';
   #listener: ContainerEngineListener | null = null;
   #events: DockerEvents | null = null;
@@ -123,26 +76,19 @@ export class DockerEngine implements ContainerEngine {
   #passWanted: 'no' | 'listing' | 'full' = 'no';
   #passNumber = 0;
   #order = 0;
-  #listPath = '/containers/json';
   #cancelRecovery: Cancel | null = null;
   #onFirstPass: (() => void) | null = null;
-  /**
-   * Answers about one container or network that could not be understood, so far: it is not managed.
-   */
-  unreadable = 0;
 
-  constructor(options: DockerEngineOptions) {
-    this.#clock = options.clock ?? systemClock;
-    this.#timers = options.timers ?? systemTimers;
-    this.#random = options.random ?? new SeededRandom(process.pid);
+  constructor({ reconcileEvery = millis(30_000), ...options }: DockerEngineOptions) {
     this.#managed = options.managed;
-    this.#every = options.reconcileEvery ?? millis(30_000);
-    this.#client = new DockerClient({
-      socketPath: options.socketPath ?? '/var/run/docker.sock',
-      clock: this.#clock,
-      timers: this.#timers,
-      ...(options.deadline === undefined ? {} : { deadline: options.deadline }),
-    });
+    this.#every = reconcileEvery;
+    this.#reader = new DockerReader(options);
+    this.#reader.onBridges = (bridges) => this.#bridgesRead(bridges);
+  }
+
+  /** Answers about a container or network that could not be read, so far. */
+  get unreadable(): number {
+    return this.#reader.unreadable;
   }
 
   start(listener: ContainerEngineListener): Promise<void> {
@@ -150,14 +96,15 @@ export class DockerEngine implements ContainerEngine {
     const first = new Promise<void>((resolve) => {
       this.#onFirstPass = resolve;
     });
-    this.#events = new DockerEvents(this.#client, this.#clock, this.#timers, this.#random, {
+    const random = new SeededRandom(process.pid);
+    this.#events = new DockerEvents(this.#reader.client, systemClock, systemTimers, random, {
       subscribed: () => this.#pass('full'),
       event: (event, at) => this.#event(event, at),
       skipped: (kind) => this.#skipped(kind),
       lost: (error) => this.#listener?.engineDown(error),
     });
     this.#events.start();
-    this.#cancelPeriod = this.#timers.every(this.#every, () => this.#pass('listing'));
+    this.#cancelPeriod = systemTimers.every(this.#every, () => this.#pass('listing'));
     return first;
   }
 
@@ -166,60 +113,29 @@ export class DockerEngine implements ContainerEngine {
     this.#cancelPeriod?.();
     this.#cancelRecovery?.();
     this.#events?.stop();
-    this.#client.close();
+    this.#reader.client.close();
     await this.#passRunning;
   }
 
-  /** Throws EngineUnavailableError, EngineUnsupportedError (no cgroups to manage). */
-  async facts(): Promise<HostFacts> {
-    const info = await this.#client.get('/info', infoSchema);
-    const driver = info.CgroupDriver;
-    if (driver !== 'cgroupfs' && driver !== 'systemd') {
-      throw new EngineUnsupportedError(
-        `the engine's cgroup driver is '${driver}': its containers have no limits of their own`,
-      );
-    }
-    const runtime = await this.#runtime(info.DefaultRuntime);
-    return {
-      cpu: millicores(info.NCPU * 1000),
-      memory: bytes(info.MemTotal),
-      cgroupVersion: info.CgroupVersion === '2' ? 2 : 1,
-      cgroupDriver: driver,
-      engineVersion: info.ServerVersion,
-      apiVersion: await this.#client.apiVersion(),
-      ...(runtime === null ? {} : { runtime }),
-    };
+  facts(): Promise<HostFacts> {
+    return this.#reader.facts();
   }
 
-  /** Decides how weights were computed from shares; optional. */
-  async #runtime(name: string): Promise<string | null> {
-    try {
-      const { Components } = await this.#client.get('/version', versionSchema);
-      const found = Components?.find((component) => component.Name === name);
-      return found === undefined ? null : `${found.Name} ${found.Version}`;
-    } catch {
-      return null;
-    }
-  }
-
-  /**
-   * Every managed container that runs now, once, without a subscription: what {@link restoreAll}
-   * compares with.
-   */
+  /** Every managed container that runs now, without a subscription. */
   async snapshot(): Promise<ContainerInfo[]> {
-    await this.#readBridges();
-    const listed = await this.#list();
-    const managed = listed.items.filter((container) => this.#isManaged(container.Names));
+    await this.#reader.readBridges();
+    const listed = await this.#reader.list();
+    const managed = listed.items.filter((container) => this.#reader.isManaged(container.Names));
     const infos: ContainerInfo[] = [];
     await inTurns(managed, async (container) => {
-      const info = await this.#inspect(container.Id);
+      const info = await this.#reader.inspect(container.Id);
       if (info !== null && info !== 'unreadable') infos.push(info);
     });
     return infos;
   }
 
   close(): void {
-    this.#client.close();
+    this.#reader.client.close();
   }
 
   #pass(kind: 'listing' | 'full'): void {
@@ -235,13 +151,8 @@ export class DockerEngine implements ContainerEngine {
           this.#listener?.reconciled();
         },
         (error: unknown) => {
-          // Reconnecting is what asks again: the stream of an engine that does not list is not to
-          // be trusted either.
-          const known =
-            error instanceof GleanerError
-              ? error
-              : new EngineUnavailableError(messageOf(error), error);
-          this.#events?.reconnect(known);
+          // The stream of an engine that does not list cannot be trusted either.
+          this.#events?.reconnect(error instanceof GleanerError ? error : engineError(error));
         },
       )
       .finally(() => {
@@ -258,14 +169,14 @@ export class DockerEngine implements ContainerEngine {
    */
   async #reconcile(full: boolean): Promise<void> {
     const pass = ++this.#passNumber;
-    await this.#readBridges();
+    await this.#reader.readBridges();
     const order = ++this.#order;
-    const listed = await this.#list();
+    const listed = await this.#reader.list();
     const running = new Set<string>();
     const inspections: (() => Promise<void>)[] = [];
     for (const container of listed.items) {
       // Names that cannot be read are no reason to give up a container that is known.
-      if (!this.#isManaged(container.Names) && !this.#known.has(container.Id)) continue;
+      if (!this.#reader.isManaged(container.Names) && !this.#known.has(container.Id)) continue;
       running.add(container.Id);
       const known = this.#known.get(container.Id);
       if (!known || (known.isUnreadable && full))
@@ -283,41 +194,11 @@ export class DockerEngine implements ContainerEngine {
     await inTurns(inspections, (inspect) => inspect());
   }
 
-  /**
-   * Running containers. The answer has all labels of all containers. If it is too long, only
-   * containers with a managed name are requested, so that other containers' labels do no harm.
-   */
-  async #list(): Promise<ReturnType<typeof readable<z.infer<typeof listedSchema>>>> {
-    let entries: unknown[];
-    try {
-      entries = await this.#client.get(this.#listPath, anyList);
-    } catch (error) {
-      const { prefix } = this.#managed;
-      if (
-        !(error instanceof EngineResponseError) ||
-        prefix === undefined ||
-        this.#listPath.includes('?')
-      )
-        throw error;
-      this.#listPath += `?filters=${encodeURIComponent(JSON.stringify({ name: [prefix] }))}`;
-      entries = await this.#client.get(this.#listPath, anyList);
-    }
-    const listed = readable(entries, listedSchema);
-    this.unreadable += listed.unreadable;
-    return listed;
-  }
-
-  async #readBridges(): Promise<void> {
-    const networks = readable(await this.#client.get('/networks', anyList), networkSchema);
-    this.unreadable += networks.unreadable;
-    this.#bridges = bridgesOf(networks.items);
-    const list = [...this.#bridges.values()].sort((a, b) =>
-      a.interfaceName.localeCompare(b.interfaceName),
-    );
-    const text = JSON.stringify(list);
+  #bridgesRead(bridges: readonly Bridge[]): void {
+    const text = JSON.stringify(bridges);
     if (text === this.#bridgesText || !this.#listener) return;
     this.#bridgesText = text;
-    this.#listener.bridgesChanged(list);
+    this.#listener.bridgesChanged(bridges);
   }
 
   #learn(id: string, order: number, isFound: boolean): Promise<void> {
@@ -330,7 +211,7 @@ export class DockerEngine implements ContainerEngine {
   async #inspectNew(id: string, known: Known, isFound: boolean): Promise<void> {
     let info: ContainerInfo | 'unreadable' | null;
     try {
-      info = await this.#inspect(id);
+      info = await this.#reader.inspect(id);
     } catch (error) {
       if (this.#known.get(id) === known) this.#known.delete(id);
       throw error;
@@ -354,9 +235,8 @@ export class DockerEngine implements ContainerEngine {
   }
 
   /**
-   * Whether a container that started later has its address already: then it has ended, and only its
-   * `die` is still to come. The engine gives an address away before it reports the end, and two
-   * inspections may be answered in either order.
+   * Whether a container that started later has its address: then it has ended. The engine reuses an
+   * address before it reports the end, and two inspections may be answered in either order.
    */
   #hasSuccessor(info: ContainerInfo, known: Known): boolean {
     const owner = info.address === null ? undefined : this.#owners.get(info.address);
@@ -365,7 +245,7 @@ export class DockerEngine implements ContainerEngine {
 
   async #again(id: string, known: Known): Promise<void> {
     const order = ++this.#order;
-    const info = await this.#inspect(id);
+    const info = await this.#reader.inspect(id);
     if (this.#known.get(id) !== known || !known.info) return;
     // It runs, by the listing, and it was understood before.
     if (info === 'unreadable') return;
@@ -377,33 +257,6 @@ export class DockerEngine implements ContainerEngine {
     this.#ended(id);
     if (info === null) return;
     this.#announce(id, newlyKnown(this.#passNumber, order), info, true);
-  }
-
-  /** Null where it does not run (any more). */
-  async #inspect(id: string): Promise<ContainerInfo | 'unreadable' | null> {
-    try {
-      const answer = await this.#client.get(
-        `/containers/${encodeURIComponent(id)}/json`,
-        inspectSchema,
-      );
-      if (!answer.State.Running || answer.State.Pid <= 0) return null;
-      for (const endpoint of Object.values(answer.NetworkSettings?.Networks ?? {})) {
-        if (endpoint && endpoint.NetworkID !== '' && !this.#bridges.has(endpoint.NetworkID)) {
-          await this.#readBridges();
-          break;
-        }
-      }
-      return containerInfo(answer, this.#bridges);
-    } catch (error) {
-      if (error instanceof EngineStatusError && (error.status === 404 || error.status === 409))
-        return null;
-      if (error instanceof EngineResponseError) {
-        // One container that cannot be read must not keep the others from being managed.
-        this.unreadable++;
-        return 'unreadable';
-      }
-      throw error;
-    }
   }
 
   #event(event: EngineEvent, at: Micros): void {
@@ -442,7 +295,7 @@ export class DockerEngine implements ContainerEngine {
   #skipped(kind: SkippedEvent): void {
     this.#listener?.eventSkipped?.(kind);
     if (kind === 'unknown') return;
-    this.#cancelRecovery ??= this.#timers.after(RECOVERY, () => {
+    this.#cancelRecovery ??= systemTimers.after(RECOVERY, () => {
       this.#cancelRecovery = null;
       if (this.#listener) this.#pass('listing');
     });
@@ -463,16 +316,9 @@ export class DockerEngine implements ContainerEngine {
     known.paused = paused;
     this.#listener?.containerPaused(id, paused);
   }
-
-  #isManaged(names: readonly string[] | null | undefined): boolean {
-    return (names ?? []).some((name) => this.#managed(name.replace(/^\//, '')));
-  }
 }
 
-/**
- * A few at a time: each call's deadline begins when it is made, so that thousands of containers
- * never wait each other out.
- */
+/** A few at a time, so that no call waits for a slot until its deadline. */
 async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = items.values();
   await Promise.all(

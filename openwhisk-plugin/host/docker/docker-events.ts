@@ -1,38 +1,29 @@
 import type { IncomingMessage } from 'node:http';
-import type {
-  Cancel,
-  Clock,
-  GleanerError,
-  Micros,
-  Millis,
-  Random,
-  Timers,
+import {
+  type Cancel,
+  type Clock,
+  type GleanerError,
+  type Micros,
+  millis,
+  type Random,
+  type Timers,
 } from '../../../config/index.js';
-import { messageOf, millis } from '../../../config/index.js';
 import type { SkippedEvent } from '../ports/index.js';
-import type { DockerClient } from './docker-client.js';
+import { type DockerClient, engineError } from './docker-client.js';
 import { type EngineEvent, eventSchema } from './docker-schemas.js';
-import { EngineResponseError, EngineUnavailableError } from './engine-errors.js';
+import { EngineUnavailableError } from './engine-errors.js';
 
 const WANTED = {
   type: ['container', 'network'],
   event: ['start', 'die', 'pause', 'unpause', 'oom', 'destroy', 'create'],
 };
-/**
- * An event has all labels of its container, whose size is not limited: 1.5 MiB was met. A longer
- * line is skipped, not kept.
- */
+/** An event has all labels of its container, whose size is not limited: 1.5 MiB was met. */
 const LONGEST_LINE = 1024 * 1024;
 const FIRST_DELAY = 100;
 const LONGEST_DELAY = 5000;
-/**
- * After a connection of this length the next pause is short again.
- */
+/** After a connection of this length the next pause is short again. */
 const HEALTHY = 10_000;
-/**
- * The engine sends the head of its answer before it subscribes (moby, `getEvents`): ask for a
- * little more than the gap.
- */
+/** The engine sends the head of its answer before it subscribes (moby, `getEvents`). */
 const OVERLAP = 1000;
 /** The engine repeats no more than its last 256 events. */
 const REPEATED = 256;
@@ -48,12 +39,10 @@ export interface DockerEventsListener {
 }
 
 /**
- * The engine's event stream, reconnected with growing pauses. After a gap it asks for the events of
- * the gap's length before the present, by the clock as it is now: the stamp of the last event seen
- * may lie in the future once the clock was set back, and an event that cannot be read would be
- * requested again without end. Events that arrive twice for that reason are dropped here, so that
- * order is the engine's. A listing must follow each {@link DockerEventsListener.subscribed},
- * because the engine remembers few events.
+ * The engine's event stream, reconnected with growing pauses. After a gap it asks for events of the
+ * gap's length before the present: the stamp of the last event seen may lie in the future once the
+ * clock was set back. Events that arrive twice for that reason are dropped here. A listing must
+ * follow each {@link DockerEventsListener.subscribed}, because the engine remembers few events.
  */
 export class DockerEvents {
   readonly #client: DockerClient;
@@ -177,19 +166,13 @@ export class DockerEvents {
       this.#listener.skipped('malformed');
       return;
     }
-    if (event.Type !== 'container' && event.Type !== 'network') {
+    const { Type, Action, Actor, timeNano, time = 0 } = event;
+    if (Type !== 'container' && Type !== 'network') {
       this.#listener.skipped('unknown');
       return;
     }
-    if (
-      event.timeNano !== undefined &&
-      this.#isRepeated(`${event.timeNano} ${event.Actor.ID} ${event.Action}`)
-    )
-      return;
-    const at = (
-      event.timeNano === undefined ? (event.time ?? 0) * 1e6 : event.timeNano / 1000
-    ) as Micros;
-    this.#listener.event(event, at);
+    if (timeNano !== undefined && this.#isRepeated(`${timeNano} ${Actor.ID} ${Action}`)) return;
+    this.#listener.event(event, (timeNano === undefined ? time * 1e6 : timeNano / 1000) as Micros);
   }
 
   /** Sets iterate in the order of insertion: the first entry is the oldest. */
@@ -204,13 +187,9 @@ export class DockerEvents {
     if (this.#stopped) return;
     this.#client.forgetVersion();
     if (this.#clock.monotonic() - this.#connectedAt >= HEALTHY) this.#delay = FIRST_DELAY;
-    const pause = (this.#delay * (0.5 + this.#random.next())) as Millis;
+    const pause = millis(this.#delay * (0.5 + this.#random.next()));
     this.#delay = Math.min(LONGEST_DELAY, this.#delay * 2);
-    this.#cancel = this.#timers.after(millis(pause), () => void this.#connect());
-    this.#listener.lost(
-      error instanceof EngineUnavailableError || error instanceof EngineResponseError
-        ? error
-        : new EngineUnavailableError(messageOf(error), error),
-    );
+    this.#cancel = this.#timers.after(pause, () => void this.#connect());
+    this.#listener.lost(engineError(error));
   }
 }

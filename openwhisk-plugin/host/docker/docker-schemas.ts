@@ -1,8 +1,6 @@
 import { z } from 'zod';
 
-/**
- * The parts of the Engine API's answers that Gleaner reads; all other fields are ignored.
- */
+/** The parts of the Engine API's answers that Gleaner reads; all other fields are ignored. */
 export const versionSchema = z.object({
   ApiVersion: z.string().optional(),
   MinAPIVersion: z.string().optional(),

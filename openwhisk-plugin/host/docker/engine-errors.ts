@@ -1,8 +1,6 @@
 import { errorClass } from '../../../config/index.js';
 
-/**
- * No connection, a deadline passed, or the breaker is open. The known containers stay known.
- */
+/** No connection, a deadline passed, or the breaker is open. */
 export class EngineUnavailableError extends errorClass('GLN_ENGINE_UNAVAILABLE') {}
 
 /** The engine answered, but with an error status. */

@@ -15,7 +15,7 @@ import { json, stubEngine, VERSION } from './stub-engine.js';
 const anything = z.unknown();
 
 test('the API version is not above the engine and not below its minimum', (t) => {
-  // The engine of the field note: 1.52, refuses below 1.44.
+  // Docker 29: 1.52, refuses below 1.44.
   const chosen = Number(negotiate('1.52', '1.44').slice(2));
   t.true(chosen <= 52 && chosen >= 44);
   t.is(negotiate('1.41', '1.12'), '1.41');
@@ -76,7 +76,6 @@ test('at most four calls run at once, and all of them are served', async (t) => 
   await client.apiVersion();
   await Promise.all(Array.from({ length: 60 }, () => client.get('/info', anything)));
   t.is(stub.most(), 4);
-  t.is(client.inFlight, 0);
   client.close();
   await stub.close();
 });

@@ -1,0 +1,127 @@
+import type { z } from 'zod';
+import { bytes, type Millis, millicores } from '../../../config/index.js';
+import type { Bridge, ContainerInfo, HostFacts } from '../ports/index.js';
+import { bridgesOf, containerInfo } from './container-info.js';
+import type { ManagedFilter } from './container-names.js';
+import { DockerClient } from './docker-client.js';
+import {
+  anyList,
+  infoSchema,
+  inspectSchema,
+  listedSchema,
+  networkSchema,
+  readable,
+  versionSchema,
+} from './docker-schemas.js';
+import { EngineResponseError, EngineStatusError, EngineUnsupportedError } from './engine-errors.js';
+
+export interface ReaderOptions {
+  readonly socketPath?: string;
+  readonly managed: ManagedFilter;
+  /** Of one call to the engine. */
+  readonly deadline?: Millis;
+}
+
+/** Running containers, and how many entries of the listing cannot be read. */
+type Listing = ReturnType<typeof readable<z.infer<typeof listedSchema>>>;
+
+/** What Docker says now: host, networks, running containers and their limits. */
+export class DockerReader {
+  readonly client: DockerClient;
+  readonly #managed: ManagedFilter;
+  #bridges: ReadonlyMap<string, Bridge> = new Map();
+  #listPath = '/containers/json';
+  /** Answers about a container or network that could not be read, so far: it is not managed. */
+  unreadable = 0;
+  /** Called after each reading of the networks. */
+  onBridges: (bridges: readonly Bridge[]) => void = () => undefined;
+
+  constructor({ socketPath = '/var/run/docker.sock', managed, ...options }: ReaderOptions) {
+    this.#managed = managed;
+    this.client = new DockerClient({ socketPath, ...options });
+  }
+
+  /** Throws EngineUnavailableError, EngineUnsupportedError (no cgroups to manage). */
+  async facts(): Promise<HostFacts> {
+    const info = await this.client.get('/info', infoSchema);
+    const driver = info.CgroupDriver;
+    if (driver !== 'cgroupfs' && driver !== 'systemd')
+      throw new EngineUnsupportedError(
+        `the engine's cgroup driver is '${driver}': its containers have no limits of their own`,
+      );
+    const runtime = await this.#runtime(info.DefaultRuntime);
+    return {
+      cpu: millicores(info.NCPU * 1000),
+      memory: bytes(info.MemTotal),
+      cgroupVersion: info.CgroupVersion === '2' ? 2 : 1,
+      cgroupDriver: driver,
+      engineVersion: info.ServerVersion,
+      apiVersion: await this.client.apiVersion(),
+      ...(runtime === null ? {} : { runtime }),
+    };
+  }
+
+  /** Decides how weights were computed from shares; optional. */
+  async #runtime(name: string): Promise<string | null> {
+    try {
+      const { Components } = await this.client.get('/version', versionSchema);
+      const found = Components?.find((component) => component.Name === name);
+      return found === undefined ? null : `${found.Name} ${found.Version}`;
+    } catch {
+      return null;
+    }
+  }
+
+  isManaged(names: readonly string[] | null | undefined): boolean {
+    return (names ?? []).some((name) => this.#managed(name.replace(/^\//, '')));
+  }
+
+  /**
+   * The answer has all labels of all containers. If it is too long, only containers with a managed
+   * name are requested.
+   */
+  async list(): Promise<Listing> {
+    let entries: unknown[];
+    try {
+      entries = await this.client.get(this.#listPath, anyList);
+    } catch (error) {
+      const { prefix } = this.#managed;
+      const isTooLong = error instanceof EngineResponseError && !this.#listPath.includes('?');
+      if (!isTooLong || prefix === undefined) throw error;
+      this.#listPath += `?filters=${encodeURIComponent(JSON.stringify({ name: [prefix] }))}`;
+      entries = await this.client.get(this.#listPath, anyList);
+    }
+    const listed = readable(entries, listedSchema);
+    this.unreadable += listed.unreadable;
+    return listed;
+  }
+
+  async readBridges(): Promise<void> {
+    const networks = readable(await this.client.get('/networks', anyList), networkSchema);
+    this.unreadable += networks.unreadable;
+    this.#bridges = bridgesOf(networks.items);
+    this.onBridges(
+      [...this.#bridges.values()].sort((a, b) => a.interfaceName.localeCompare(b.interfaceName)),
+    );
+  }
+
+  /** Null if it does not run. */
+  async inspect(id: string): Promise<ContainerInfo | 'unreadable' | null> {
+    try {
+      const path = `/containers/${encodeURIComponent(id)}/json`;
+      const answer = await this.client.get(path, inspectSchema);
+      if (!answer.State.Running || answer.State.Pid <= 0) return null;
+      const networks = Object.values(answer.NetworkSettings?.Networks ?? {});
+      if (networks.some((one) => one?.NetworkID && !this.#bridges.has(one.NetworkID)))
+        await this.readBridges();
+      return containerInfo(answer, this.#bridges);
+    } catch (error) {
+      if (error instanceof EngineStatusError && (error.status === 404 || error.status === 409))
+        return null;
+      if (!(error instanceof EngineResponseError)) throw error;
+      // One container that cannot be read must not keep the others from being managed.
+      this.unreadable++;
+      return 'unreadable';
+    }
+  }
+}
