@@ -12,9 +12,7 @@ export class HookLockedError extends errorClass('GLN_HOOK_LOCKED') {
 
 class HookLockError extends errorClass('GLN_HOOK_LOCK') {}
 
-/**
- * True if the process that wrote the lock is alive; its start time excludes a reused pid.
- */
+/** True if the process that wrote the lock is alive; its start time excludes a reused pid. */
 function lives(pid: number, startTime: string): boolean {
   try {
     process.kill(pid, 0);
@@ -25,10 +23,7 @@ function lives(pid: number, startTime: string): boolean {
   return now === '' || startTime === '' || now === startTime;
 }
 
-/**
- * Field 22 of /proc/<pid>/stat, after the name (which may hold spaces and brackets); '' where there
- * is no /proc.
- */
+/** Field 22 of /proc/<pid>/stat, after the name, which may have spaces; '' without /proc. */
 function startTimeOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -38,10 +33,7 @@ function startTimeOf(pid: number): string {
   }
 }
 
-/**
- * One hook per engine, also with different state folders: an abstract socket, which the kernel
- * frees with its process.
- */
+/** One hook per engine: an abstract socket, which the kernel frees with its process. */
 export class EngineLock {
   readonly #server: Server;
 
@@ -54,15 +46,12 @@ export class EngineLock {
     return `gleaner-hook-${createHash('sha256').update(engine).digest('hex').slice(0, 32)}`;
   }
 
-  /**
-   * `engine`: e.g. the path of its socket. Rejects with `GLN_HOOK_LOCKED` while another hook lives.
-   */
+  /** `engine`: e.g. the path of its socket. Rejects with `GLN_HOOK_LOCKED` if another has it. */
   static acquire(engine: string): Promise<EngineLock> {
     return new Promise((resolve, reject) => {
       const server = createServer((socket) => socket.destroy());
       server.unref();
-      // For as long as it is held: a connection that cannot be accepted is an error of the server,
-      // too.
+      // Also later: a connection that cannot be accepted is an error of the server, too.
       server.on('error', (error: NodeJS.ErrnoException) =>
         reject(
           error.code === 'EADDRINUSE'
@@ -97,10 +86,7 @@ export class HookLock {
     this.#path = path;
   }
 
-  /**
-   * Throws `GLN_HOOK_LOCKED` while another hook lives, `GLN_HOOK_LOCK` where the file cannot be
-   * made.
-   */
+  /** Throws `GLN_HOOK_LOCKED` while another hook lives, `GLN_HOOK_LOCK` without the file. */
   static acquire(path: string): HookLock {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -112,8 +98,8 @@ export class HookLock {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt >= 3)
           throw new HookLockError(path, error);
       }
-      const [pid, startTime] = HookLock.#read(path);
-      if (pid > 0 && lives(pid, startTime)) throw new HookLockedError(path, pid);
+      const holder = HookLock.holder(path);
+      if (holder !== null) throw new HookLockedError(path, holder);
       try {
         unlinkSync(path);
       } catch {
@@ -124,16 +110,11 @@ export class HookLock {
 
   /** The living process that holds the lock of a state folder; null: none. */
   static holder(path: string): number | null {
-    const [pid, startTime] = HookLock.#read(path);
-    return pid > 0 && lives(pid, startTime) ? pid : null;
-  }
-
-  static #read(path: string): [pid: number, startTime: string] {
     try {
       const [pid = '', startTime = ''] = textOf(path).trim().split(' ');
-      return [Number(pid) || 0, startTime];
+      return Number(pid) > 0 && lives(Number(pid), startTime) ? Number(pid) : null;
     } catch {
-      return [0, ''];
+      return null;
     }
   }
 

@@ -1,10 +1,7 @@
 import type { Bytes, GleanerError, Micros, Millicores } from '../../../config/index.js';
 import type { UserLimits } from '../../decision/index.js';
 
-/**
- * One running container, as the engine describes it. Everything but `paused` is fixed for the
- * container's life.
- */
+/** One running container. Everything but `paused` is fixed for the container's life. */
 export interface ContainerInfo {
   /** The engine's full identifier. */
   readonly id: string;
@@ -16,22 +13,17 @@ export interface ContainerInfo {
   readonly bridge: string | null;
   /** First process, in the host's pid namespace. */
   readonly pid: number;
-  /**
-   * Wall clock of the engine's host at its start. The clock may have been set since: it orders
-   * nothing by itself.
-   */
+  /** Wall clock at its start. The clock may have been set since, so it orders nothing. */
   readonly startedAt: Micros;
   readonly paused: boolean;
   readonly user: UserLimits;
 }
 
-/**
- * A Docker bridge network of this host. `gateway` is the bridge's own address: where an invoker on
- * the host calls from.
- */
+/** A Docker bridge network of this host. */
 export interface Bridge {
   readonly interfaceName: string;
   readonly networkName: string;
+  /** The bridge's own address, from which an invoker on the host calls. */
   readonly gateway: string | null;
 }
 
@@ -42,16 +34,11 @@ export interface HostFacts {
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
   readonly engineVersion: string;
   readonly apiVersion: string;
-  /**
-   * The default container runtime and its version, e.g. `runc 1.1.5+ds1`; absent where the engine
-   * does not say.
-   */
+  /** The default container runtime and its version, e.g. `runc 1.1.5+ds1`, if it is known. */
   readonly runtime?: string;
 }
 
-/**
- * Why an event of the engine was skipped. The next listing makes up for a skipped event.
- */
+/** Why an event of the engine was skipped. The next listing makes up for it. */
 export type SkippedEvent = 'huge' | 'malformed' | 'unknown';
 
 /** Calls arrive on the event loop, one at a time; none may block. */
@@ -62,22 +49,16 @@ export interface ContainerEngineListener {
    * running.
    */
   containerStarted(container: ContainerInfo, isFound?: boolean): void;
-  /**
-   * `die` event, or missing from a complete listing. Called once per container that was started.
-   */
+  /** Once per container that was started: a `die` event, or missing from a complete listing. */
   containerEnded(id: string): void;
   containerPaused(id: string, paused: boolean): void;
-  /**
-   * The engine's `oom` event: fires for a child too, when the container lives on.
-   */
+  /** The engine's `oom` event, which also fires for a child of a container that continues. */
   containerOom(id: string): void;
   bridgesChanged(bridges: readonly Bridge[]): void;
   /** A subscribe-list-reconcile pass is complete: what was not announced by now does not run. */
   reconciled(): void;
   eventSkipped?(kind: SkippedEvent): void;
-  /**
-   * The engine does not answer. The known containers stay known and are compared when it is back.
-   */
+  /** The engine does not answer. Known containers stay, and are compared when it is back. */
   engineDown(error: GleanerError): void;
 }
 

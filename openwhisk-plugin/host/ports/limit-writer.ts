@@ -10,19 +10,13 @@ export interface LimitHandle {
   setShares(shares: number): WriteResult;
   /** {@link NO_LIMIT} removes the quota. The period is never changed. */
   setQuota(quota: Millicores): WriteResult;
-  /**
-   * Raises memory and memory+swap together. `refused` where it would be a reduction, and above the
-   * user's limit where it would be more than {@link memoryCeiling}.
-   */
+  /** Raises memory and memory+swap together. `refused`: a reduction, or above the ceiling. */
   raiseMemory(limit: Bytes): WriteResult;
-  /**
-   * Largest memory limit with which every group over the container can keep what it promises to
-   * others; Infinity: they have no limits.
-   */
+  /** Largest limit with which every group above can keep its promises; Infinity: no limits. */
   memoryCeiling?(): Bytes;
   /**
    * Lowers memory and memory+swap together, off the event loop: the kernel reclaims inside the
-   * write. Checks the use first and `refused` where the limit would be below use x (1 + margin).
+   * write. `refused`: below the use and a margin.
    */
   lowerMemory(limit: Bytes): Promise<WriteResult>;
   /** v2: protects the lender (`memory.low`); `unsupported` on v1. */
@@ -35,18 +29,12 @@ export interface LimitHandle {
 }
 
 export interface LimitWriter {
-  /**
-   * Finds the container's cgroups and opens them. Throws a GleanerError (`GLN_CGROUP_…`) where it
-   * cannot.
-   */
+  /** Finds the container's cgroups and opens them. Throws a GleanerError (`GLN_CGROUP_…`). */
   open(container: ContainerInfo): LimitHandle;
   /** The limit the kernel really expresses for a requested weight: v2 weights are coarse. */
   expressible(shares: number): number;
   /** Resolves when systemd has answered every change of every handle. */
   settled?(): Promise<void>;
-  /**
-   * Called where systemd refuses a limit or does not answer: the kernel has it, but systemd may
-   * undo it.
-   */
+  /** systemd refused a limit or did not answer: the kernel has it, but systemd may undo it. */
   onScopeFailure?(listener: (container: ContainerInfo, error: unknown) => void): void;
 }

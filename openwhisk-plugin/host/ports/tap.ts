@@ -1,40 +1,29 @@
 import type { Micros } from '../../../config/index.js';
 import type { Bridge } from './container-engine.js';
 
-/**
- * Who is called, from the head of `/run` (or the environment inside `/init`); all strings are the
- * invoker's, none the user's.
- */
+/** Of an activation, from the head of `/run` or the environment inside `/init`. */
 export interface Identity {
   /** Fully qualified: `/namespace/package/action` or `/namespace/action`. */
   readonly action: string;
   /** `action_version`, e.g. `0.0.1`. */
   readonly version: string;
   readonly activationId: string;
-  /** Wall clock at which OpenWhisk gives up, us; 0 where the head does not say. */
+  /** Wall clock of the activation's time limit, us; 0: not in the head. */
   readonly deadline: Micros;
 }
 
 export type RequestKind = 'init' | 'run' | 'other';
 
-/**
- * A request head on its way to a container. The object is reused, so keep only its values.
- */
+/** A request head on its way to a container. */
 export interface TapRequest {
   /** Identifies the TCP connection among all of this tap's life. */
   readonly connection: number;
   /** IPv4 of the container, as an unsigned 32-bit number; see `addressOf`. */
   readonly address: number;
   readonly kind: RequestKind;
-  /**
-   * Null if it is unreadable: the activation is unknown. In an `/init` with much code it is beyond
-   * the captured bytes.
-   */
+  /** Null if it is unreadable, or beyond the captured bytes of an `/init` with much code. */
   readonly identity: Identity | null;
-  /**
-   * Of an `/init`: the action's own name, without namespace and package; absent or null: it could
-   * not be read.
-   */
+  /** Of an `/init`: the action's own name, without namespace and package, if it can be read. */
   readonly initName?: string | null;
   /** Kernel's stamp of the packet, converted to the platform's steady clock. */
   readonly at: Micros;
@@ -43,11 +32,11 @@ export interface TapRequest {
 }
 
 export type LossReason =
-  /** tcpdump ended and is being started again: open activations lose their ends. */
+  /** tcpdump ended and is started again: open activations lose their ends. */
   | 'restarted'
   /** The kernel dropped packets for tcpdump. */
   | 'dropped'
-  /** No tcpdump, or no right to run it: nothing will be seen until an operator helps. */
+  /** No tcpdump, or no right to run it: nothing is seen until an operator helps. */
   | 'unavailable';
 
 /** Why a packet was set aside; each is a counter. */
@@ -64,45 +53,28 @@ export type TapAnomaly =
 export interface TapListener {
   /** Ends the connection's last request, if that was not answered: its answer was missed. */
   request(request: TapRequest): void;
-  /**
-   * The final status line (not 1xx) of the answer to the oldest unanswered request of the
-   * connection.
-   */
+  /** The final status (not 1xx) of the answer to the connection's open request. */
   answer(connection: number, address: number, status: number, at: Micros): void;
-  /**
-   * FIN or RST from the container, or the connection is remembered no longer (`reset` true); it is
-   * forgotten.
-   */
+  /** FIN or RST from the container, or the connection is no longer remembered (`reset` true). */
   closed(connection: number, address: number, reset: boolean, at: Micros): void;
-  /**
-   * Packets of this bridge are seen from now on: nothing is before the first of these, nor from
-   * {@link lost} to the next. Null: all bridges.
-   */
+  /** Packets of this bridge are seen from now on, until {@link lost}. Null: all bridges. */
   listening(bridge: string | null): void;
-  /**
-   * Packets were missed; `bridge` null: on all. User limits must apply until it listens again.
-   */
+  /** Packets were missed; `bridge` null: on all. User limits apply until it listens again. */
   lost(reason: LossReason, bridge: string | null, detail: string): void;
-  /**
-   * Counters of tcpdump that are no loss: packets that the interface dropped, and counters that
-   * cannot be believed.
-   */
+  /** Counters that are no loss: drops by the interface, and counters that are implausible. */
   counted(interfaceDrops: number, ignored: number): void;
   anomaly(kind: TapAnomaly, address: number): void;
 }
 
-/**
- * Sees each request and answer between invoker and containers, without standing in the way.
- */
+/** Sees each request and answer between invoker and containers, from copies of packets. */
 export interface Tap {
   start(listener: TapListener): void;
   /** The bridges to listen on, as they are now; called again at each change. */
   watch(bridges: readonly Bridge[]): void;
   /**
-   * Tells whether an address is a container's now, and so whether packets to it count. Called by
-   * the hook in the engine's order as containers start and end; an address may move to another
-   * container at once, without `unbind`. Connections that were opened before `startedAt` (the
-   * engine's stamp, by the wall clock of that moment) are the earlier container's.
+   * The address is a container's from now on. Called in the engine's order of starts and ends; an
+   * address may move to another container at once, without `unbind`. Connections that were opened
+   * before `startedAt` (the engine's stamp, wall clock) are the earlier container's.
    */
   bind(address: number, startedAt: Micros): void;
   unbind(address: number): void;

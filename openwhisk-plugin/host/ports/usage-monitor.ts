@@ -5,15 +5,9 @@ import type { ContainerInfo } from './container-engine.js';
 export interface UsageProbe {
   /** Only the CPU counter, the cheapest reading; -1 when the cgroup is gone. */
   cpu(): number;
-  /**
-   * False when the cgroup is gone. `into` always belongs to this container: values that cannot have
-   * changed since the last call are kept.
-   */
+  /** False when the cgroup is gone. Keeps values of the last call that cannot have changed. */
   sample(into: UsageSample): boolean;
-  /**
-   * What is in use, as in a sample: cheaper than one, for a container that is idle; -1 when the
-   * cgroup is gone.
-   */
+  /** Memory in use, as in a sample but cheaper, for an idle container; -1 when it is gone. */
   workingSet(): number;
   resetPeak(): void;
   close(): void;
