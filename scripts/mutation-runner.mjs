@@ -21,6 +21,8 @@ const TESTS = {
 };
 /** A mutant that the tests have not killed in this CPU time counts as survived. */
 const CPU_SECONDS_MAX = 3;
+/** Tests that measure the process, in which instrumented code and other tests run here. */
+const MEASURES = /allocates? nothing|memory is bounded/;
 /** Tests of a file that take less run together. */
 const QUICK_MILLIS = 50;
 /** The same examples in each run, or a mutant could survive in one and not in the next. */
@@ -65,7 +67,7 @@ function testFileClass(Runner) {
       for (const task of [...this.tasks.serial, ...this.tasks.concurrent]) {
         const id = `${this.name}: ${task.title.replace(/ \(with seed=.*\)$/, '')}`;
         this.#ids.set(task, id);
-        task.metadata.selected = selected?.has(id) ?? true;
+        task.metadata.selected = selected?.has(id) ?? !MEASURES.test(id);
       }
       await super.start();
     }

@@ -12,10 +12,7 @@ import { NO_LIMIT, type UserLimits } from './limits.js';
 import type { CpuMode, HostCapacity } from './settings.js';
 import { emptySample, type UsageSample } from './usage-sample.js';
 
-/**
- * What belongs to a container and not to one activation: its user limits, the activations in it,
- * its place in the pools and its memory loan. One object a container, made when it starts.
- */
+/** What belongs to a container and not to one activation. */
 export class ContainerState {
   readonly user: UserLimits;
   /** The user's CPU: configuration, else quota, else what the shares guarantee on a full host. */
@@ -27,9 +24,7 @@ export class ContainerState {
   readonly runs: Run[] = [];
   /** More than one activation was in it at once: no memory loans any more. */
   concurrent = false;
-  /**
-   * What the container holds of the host's CPU and (policy `faasrm`) memory while activations run.
-   */
+  /** Held of the host's CPU and (policy `faasrm`) memory while activations run. */
   readonly cpu = new Allocation<ContainerState>(this);
   readonly memory = new Allocation<ContainerState>(this);
   /** Memory above the user's limit, lent for the container's life (policy `guarantee`). */
@@ -38,9 +33,8 @@ export class ContainerState {
   shares: number;
   /** End of the cold-start boost on the monotonic clock, ms; 0 = none. */
   boostUntil = 0;
-  /** The newest reading of its counters, so that what happens between two samples is not missed. */
+  /** The newest reading of its counters; valid once `read`. */
   readonly last: UsageSample = emptySample();
-  /** `last` has been read. */
   read = false;
 
   constructor(user: UserLimits, capacity: HostCapacity) {
@@ -50,10 +44,7 @@ export class ContainerState {
     this.mode = user.quota > NO_LIMIT ? 'quota' : 'weight';
   }
 
-  /**
-   * A container learns its function at its first `/run`; configuration may give that function a
-   * quota.
-   */
+  /** At its first `/run`; configuration may give that function a quota. */
   assignFunction(fn: FunctionState, capacity: HostCapacity): void {
     this.fn = fn;
     this.userCpu = userCpu(this.user, fn.configuredCpu, capacity);
@@ -70,10 +61,6 @@ export class ContainerState {
   }
 }
 
-/**
- * The user's CPU: `configured` (annotation or configuration, NaN = none), else the quota, else the
- * guarantee of the shares.
- */
 function userCpu(user: UserLimits, configured: number, capacity: HostCapacity): Millicores {
   if (configured > 0 && Number.isFinite(configured)) return configured as Millicores;
   if (user.quota > NO_LIMIT) return user.quota;
@@ -81,30 +68,20 @@ function userCpu(user: UserLimits, configured: number, capacity: HostCapacity): 
 }
 
 /**
- * One activation: the controller sets inputs, the decider fills outputs. Reused; `reset` begins a
- * new activation. Outputs to bring into force: `shares`, `quota` ({@link NO_LIMIT} = none),
- * `memoryLimit`.
+ * One activation: the controller sets inputs, the decider fills outputs: `shares`, `quota`
+ * ({@link NO_LIMIT} = none), `memoryLimit`. Reused; `reset` begins a new activation.
  */
 export class Run {
   fn: FunctionState;
   container: ContainerState;
-  /**
-   * The agent's target; NaN = none, stale or refused. In weight mode cpu / user cpu, clamped to
-   * 1/2..2, multiplies the weight.
-   */
+  /** The agent's target; NaN = none, stale or refused. */
   targetCpu: Millicores = Number.NaN as Millicores;
   targetMemory: Bytes = Number.NaN as Bytes;
   /** Size of the request's body, bytes; -1 = unknown. */
   payload: Bytes = -1 as Bytes;
-  /**
-   * Expected CPU time of this activation by the size of its body, ms; NaN: only the function's mean
-   * is known. Set by the decider.
-   */
+  /** Expected CPU time by the size of the body, ms; NaN: only the function's mean is known. */
   expectedCpu = Number.NaN;
-  /**
-   * False (modes observe and recommend): the decision is filled, but nothing is taken from pools
-   * and nothing counts.
-   */
+  /** False (modes observe and recommend): nothing is taken from pools and nothing counts. */
   enforced = true;
 
   readonly cpu = new Grant();
@@ -128,10 +105,7 @@ export class Run {
   trippedCpu = false;
   trippedMemory = false;
   limitHits = 0;
-  /**
-   * CPU-ms below the user's limit that a quota in force kept free, and CPU-ms used above the user's
-   * limit.
-   */
+  /** CPU-ms that a lowered quota kept free, and CPU-ms used above the user's limit. */
   harvested = 0;
   accelerated = 0;
   /** MiB-ms below the user's memory limit (policy `faasrm`). */
@@ -142,10 +116,7 @@ export class Run {
   /** Where the CPU window being measured began: monotonic ms, and counter in us (-1 = unknown). */
   windowAt: Millis = 0 as Millis;
   windowCpu = -1;
-  /**
-   * Highest working set seen, bytes; -1 = none. `memory.peak` may count page cache too (the
-   * kernel's own peak does).
-   */
+  /** Highest working set seen, bytes; -1 = none. `memory.peak` may count page cache too. */
   workingPeak = -1;
   /** Fastest growth of the working set between two samples, bytes/ms. */
   growth = 0;

@@ -14,23 +14,14 @@ const CLASS_SAMPLES = 20;
 export const JUDGED_ACTIVATIONS = 100;
 /** Histograms begin at .1: ratios are kept in thousandths. */
 const RATIO_SCALE = 1000;
-/**
- * Share of the base share by which the arm is larger while it has no samples. Its runs are the slow
- * ones: a larger arm would set the p99.
- */
+/** Growth of an arm without samples. Its runs are slow: a larger one would set the p99. */
 const EXTRA_SHARE = 1;
-/**
- * Samples of each arm before an alarm, the difference that matters, and the standard errors it must
- * be away.
- */
+/** An alarm needs these samples in each arm, this ratio, and these standard errors. */
 const ALARM_SAMPLES = 30;
 const ALARM_LOG_RATIO = Math.log(1.05);
 const ALARM_ERRORS = 3;
 
-/**
- * Share of a function's activations in its control arm: `controlShare`, up to twice that while
- * samples are few.
- */
+/** Share of a function's activations: `controlShare`, up to twice that while samples are few. */
 export function controlShare(fn: FunctionState, settings: DecisionSettings): number {
   if (!fn.controlArm) return 0;
   const missing = Math.max(0, 1 - fn.control.count / settings.controlSamples);
@@ -65,10 +56,7 @@ export class Objectives {
       : Number.NaN;
   }
 
-  /**
-   * The same for agents, which cannot wait: with few samples a guess from a p95 shrunk towards the
-   * function's class. NaN: no sample.
-   */
+  /** For agents, which cannot wait: few samples give a p95 shrunk towards the function's class. */
   provisionalSlo(fn: FunctionState, settings: DecisionSettings): number {
     const known = this.slo(fn, settings);
     if (known > 0) return known;
@@ -84,10 +72,7 @@ export class Objectives {
     return settings.sloFactor * shrunk;
   }
 
-  /**
-   * Whether `p99`, ms, of `activations` warm activations keeps the objective. The p99 of a few
-   * activations is the slowest of them, so it is not judged.
-   */
+  /** Whether `p99`, ms, of `activations` warm activations keeps the objective. */
   verdict(
     fn: FunctionState,
     settings: DecisionSettings,
@@ -105,10 +90,7 @@ export class Objectives {
   }
 }
 
-/**
- * Alarm of one function: its managed activations are slower than its control arm, by more than 5 %
- * and beyond chance.
- */
+/** Alarm: managed activations are slower than the control arm, by more than 5 % beyond chance. */
 export function slowerThanControl(fn: FunctionState): boolean {
   return isAlarming([fn]);
 }

@@ -37,9 +37,8 @@ export type SampleAction = 'none' | 'restore_cpu' | 'restore_memory' | 'restore_
 const UNKNOWN_DURATION = 1000;
 
 /**
- * Every decision about activations on one host. Pure: state and `now` in, decision out; no clock,
- * no I/O, no allocation per activation. Times are readings of one monotonic clock, ms. Call
- * `takeChanged` after `start`, `sample`, `finish`, `refused` and `userLimits`.
+ * Every decision about activations on one host, without clock, I/O or allocation per activation.
+ * Times are readings of one monotonic clock, ms. Call `takeChanged` after each change.
  */
 export class Decider {
   readonly capacity: HostCapacity;
@@ -47,7 +46,7 @@ export class Decider {
   readonly cpuPool: HarvestPool<ContainerState>;
   /** Policy `faasrm`: what containers hold of the allocatable memory, for their whole life. */
   readonly memoryPool: HarvestPool<ContainerState>;
-  /** Policy `guarantee`: the hook tells it what it sees of invokers and memory in use. */
+  /** Policy `guarantee`; the hook reports invokers and memory in use to it. */
   readonly headroom: MemoryHeadroom;
   readonly reference = new HostReference();
   readonly objectives = new Objectives();
@@ -110,12 +109,11 @@ export class Decider {
     this.#policies.host = policies;
   }
 
-  /** A policy of the function's own; null: the host's. */
+  /** `policy` null: the host's. */
   setFunctionPolicy(fn: FunctionState, policy: ActivationPolicy | null): void {
     this.#policies.setOwn(fn, policy);
   }
 
-  /** Name of the policy that decides about the run. */
   policyName(run: Run): string {
     return this.#policies.of(run).name;
   }
@@ -130,7 +128,6 @@ export class Decider {
     this.#context.experiences = experiences;
   }
 
-  /** The history of a function, new where it is not known. */
   functionState(action: string, version: string, user: UserLimits, now: Millis): FunctionState {
     const known = this.functions.get(action, version, user);
     if (known) return known;
@@ -146,7 +143,7 @@ export class Decider {
     return fn;
   }
 
-  /** State of a container that has started, or was found running. */
+  /** For a container that has started, or was found running. */
   container(user: UserLimits): ContainerState {
     const container = new ContainerState(user, this.capacity);
     this.#sizeMemoryPool();
@@ -162,10 +159,7 @@ export class Decider {
     this.memoryPool.end(container.memory);
   }
 
-  /**
-   * Fills the run's decision and takes from the pools. Inputs: `fn`, `container`, targets,
-   * `enforced`, `startCpu`.
-   */
+  /** Fills the run's decision and takes from the pools. */
   start(run: Run, now: Millis): void {
     const { fn, container } = run;
     const settings = this.settings;
@@ -203,10 +197,7 @@ export class Decider {
     this.#count(run);
   }
 
-  /**
-   * Lets the weight policy choose again. `used`: CPU-ms of the run so far. True: `run.shares` has
-   * changed and is to be written. With several activations in a container the first choice stands.
-   */
+  /** Lets the weight policy choose again after `used` CPU-ms. True: write `run.shares`. */
   revise(run: Run, used: number): boolean {
     const policy = this.#reviser(run);
     if (policy?.revise === undefined) return false;
@@ -216,15 +207,12 @@ export class Decider {
     return run.shares !== before;
   }
 
-  /** CPU-ms of the run at which `revise` would answer otherwise; Infinity = never. */
+  /** CPU-ms at which `revise` would give another answer; Infinity = never. */
   revisesAt(run: Run, used: number): number {
     return this.#reviser(run)?.revisesAt?.(run, used, this.#context) ?? Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * The function's memory peak on another host, bytes: peaks are shared as a maximum. The published
-   * rules know one host.
-   */
+  /** The function's memory peak on another host, bytes. The published rules know one host. */
   sharedMemoryPeak(fn: FunctionState, peak: number, now: Millis): void {
     if (this.settings.preset === 'default') fn.memoryPeak.raise(peak, now, this.settings.halfLife);
   }
@@ -308,62 +296,45 @@ export class Decider {
     learnOom(fn, limitAtKill, this.settings, now);
   }
 
-  /**
-   * Cold start: weight and quota until `/init` is answered, as {@link Boosts.begin} has them.
-   * Returns the quota to write.
-   */
+  /** {@link Boosts.begin} */
   boost(container: ContainerState, now: Millis): Millicores {
     return this.#boosts.begin(container, this.settings, now);
   }
 
-  /** `/init` was answered, or the time is over: `container.shares` are the user's again. */
+  /** {@link Boosts.end} */
   boostEnded(container: ContainerState): void {
     this.#boosts.end(container);
   }
 
-  /**
-   * Memory lent above the user's limit for the container's life (policy `guarantee`), after asking
-   * for more where the function needs it; 0 = none.
-   */
+  /** {@link MemoryLoans.lend} */
   memoryLoan(container: ContainerState, fn: FunctionState, ceiling?: () => Bytes): Bytes {
     return this.#loans.lend(container, fn, this.settings, ceiling);
   }
 
-  /**
-   * The write of a lowered limit failed: the user's limit is in force, and the pool accounts for
-   * it.
-   */
+  /** The write of a lowered limit failed: the user's limit is in force. */
   refused(run: Run, resource: 'cpu' | 'memory', now: Millis): void {
     if (resource === 'cpu') {
       if (run.cpu.reduced) this.#grants.restoreCpu(run.container, now, false);
     } else if (run.memory.reduced) this.#grants.restoreMemory(run.container, now, false);
   }
 
-  /**
-   * The container's user limits were restored from outside (kill switch, mode, unknown request).
-   */
+  /** User limits were restored from outside (kill switch, mode, unknown request). */
   userLimits(container: ContainerState, now: Millis): void {
     this.#grants.userLimits(container, now);
   }
 
-  /** Memory above the user's limit that an earlier hook lent and the container still has. */
+  /** {@link MemoryLoans.found} */
   foundLoan(container: ContainerState, amount: Bytes): void {
     this.#loans.found(container, amount);
   }
 
-  /**
-   * Lends free CPU to running activations and visits containers whose loans have changed: write the
-   * limits of their runs.
-   */
+  /** Lends free CPU, and visits containers whose runs' limits have changed. */
   takeChanged(visit: (container: ContainerState, why: GrantChange) => void): void {
     // The published presets act only between runs.
     this.#grants.takeChanged(this.settings.midRun, visit);
   }
 
-  /**
-   * The function's objective as agents are told it, ms: a guess while control samples are few; NaN
-   * = not known yet.
-   */
+  /** The objective for agents, ms: a guess while control samples are few; NaN = unknown. */
   slo(fn: FunctionState): number {
     return this.objectives.provisionalSlo(fn, this.settings);
   }

@@ -8,17 +8,12 @@ import { DecayingHistogram, DecayingMean, DecayingPeak } from './statistics.js';
 
 /**
  * A deprioritized function keeps at least this share of its weight until its control arm shows that
- * a lower one does not slow it down. Simulated against OpenWhisk's weights (weighted max-min
- * sharing, 9 functions of 15 ms to 3 s with equal work, 128-512 MB, 2 cores, load .8, five seeds):
- * a clamp of 1/16 from the start gives a mean slowdown of .31x and makes the longest function 1.39x
- * slower; 1/8 gives .32x and 1.23x; 1/4 gives .33x and 1.11x.
+ * a lower one does not slow it down. Simulated (docs/decisions/0002): 1/16 from the start makes the
+ * longest function 1.39x slower for a mean slowdown of .31x, 1/8 1.23x for .32x.
  */
 export const UNPROVEN_MIN_FACTOR = 1 / 8;
 
-/**
- * History of one function on this host: action, version and user limits. A re-created action starts
- * with an empty history. It outlives containers and agents.
- */
+/** History of one function (action, version, user limits) on this host. */
 export class FunctionState {
   readonly action: string;
   readonly version: string;
@@ -31,8 +26,8 @@ export class FunctionState {
   /** Objective for init + run, ms; NaN = from the control arm. */
   configuredSlo: number = Number.NaN;
   /**
-   * Where Gleaner made the action smaller: its user's own size / this one, else 1. OpenWhisk's
-   * shares follow memory; what was paid for in CPU stays. Set by the hook.
+   * User's own size / the size that Gleaner gave the action: OpenWhisk's shares follow memory, and
+   * the function keeps the CPU that its user's size has. Set by the hook.
    */
   rightSizeFactor = 1;
   memoryPolicy: MemoryPolicy;
@@ -41,18 +36,11 @@ export class FunctionState {
 
   readonly cpuPeak = new DecayingPeak();
   readonly memoryPeak = new DecayingPeak();
-  /**
-   * Working sets alone, without the page cache that the kernel's own peak counts: what may ask for
-   * more.
-   */
+  /** Of the working set, without the page cache that the kernel's own peak counts. */
   readonly workingPeak = new DecayingPeak();
-  /**
-   * Peaks of the newest clean run; NaN = none. What the rules compare; `cpuPeak`, `memoryPeak` are
-   * the recent peaks.
-   */
+  /** Of the newest clean run: peaks and grants, for the published rules; NaN = none. */
   lastCpuPeak = Number.NaN;
   lastMemoryPeak = Number.NaN;
-  /** What that run was granted. */
   lastCpuGrant = Number.NaN;
   lastMemoryGrant = Number.NaN;
   /** CPU-milliseconds of a run. */
@@ -60,9 +48,7 @@ export class FunctionState {
   readonly expectedCpu = new DecayingMean();
   /** CPU time by the size of the call's body, where that says more than the mean. */
   readonly cpuByPayload = new PayloadEstimate();
-  /**
-   * Logarithm of the expected CPU time, as the host's reference has counted it; NaN = not counted.
-   */
+  /** What the host's reference has counted of it; NaN = nothing. */
   loggedCpu = Number.NaN;
   loggedWeight = 0;
   loggedEpoch = 0;
@@ -79,7 +65,7 @@ export class FunctionState {
   memorySpiked = false;
   /** Runs at user limits still to come after an OOM kill by a lowered limit. */
   oomHold = 0;
-  /** OOM kills at a lowered limit, and at the user's own or above. */
+  /** OOM kills at a lowered limit, and at the user's own. */
   oomHarvest = 0;
   oomUser = 0;
   /** Working set or kills at the user's own limit: qualifies for a loan. */
@@ -90,9 +76,6 @@ export class FunctionState {
   /** Exponent of `short-first` now. */
   alpha: number;
 
-  /**
-   * Least weight factor: lower only where the control arm has shown that this function bears it.
-   */
   minWeightFactor = UNPROVEN_MIN_FACTOR;
   /** Treated durations since `alpha` last changed. */
   readonly sinceAlpha = new DurationStatistics();
@@ -130,10 +113,7 @@ export class FunctionState {
   }
 }
 
-/**
- * The functions this host knows, bounded; the least recently used is forgotten. At most two
- * versions of an action at once.
- */
+/** The functions this host knows: bounded, and at most two versions of an action. */
 export class FunctionTable {
   readonly #versions: LRUCache<string, FunctionState[]>;
   readonly #forgotten: (fn: FunctionState) => void;

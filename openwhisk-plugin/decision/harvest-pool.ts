@@ -22,9 +22,7 @@ const MIN_RAISE = 0.05;
 /**
  * What one host can lend of one resource: allocatable capacity less a reserve and less what running
  * activations were granted. Within its user limit an allocation is always granted. Everything above
- * is a loan, and loans give way, so the sum of grants stays within the capacity as long as the user
- * limits alone do. An idle container holds nothing. `lendFree` meets demand that the pool could not
- * meet at the start.
+ * is a loan, and loans are cut first, so the grants fit as long as the user limits alone do.
  */
 export class HarvestPool<Owner = unknown> {
   #allocatable: number;
@@ -47,7 +45,6 @@ export class HarvestPool<Owner = unknown> {
     this.#reserve = reserve;
   }
 
-  /** What could be lent now. */
   get free(): number {
     return Math.max(0, this.#capacity - this.#own - this.#borrowed);
   }
@@ -151,9 +148,8 @@ export class HarvestPool<Owner = unknown> {
   }
 
   /**
-   * Lends free capacity to allocations with unmet demand, the one expected to end first before all
-   * others: it passes the loan on soonest, and loans are cut in the opposite order, so a new loan
-   * is not the first one cut.
+   * Lends free capacity to allocations with unmet demand, first to the one expected to end first:
+   * loans are cut in the opposite order, so a new loan is not the first one cut.
    */
   lendFree(): void {
     while (this.#borrowers > 0 && this.free > EPSILON) {
@@ -171,10 +167,7 @@ export class HarvestPool<Owner = unknown> {
     }
   }
 
-  /**
-   * The next allocation whose grant differs from what its holder knows; it counts as known now.
-   * Null: no more.
-   */
+  /** The next allocation whose grant its holder does not know yet; null: no more. */
   nextChanged(): Allocation<Owner> | null {
     while (this.#changed.length > 0) {
       const allocation = this.#changed.shift() as Allocation<Owner>;

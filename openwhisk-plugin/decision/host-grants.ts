@@ -7,10 +7,7 @@ import { EPSILON, type HarvestPool } from './harvest-pool.js';
 /** How another activation changed the share of a running container. */
 export type GrantChange = Extract<ChoiceReason, 'revoked' | 'lent_later'>;
 
-/**
- * Between the runs' decisions and the pools: limits belong to containers, and what a container
- * holds is what its runs were granted.
- */
+/** Between the runs' decisions and the pools, in which containers hold shares. */
 export class HostGrants {
   readonly #cpu: HarvestPool<ContainerState>;
   readonly #memory: HarvestPool<ContainerState>;
@@ -20,10 +17,7 @@ export class HostGrants {
     this.#memory = memory;
   }
 
-  /**
-   * Takes `run.cpu.granted` as chosen from the pool; `step`: share of the user's CPU a container
-   * with several runs falls by.
-   */
+  /** `step`: share of the user's CPU by which a container with several runs falls. */
   takeCpu(run: Run, joined: boolean, end: number, step: number): void {
     const { container, cpu } = run;
     const allocation = container.cpu;
@@ -106,9 +100,7 @@ export class HostGrants {
     }
   }
 
-  /**
-   * The container is back at its user's limits, by whatever hand: it holds neither less nor more.
-   */
+  /** The container is back at its user's limits: it holds neither less nor more. */
   userLimits(container: ContainerState, now: Millis): void {
     for (const run of container.runs) settle(run, now);
     const { cpu, memory } = container;
@@ -123,8 +115,8 @@ export class HostGrants {
   }
 
   /**
-   * Visits containers whose share has changed. `lendFree`: first lends free CPU to allocations with
-   * unmet demand. CPU only: memory in use cannot be taken back without an OOM kill.
+   * Visits containers whose share has changed. Free CPU only is lent during a run: memory in use
+   * cannot be taken back without an OOM kill.
    */
   takeChanged(
     lendFree: boolean,

@@ -9,38 +9,23 @@ import {
   millis,
 } from '../../config/index.js';
 
-/**
- * How a container's CPU is managed: by its CFS quota, or (no quota, stock OpenWhisk) by its weight
- * only.
- */
+/** By CFS quota, or (no quota, stock OpenWhisk) by weight only. */
 export type CpuMode = 'quota' | 'weight';
 
-/**
- * `guarantee`: never below the user's limit, loans from physical headroom. `faasrm`: the published
- * rule, opt-in.
- */
+/** `guarantee`: never below the user's limit. `faasrm`: the published rule, opt-in. */
 export type MemoryPolicy = 'guarantee' | 'faasrm';
 
-/**
- * `freyr-code` is the published program (threshold .9 twice) [Freyr], `freyr-paper` the published
- * text (.8) [FaaSRM §4].
- */
+/** `freyr-code` follows the program (both thresholds .9) [Freyr], `freyr-paper` the text (.8). */
 type Preset = 'default' | 'freyr-code' | 'freyr-paper';
 
-/**
- * Every constant of the decision. Plain numbers, one hidden class; validated where the
- * configuration is read.
- */
+/** Every constant of the decision; validated where the configuration is read. */
 export interface DecisionSettings {
   readonly preset: Preset;
   /** Peak at or below this share of the user's limit: over-provisioned. */
   readonly thetaUser: number;
   /** Peak at or above this share of a *reduced* limit: spike. */
   readonly thetaSpike: number;
-  /**
-   * The lower bound keeps the expected peak this much below `thetaSpike`, so that it never trips
-   * itself.
-   */
+  /** The lower bound keeps the expected peak this much below `thetaSpike`. */
   readonly spikeMargin: number;
   /** Smallest step above a peak; the larger of this and `cpuUnitShare` x user counts. */
   readonly cpuUnit: Millicores;
@@ -57,10 +42,7 @@ export interface DecisionSettings {
   readonly minimumWindow: Millis;
   /** Share of activations that run at user limits whatever anyone says; 0 = off. */
   readonly controlShare: number;
-  /**
-   * Control samples from which the arm's own p99 is trusted; below, the share rises and the p95 is
-   * shrunk.
-   */
+  /** Control samples from which the arm's own p99 is trusted. */
   readonly controlSamples: number;
   /** Objective = this x the control arm's percentile, where nothing is configured. */
   readonly sloFactor: number;
@@ -76,7 +58,7 @@ export interface DecisionSettings {
   readonly weightClampHigh: number;
   /** A deprioritized function slower than this x its control arm gets a smaller alpha. */
   readonly slowdownBound: number;
-  /** Policies are told what a call's size says about its CPU time, where it says something. */
+  /** Policies receive the CPU time that the body's size predicts. */
   readonly payloadAware: boolean;
   readonly boostFactor: number;
   readonly boostTime: Millis;
@@ -84,10 +66,7 @@ export interface DecisionSettings {
   readonly oomHoldRuns: number;
   /** Sampling period plus the time a raise takes: memory must not outgrow its limit within it. */
   readonly reactionTime: Millis;
-  /**
-   * With several activations in a container, its CPU falls by at most this share of the user's a
-   * start.
-   */
+  /** Share of the user's CPU by which a container with several activations falls per start. */
   readonly concurrentStep: number;
   /** Off in the published presets: Freyr never acts during an execution [Freyr]. */
   readonly midRun: boolean;
@@ -95,10 +74,7 @@ export interface DecisionSettings {
   readonly maxFunctions: number;
 }
 
-/**
- * Largest container where nothing is configured and no host is known: eight of FaaSRM's units, as
- * in {@link freyrSettings}.
- */
+/** Where no host is known: eight of FaaSRM's units, as in {@link freyrSettings}. */
 const CAP_WITHOUT_HOST = { cpu: 8000 as Millicores, memory: mebibytes(2048) };
 
 /** What no operator needs to change, each with its reason. */
