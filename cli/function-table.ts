@@ -5,11 +5,13 @@ import {
   type Column,
   cores,
   count,
-  fits,
+  fittedColumns,
   layOutColumns,
+  left,
   mebibytesText,
   milliseconds,
-  plainText,
+  right,
+  styled,
   type TableLayout,
 } from '../runtime/index.js';
 
@@ -97,40 +99,30 @@ function kinds(rows: readonly FunctionRow[]): {
   return { quota: !weight || rows.some(({ cpuMode }) => cpuMode === 'quota'), weight };
 }
 
-const when = <Row>(condition: boolean, ...columns: Column<Row>[]): Column<Row>[] =>
-  condition ? columns : [];
-
 function narrowColumns(rows: readonly FunctionRow[], colors: Colors): Column<FunctionRow>[] {
   const { quota, weight } = kinds(rows);
   const hosts = new Set(rows.map(({ host }) => host));
   return [
-    { title: 'function', value: (row) => plainText(row.name) },
-    ...when<FunctionRow>(hosts.size > 1, { title: 'host', value: (row) => plainText(row.host) }),
-    { title: 'mode', value: modeText },
-    { title: 'calls', value: (row) => count(row.activations), right: true },
-    ...when<FunctionRow>(quota, {
-      title: 'cores now/user',
-      value: (row) => (row.cpuMode === 'quota' ? pair(cores(row.cpu), cores(row.userCpu)) : '-'),
-      right: true,
-    }),
-    ...when<FunctionRow>(weight, {
-      title: 'weight now/user',
-      value: (row) =>
+    left<FunctionRow>('function', (row) => row.name),
+    hosts.size > 1 && left<FunctionRow>('host', (row) => row.host),
+    left('mode', modeText),
+    right<FunctionRow>('calls', (row) => count(row.activations)),
+    quota &&
+      right<FunctionRow>('cores now/user', (row) =>
+        row.cpuMode === 'quota' ? pair(cores(row.cpu), cores(row.userCpu)) : '-',
+      ),
+    weight &&
+      right<FunctionRow>('weight now/user', (row) =>
         row.cpuMode === 'weight' ? pair(weightText(row.shares), weightText(row.userShares)) : '-',
-      right: true,
-    }),
-    {
-      title: 'MiB now/user',
-      value: (row) => pair(mebibytesText(row.memory), mebibytesText(row.userMemory)),
-      right: true,
-    },
-    {
-      title: 'p99/slo ms',
-      value: (row) => pair(milliseconds(p99Of(row)), milliseconds(row.slo)),
-      right: true,
-    },
-    { title: 'objective', value: (row) => objectiveText(row, colors) },
-  ];
+      ),
+    right<FunctionRow>('MiB now/user', (row) =>
+      pair(mebibytesText(row.memory), mebibytesText(row.userMemory)),
+    ),
+    right<FunctionRow>('p99/slo ms', (row) =>
+      pair(milliseconds(p99Of(row)), milliseconds(row.slo)),
+    ),
+    styled<FunctionRow>('objective', (row) => objectiveText(row, colors)),
+  ].filter((column) => column !== false);
 }
 
 /** Columns that a narrow table leaves out, in this order. */
@@ -139,51 +131,41 @@ const OPTIONAL_COLUMNS = ['calls', 'objective', 'MiB now/user', 'mode'];
 /** Every column, each with one unit. */
 function wideColumns(rows: readonly FunctionRow[], colors: Colors): Column<FunctionRow>[] {
   const { quota, weight } = kinds(rows);
-  const inQuota = (text: (row: FunctionRow) => string) => (row: FunctionRow) =>
-    row.cpuMode === 'quota' ? text(row) : '-';
+  const figureOf = (title: string, value: (row: FunctionRow) => string): Column<FunctionRow> =>
+    right(title, value);
+  const ofQuota = (title: string, value: (row: FunctionRow) => number): Column<FunctionRow> =>
+    right(title, (row) => (row.cpuMode === 'quota' ? cores(value(row)) : '-'));
   return [
-    { title: 'function', value: (row) => plainText(row.name) },
-    { title: 'host', value: (row) => plainText(row.host) },
-    { title: 'mode', value: modeText },
-    { title: 'calls', value: (row) => count(row.activations), right: true },
-    { title: 'running', value: (row) => count(row.running), right: true },
-    { title: 'containers', value: (row) => count(row.containers), right: true },
-    { title: 'cpu by', value: (row) => row.cpuMode },
-    ...when<FunctionRow>(
-      quota,
-      { title: 'user cores', value: inQuota((row) => cores(row.userCpu)), right: true },
-      { title: 'now cores', value: inQuota((row) => cores(row.cpu)), right: true },
+    left<FunctionRow>('function', (row) => row.name),
+    left<FunctionRow>('host', (row) => row.host),
+    left('mode', modeText),
+    figureOf('calls', (row) => count(row.activations)),
+    figureOf('running', (row) => count(row.running)),
+    figureOf('containers', (row) => count(row.containers)),
+    left<FunctionRow>('cpu by', (row) => row.cpuMode),
+    quota && ofQuota('user cores', (row) => row.userCpu),
+    quota && ofQuota('now cores', (row) => row.cpu),
+    weight && figureOf('user weight', (row) => weightText(row.userShares)),
+    weight && figureOf('now weight', (row) => weightText(row.shares)),
+    figureOf('user MiB', (row) => mebibytesText(row.userMemory)),
+    figureOf('now MiB', (row) => mebibytesText(row.memory)),
+    figureOf('lent MiB', (row) =>
+      row.borrowedMemory > 0 ? mebibytesText(row.borrowedMemory) : '-',
     ),
-    ...when<FunctionRow>(
-      weight,
-      { title: 'user weight', value: (row) => weightText(row.userShares), right: true },
-      { title: 'now weight', value: (row) => weightText(row.shares), right: true },
-    ),
-    { title: 'user MiB', value: (row) => mebibytesText(row.userMemory), right: true },
-    { title: 'now MiB', value: (row) => mebibytesText(row.memory), right: true },
-    {
-      title: 'lent MiB',
-      value: (row) => (row.borrowedMemory > 0 ? mebibytesText(row.borrowedMemory) : '-'),
-      right: true,
-    },
-    { title: 'harvested core-s', value: (row) => figure(row.harvestedCpuSeconds), right: true },
-    { title: 'harvested MiB-s', value: (row) => figure(row.harvestedMebibyteSeconds), right: true },
-    { title: 'borrowed core-s', value: (row) => figure(row.acceleratedCpuSeconds), right: true },
-    { title: 'saved s', value: (row) => figure(row.savedSeconds), right: true },
-    { title: 'cold starts', value: (row) => count(row.coldStarts), right: true },
-    { title: 'init ms', value: (row) => milliseconds(row.initTime), right: true },
-    { title: 'p99 ms', value: (row) => milliseconds(p99Of(row)), right: true },
-    { title: 'slo ms', value: (row) => milliseconds(row.slo), right: true },
-    { title: 'objective', value: (row) => objectiveText(row, colors) },
-    {
-      title: 'slowdown',
-      value: (row) => (row.slowdown === null ? '-' : row.slowdown.toFixed(2)),
-      right: true,
-    },
-    { title: '95 % interval', value: intervalOf, right: true },
-    { title: 'control samples', value: samplesOf, right: true },
-    { title: 'safeguard', value: (row) => plainText(reasonText(row.safeguard)) },
-  ];
+    figureOf('harvested core-s', (row) => figure(row.harvestedCpuSeconds)),
+    figureOf('harvested MiB-s', (row) => figure(row.harvestedMebibyteSeconds)),
+    figureOf('borrowed core-s', (row) => figure(row.acceleratedCpuSeconds)),
+    figureOf('saved s', (row) => figure(row.savedSeconds)),
+    figureOf('cold starts', (row) => count(row.coldStarts)),
+    figureOf('init ms', (row) => milliseconds(row.initTime)),
+    figureOf('p99 ms', (row) => milliseconds(p99Of(row))),
+    figureOf('slo ms', (row) => milliseconds(row.slo)),
+    styled<FunctionRow>('objective', (row) => objectiveText(row, colors)),
+    figureOf('slowdown', (row) => (row.slowdown === null ? '-' : row.slowdown.toFixed(2))),
+    figureOf('95 % interval', intervalOf),
+    figureOf('control samples', samplesOf),
+    left<FunctionRow>('safeguard', (row) => reasonText(row.safeguard)),
+  ].filter((column) => column !== false);
 }
 
 export interface TableShape {
@@ -202,13 +184,7 @@ export function functionTable(
 ): TableLayout<FunctionRow> {
   if (like !== undefined) return layOutColumns(like.columns, rows, like.widths);
   if (wide) return layOutColumns(wideColumns(rows, colors), rows);
-  let columns = narrowColumns(rows, colors);
-  for (const title of OPTIONAL_COLUMNS) {
-    const laid = layOutColumns(columns, rows);
-    if (fits(laid, width)) return laid;
-    columns = columns.filter((column) => column.title !== title);
-  }
-  return layOutColumns(columns, rows);
+  return fittedColumns(narrowColumns(rows, colors), rows, OPTIONAL_COLUMNS, width);
 }
 
 export class UnknownFunctionError extends errorClass('GLN_FUNCTION_UNKNOWN') {

@@ -4,11 +4,13 @@ import {
   type Column,
   cores,
   count,
+  fittedColumns,
+  left,
   mebibytesText,
   plainText,
+  right,
   type Screen,
   span,
-  table,
   visibleLength,
 } from '../runtime/index.js';
 import { verdictLines } from './verdict.js';
@@ -71,38 +73,18 @@ function limits(
 
 function columns(colors: Colors): Column<FunctionLine>[] {
   return [
-    { title: 'function', value: (row) => plainText(row.name) },
-    { title: 'calls', value: (row) => count(row.activations), right: true },
-    {
-      title: 'run',
-      value: (row) => (row.running > 0 ? colors.bold(String(row.running)) : '-'),
-      right: true,
-    },
-    {
-      title: 'user',
-      value: (row) => limits(row.userCpu, row.userShares, row.userMemory, row.cpuMode),
-      right: true,
-    },
-    { title: 'now', value: (row) => colored(row, colors), right: true },
-    {
-      title: 'harvested',
-      value: (row) => colors.green(seconds(row.harvestedCpuSeconds)),
-      right: true,
-    },
-    {
-      title: 'borrowed',
-      value: (row) => colors.cyan(seconds(row.acceleratedCpuSeconds)),
-      right: true,
-    },
-    {
-      title: 'lent MiB',
-      value: (row) => (row.borrowedMemory > 0 ? mebibytesText(row.borrowedMemory) : '-'),
-      right: true,
-    },
-    { title: 'saved', value: (row) => seconds(row.savedSeconds), right: true },
-    { title: 'p99', value: (row) => objective(row, colors), right: true },
-    { title: 'slo', value: (row) => (row.slo === null ? 'learning' : span(row.slo)), right: true },
-    { title: 'safeguard', value: (row) => plainText(reasonText(row.safeguard)) },
+    left('function', (row) => row.name),
+    right('calls', (row) => count(row.activations)),
+    right('run', (row) => (row.running > 0 ? colors.bold(String(row.running)) : '-')),
+    right('user', (row) => limits(row.userCpu, row.userShares, row.userMemory, row.cpuMode)),
+    right('now', (row) => colored(row, colors)),
+    right('harvested', (row) => colors.green(seconds(row.harvestedCpuSeconds))),
+    right('borrowed', (row) => colors.cyan(seconds(row.acceleratedCpuSeconds))),
+    right('lent MiB', (row) => (row.borrowedMemory > 0 ? mebibytesText(row.borrowedMemory) : '-')),
+    right('saved', (row) => seconds(row.savedSeconds)),
+    right('p99', (row) => objective(row, colors)),
+    right('slo', (row) => (row.slo === null ? 'learning' : span(row.slo))),
+    left('safeguard', (row) => reasonText(row.safeguard)),
   ];
 }
 
@@ -116,17 +98,6 @@ function objective(row: FunctionLine, colors: Colors): string {
 
 /** Columns that a narrow screen leaves out, in this order. */
 const OPTIONAL_COLUMNS = ['lent MiB', 'run', 'safeguard', 'saved', 'calls', 'user'];
-
-/** The table with as many columns as fit. */
-function functionTable(rows: readonly FunctionLine[], colors: Colors, width: number): string[] {
-  let kept = columns(colors);
-  for (let i = 0; ; i++) {
-    const lines = table(kept, rows).trimEnd().split('\n');
-    const title = OPTIONAL_COLUMNS[i];
-    if (title === undefined || lines.every((line) => visibleLength(line) <= width)) return lines;
-    kept = kept.filter((column) => column.title !== title);
-  }
-}
 
 /** Joins parts to lines, broken between parts at the screen's width. */
 function folded(parts: readonly string[], width: number): string[] {
@@ -206,8 +177,10 @@ export function renderLive(
   // Four lines: heading, count of hidden rows, empty line before the legend, cursor.
   const maxRows = Math.max(1, height - lines.length - model.notes.length - legend.length - 4);
   const shown = model.functions.slice(0, maxRows);
-  if (shown.length > 0) lines.push(...functionTable(shown, colors, width));
-  else if (model.hosts.length > 0) lines.push(colors.dim('no activation seen yet'));
+  if (shown.length > 0) {
+    const { heading, lines: rows } = fittedColumns(columns(colors), shown, OPTIONAL_COLUMNS, width);
+    lines.push(heading, ...rows);
+  } else if (model.hosts.length > 0) lines.push(colors.dim('no activation seen yet'));
   if (shown.length < model.functions.length)
     lines.push(colors.dim(`… ${model.functions.length - shown.length} more`));
   lines.push('', ...legend);

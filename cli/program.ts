@@ -7,116 +7,64 @@ type Add = (program: Command) => void;
 /** Group of the help for the remaining commands. */
 const OTHER = 'Other:';
 
-/** Commands and the module that defines them. */
-export interface CommandModule {
+/** A module, and the commands that its `addCommands` adds. */
+interface CommandModule {
   readonly names: readonly string[];
-  load(): Promise<Add | readonly Add[]>;
+  load(): Promise<{ readonly addCommands: Add }>;
 }
 
-const groups: readonly { readonly group: string; readonly modules: readonly CommandModule[] }[] = [
-  {
-    group: 'Run Gleaner:',
-    modules: [
-      { names: ['up'], load: async () => (await import('./commands/up.js')).addUp },
-      {
-        names: ['hook', 'agents', 'aggregator', 'workload'],
-        load: async () => (await import('./commands/parts.js')).addParts,
-      },
-      {
-        names: ['dashboard'],
-        load: async () => (await import('./commands/dashboard.js')).addDashboard,
-      },
-    ],
-  },
-  {
-    group: 'Inspect:',
-    modules: [
-      { names: ['status'], load: async () => (await import('./commands/status.js')).addStatus },
-      {
-        names: ['functions'],
-        load: async () => (await import('./commands/functions.js')).addFunctions,
-      },
-      { names: ['top'], load: async () => (await import('./commands/top.js')).addTop },
-      { names: ['explain'], load: async () => (await import('./commands/explain.js')).addExplain },
-      {
-        names: ['meanfield'],
-        load: async () => (await import('./commands/meanfield.js')).addMeanField,
-      },
-      { names: ['events'], load: async () => (await import('./commands/events.js')).addEvents },
-      { names: ['audit'], load: async () => (await import('./commands/audit.js')).addAudit },
-    ],
-  },
-  {
-    group: 'Control:',
-    modules: [
-      { names: ['mode'], load: async () => (await import('./commands/mode.js')).addMode },
-      {
-        names: ['pause', 'resume', 'retrain'],
-        load: async () => (await import('./commands/changes.js')).addChanges,
-      },
-      { names: ['restore'], load: async () => (await import('./commands/restore.js')).addRestore },
-      { names: ['actions'], load: async () => (await import('./commands/actions.js')).addActions },
-    ],
-  },
-  {
-    group: 'Configure, install and check:',
-    modules: [
-      { names: ['doctor'], load: async () => (await import('./commands/doctor.js')).addDoctor },
-      { names: ['config'], load: async () => (await import('./commands/config.js')).addConfig },
-      {
-        names: ['nats-config'],
-        load: async () => (await import('./commands/nats-config.js')).addNatsConfig,
-      },
-      {
-        names: ['install', 'check', 'remove'],
-        load: async () => {
-          const { addCheck, addInstall, addRemove } = await import('./commands/install.js');
-          return [addInstall, addCheck, addRemove];
-        },
-      },
-      {
-        names: ['support-bundle'],
-        load: async () => (await import('./commands/support-bundle.js')).addSupportBundle,
-      },
-    ],
-  },
-  {
-    group: 'Simulate, compare and train:',
-    modules: [
-      {
-        names: ['simulate'],
-        load: async () => (await import('./commands/simulate.js')).addSimulate,
-      },
-      { names: ['compare'], load: async () => (await import('./commands/compare.js')).addCompare },
-      {
-        names: ['reproduce'],
-        load: async () => (await import('./commands/reproduce.js')).addReproduce,
-      },
-      { names: ['train'], load: async () => (await import('./commands/train.js')).addTrain },
-      {
-        names: ['train-meta'],
-        load: async () => (await import('./commands/train-meta.js')).addTrainMeta,
-      },
-      { names: ['engines'], load: async () => (await import('./commands/engines.js')).addEngines },
-    ],
-  },
-  {
-    group: OTHER,
-    modules: [
-      {
-        names: ['completion'],
-        load: async () => (await import('./commands/completion.js')).addCompletion,
-      },
-      { names: ['docs'], load: async () => (await import('./commands/docs.js')).addDocs },
-      { names: ['version'], load: async () => (await import('./commands/version.js')).addVersion },
-    ],
-  },
-];
+const module = (load: CommandModule['load'], ...names: string[]): CommandModule => ({
+  names,
+  load,
+});
 
-export const commandModules: readonly CommandModule[] = groups.flatMap(({ modules }) => modules);
+const groups: Readonly<Record<string, readonly CommandModule[]>> = {
+  'Run Gleaner:': [
+    module(() => import('./commands/up.js'), 'up'),
+    module(() => import('./commands/parts.js'), 'hook', 'agents', 'aggregator', 'workload'),
+    module(() => import('./commands/dashboard.js'), 'dashboard'),
+  ],
+  'Inspect:': [
+    module(() => import('./commands/status.js'), 'status'),
+    module(() => import('./commands/functions.js'), 'functions'),
+    module(() => import('./commands/top.js'), 'top'),
+    module(() => import('./commands/explain.js'), 'explain'),
+    module(() => import('./commands/meanfield.js'), 'meanfield'),
+    module(() => import('./commands/events.js'), 'events'),
+    module(() => import('./commands/audit.js'), 'audit'),
+  ],
+  'Control:': [
+    module(() => import('./commands/mode.js'), 'mode'),
+    module(() => import('./commands/changes.js'), 'pause', 'resume', 'retrain'),
+    module(() => import('./commands/restore.js'), 'restore'),
+    module(() => import('./commands/actions.js'), 'actions'),
+  ],
+  'Configure, install and check:': [
+    module(() => import('./commands/doctor.js'), 'doctor'),
+    module(() => import('./commands/config.js'), 'config'),
+    module(() => import('./commands/nats-config.js'), 'nats-config'),
+    module(() => import('./commands/install.js'), 'install', 'check', 'remove'),
+    module(() => import('./commands/support-bundle.js'), 'support-bundle'),
+  ],
+  'Simulate, compare and train:': [
+    module(() => import('./commands/simulate.js'), 'simulate'),
+    module(() => import('./commands/compare.js'), 'compare'),
+    module(() => import('./commands/reproduce.js'), 'reproduce'),
+    module(() => import('./commands/train.js'), 'train'),
+    module(() => import('./commands/train-meta.js'), 'train-meta'),
+    module(() => import('./commands/engines.js'), 'engines'),
+  ],
+  [OTHER]: [
+    module(() => import('./commands/completion.js'), 'completion'),
+    module(() => import('./commands/docs.js'), 'docs'),
+    module(() => import('./commands/version.js'), 'version'),
+  ],
+};
+
+export const commandModules: readonly CommandModule[] = Object.values(groups).flat();
 
 const groupOf = new Map(
-  groups.flatMap(({ group, modules }) =>
+  Object.entries(groups).flatMap(([group, modules]) =>
     modules.flatMap(({ names }) => names.map((name) => [name, group])),
   ),
 );
@@ -132,8 +80,8 @@ const OF_ALL = ['completion', 'docs'];
 export async function gleanerProgram(asked?: string): Promise<Command> {
   const one = commandModules.filter(({ names }) => asked !== undefined && names.includes(asked));
   const chosen = one.length === 0 || OF_ALL.includes(asked!) ? commandModules : one;
-  const commands = await Promise.all(chosen.map(({ load }) => load()));
-  const program = programWith(commands.flat());
+  const modules = await Promise.all(chosen.map(({ load }) => load()));
+  const program = programWith(modules.map(({ addCommands }) => addCommands));
   for (const command of program.commands) command.helpGroup(groupOf.get(command.name()) ?? OTHER);
   return program;
 }

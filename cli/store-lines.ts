@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { consequenceOf, type StoreState } from '../broker/index.js';
 import type { ServiceInstance } from '../broker/services/index.js';
-import { count, plainText, table } from '../runtime/index.js';
+import { count, left, plainText, right, table } from '../runtime/index.js';
 
 /** State of a store as one part reports it. */
 export interface PartStore extends StoreState {
@@ -41,21 +41,14 @@ export function storesOf(services: readonly ServiceInstance[]): PartStore[] {
 export function failingStores(stores: readonly PartStore[]): string {
   const failing = stores.filter(({ failure }) => failure !== null);
   if (failing.length === 0) return '';
-  const rows = table<PartStore>(
-    [
-      { title: 'failing store', value: ({ store }) => plainText(store) },
-      { title: 'operation', value: ({ operation }) => operation },
-      { title: 'service', value: ({ service }) => plainText(service) },
-      { title: 'host', value: ({ host }) => plainText(host) },
-      { title: 'failures', value: ({ failure }) => count(failure?.count ?? 0), right: true },
-      {
-        title: 'for s',
-        value: ({ failure }) => count(Math.round((failure?.lasting ?? 0) / 1000)),
-        right: true,
-      },
-    ],
-    failing,
-  );
+  const rows = table(failing, [
+    left('failing store', ({ store }) => store),
+    left('operation', ({ operation }) => operation),
+    left('service', ({ service }) => service),
+    left('host', ({ host }) => host),
+    right('failures', ({ failure }) => count(failure?.count ?? 0)),
+    right('for s', ({ failure }) => count(Math.round((failure?.lasting ?? 0) / 1000))),
+  ]);
   const causes = new Map<string, string>();
   for (const { store, operation, failure } of failing) {
     const name = `${store} ${operation}`;

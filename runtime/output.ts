@@ -68,6 +68,23 @@ export interface Column<Row> {
   readonly right?: boolean;
 }
 
+/** Text, which may come from elsewhere. */
+export const left = <Row>(title: string, value: (row: Row) => string): Column<Row> => ({
+  title,
+  value: (row) => plainText(value(row)),
+});
+/** Figures. */
+export const right = <Row>(title: string, value: (row: Row) => string): Column<Row> => ({
+  title,
+  value,
+  right: true,
+});
+/** Text with colors, which must be our own. */
+export const styled = <Row>(title: string, value: (row: Row) => string): Column<Row> => ({
+  title,
+  value,
+});
+
 export interface TableLayout<Row> {
   readonly columns: readonly Column<Row>[];
   readonly widths: readonly number[];
@@ -103,12 +120,22 @@ export function layOutColumns<Row>(
   return { columns, widths, heading, lines, text: `${[heading, ...lines].join('\n')}\n` };
 }
 
-export const fits = (
-  { heading, lines }: Pick<TableLayout<unknown>, 'heading' | 'lines'>,
+/** Leaves out the columns of these titles, in their order, until the others fit. */
+export function fittedColumns<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  optional: readonly string[],
   width: number,
-): boolean => [heading, ...lines].every((line) => visibleLength(line) <= width);
+): TableLayout<Row> {
+  const laid = layOutColumns(columns, rows);
+  const [next, ...rest] = optional;
+  if (next === undefined) return laid;
+  if ([laid.heading, ...laid.lines].every((line) => visibleLength(line) <= width)) return laid;
+  const kept = columns.filter(({ title }) => title !== next);
+  return fittedColumns(kept, rows, rest, width);
+}
 
-export const table = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string =>
+export const table = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string =>
   layOutColumns(columns, rows).text;
 
 const figures = (_key: string, value: unknown): unknown =>

@@ -20,18 +20,26 @@ import {
   count,
   fetchAgents,
   json,
+  left,
   limitRequestsOf,
   loadSettings,
   milliseconds,
   plainText,
   processScreen,
   readLimitRequests,
+  right,
   statePaths,
   table,
   withBroker,
 } from '../../runtime/index.js';
 import { connectActions } from '../../runtime/wiring/index.js';
-import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
+import {
+  addOutputOption,
+  checkFunctionName,
+  globalOptions,
+  type OutputOptions,
+  printTable,
+} from './common.js';
 import { addFollow, addRecommend } from './right-sizing.js';
 
 interface ApplyOptions extends OutputOptions {
@@ -63,7 +71,7 @@ const DRY: [string, string] = [
   'change the limits; otherwise only show the changes',
 ];
 
-export function addActions(program: Command): void {
+export function addCommands(program: Command): void {
   const actions = program
     .command('actions')
     .description("show and change actions' own limits through OpenWhisk's REST API");
@@ -87,29 +95,18 @@ function addList(actions: Command): void {
     const rows = (await controller.list()).map((listed) =>
       describe(listed, open.get(listed.function)?.limits),
     );
-    if (options.output === 'json') processScreen.write(json(rows));
-    else
-      processScreen.write(
-        table(
-          [
-            { title: 'function', value: (row) => plainText(row.function) },
-            { title: 'version', value: (row) => row.version },
-            { title: 'MiB', value: (row) => count(row.limits.memory), right: true },
-            { title: 'concurrency', value: (row) => count(row.limits.concurrency), right: true },
-            { title: 'instances', value: (row) => count(row.limits.instances), right: true },
-            { title: 'before Gleaner', value: (row) => valuesText(row.original) },
-            { title: 'mode', value: (row) => modeText(row.annotations) },
-            { title: 'slo ms', value: (row) => milliseconds(row.annotations.sloMs), right: true },
-            {
-              title: 'cpu cores',
-              value: (row) => cores(row.annotations.cpuMillicores),
-              right: true,
-            },
-            { title: 'unreadable', value: (row) => row.annotations.unreadable.join(', ') },
-          ],
-          rows,
-        ),
-      );
+    printTable(options.output, rows, rows, [
+      left('function', (row) => row.function),
+      left('version', (row) => row.version),
+      right('MiB', (row) => count(row.limits.memory)),
+      right('concurrency', (row) => count(row.limits.concurrency)),
+      right('instances', (row) => count(row.limits.instances)),
+      left('before Gleaner', (row) => valuesText(row.original)),
+      left('mode', (row) => modeText(row.annotations)),
+      right('slo ms', (row) => milliseconds(row.annotations.sloMs)),
+      right('cpu cores', (row) => cores(row.annotations.cpuMillicores)),
+      left('unreadable', (row) => row.annotations.unreadable.join(', ')),
+    ]);
     process.exitCode = EXIT.ok;
   });
 }
@@ -274,19 +271,13 @@ function report(
   if (output === 'json') processScreen.write(json({ dryRun, outcomes }));
   else {
     processScreen.write(
-      table<ActionOutcome>(
-        [
-          { title: 'function', value: (row) => plainText(row.function) },
-          { title: 'result', value: (row) => row.result },
-          { title: 'from', value: (row) => valuesText(row.from) },
-          { title: 'to', value: (row) => valuesText(row.to) },
-          {
-            title: 'note',
-            value: (row) => plainText([row.note, ...leftText(row)].filter(Boolean).join('; ')),
-          },
-        ],
-        outcomes,
-      ),
+      table(outcomes, [
+        left('function', (row) => row.function),
+        left('result', (row) => row.result),
+        left('from', (row) => valuesText(row.from)),
+        left('to', (row) => valuesText(row.to)),
+        left('note', (row) => [row.note, ...leftText(row)].filter(Boolean).join('; ')),
+      ]),
     );
     if (dryRun && outcomes.some(({ result }) => result.startsWith('would')))
       processScreen.write(

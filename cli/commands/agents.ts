@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
 import { FEATURES } from '../../agents/index.js';
-import { services } from '../../broker/index.js';
 import {
   type AgentDecision,
   type AgentsList,
-  agentsService,
-  callEveryInstance,
+  askEvery,
   featureText,
   requestedCpu,
 } from '../../broker/services/index.js';
@@ -13,10 +11,12 @@ import { EXIT, messageOf, reportProblem } from '../../config/index.js';
 import {
   count,
   json,
+  left,
   loadSettings,
   mebibytesText,
   plainText,
   processScreen,
+  right,
   table,
   withBroker,
 } from '../../runtime/index.js';
@@ -25,6 +25,7 @@ import {
   checkFunctionName,
   globalOptions,
   type OutputOptions,
+  printTable,
   reportNoAnswer,
 } from './common.js';
 
@@ -67,32 +68,24 @@ export function addAgentCommands(agents: Command): void {
     .description('list every agent: manager, life-cycle phase, newest decision');
   addOutputOption(list).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(list));
-    const answers = await withBroker(config, (broker) =>
-      callEveryInstance(broker, { service: services.agents, endpoint: 'list' }),
-    );
-    const hosts: AgentsList[] = [];
-    for (const answer of answers.values()) {
-      const checked = agentsService.list.answer.safeParse(answer);
-      if (checked.success) hosts.push(checked.data);
-    }
+    const { answers } = await withBroker(config, (broker) => askEvery(broker, 'agents', 'list'));
+    const hosts = [...answers.values()];
     const rows: Row[] = hosts.flatMap(({ host, functions }) =>
       functions.map((row) => ({ host, ...row })),
     );
-    if (options.output === 'json') processScreen.write(json(hosts));
-    else
-      processScreen.write(
-        table<Row>(
-          [
-            { title: 'function', value: (row) => plainText(row.function) },
-            { title: 'agent host', value: (row) => plainText(row.host) },
-            { title: 'manager', value: (row) => plainText(row.manager) },
-            { title: 'phase', value: (row) => (row.paused ? `${row.phase} (paused)` : row.phase) },
-            { title: 'steps', value: (row) => count(row.steps), right: true },
-            { title: 'requested', value: (row) => (row.decision ? targetText(row.decision) : '-') },
-          ],
-          rows.sort((a, b) => a.function.localeCompare(b.function)),
-        ),
-      );
+    printTable(
+      options.output,
+      hosts,
+      rows.sort((a, b) => a.function.localeCompare(b.function)),
+      [
+        left('function', (row) => row.function),
+        left('agent host', (row) => row.host),
+        left('manager', (row) => row.manager),
+        left('phase', (row) => (row.paused ? `${row.phase} (paused)` : row.phase)),
+        right('steps', (row) => count(row.steps)),
+        left('requested', (row) => (row.decision ? targetText(row.decision) : '-')),
+      ],
+    );
     if (hosts.length === 0) reportNoAnswer('agent host');
     process.exitCode = hosts.length > 0 ? EXIT.ok : EXIT.failed;
   });
@@ -104,18 +97,10 @@ export function addAgentCommands(agents: Command): void {
   addOutputOption(explain).action(async (name: string, options: OutputOptions) => {
     checkFunctionName(name);
     const { config } = loadSettings(globalOptions(explain));
-    const answers = await withBroker(config, (broker) =>
-      callEveryInstance(broker, {
-        service: services.agents,
-        endpoint: 'explain',
-        request: { function: name },
-      }),
+    const { answers, errors } = await withBroker(config, (broker) =>
+      askEvery(broker, 'agents', 'explain', { function: name }),
     );
-    const hosts: { host: string; decisions: AgentDecision[] }[] = [];
-    for (const [host, answer] of answers) {
-      const checked = agentsService.explain.answer.safeParse(answer);
-      if (checked.success) hosts.push({ host, decisions: checked.data.decisions });
-    }
+    const hosts = [...answers].map(([host, { decisions }]) => ({ host, decisions }));
     if (options.output === 'json')
       processScreen.write(
         json({
@@ -129,35 +114,26 @@ export function addAgentCommands(agents: Command): void {
     else
       for (const { host, decisions } of hosts)
         processScreen.write(
-          `${name} on ${plainText(host)}\n${table<AgentDecision>(
-            [
-              { title: 'step', value: (row) => count(row.step), right: true },
-              { title: 'phase', value: (row) => row.phase },
-              { title: 'invoker', value: (row) => plainText(row.host) },
-              { title: 'calls', value: (row) => count(row.activations), right: true },
-              { title: 'price cpu', value: (row) => row.price?.cpu.toFixed(2) ?? '-', right: true },
-              ...FEATURES.map((feature, i) => ({
-                title: featureText(feature),
-                value: ({ features }: AgentDecision) => features[i]?.toFixed(2) ?? '-',
-                right: true,
-              })),
-              {
-                title: 'requested',
-                value: (row) => (row.decision ? targetText(row.decision) : '-'),
-              },
-              { title: 'sent', value: (row) => (row.sent ? 'yes' : 'no') },
-            ],
-            decisions,
-          )}`,
+          `${name} on ${plainText(host)}\n${table(decisions, [
+            right('step', (row) => count(row.step)),
+            left('phase', (row) => row.phase),
+            left('invoker', (row) => row.host),
+            right('calls', (row) => count(row.activations)),
+            right('price cpu', (row) => row.price?.cpu.toFixed(2) ?? '-'),
+            ...FEATURES.map((feature, i) =>
+              right(
+                featureText(feature),
+                ({ features }: AgentDecision) => features[i]?.toFixed(2) ?? '-',
+              ),
+            ),
+            left('requested', (row) => (row.decision ? targetText(row.decision) : '-')),
+            left('sent', (row) => (row.sent ? 'yes' : 'no')),
+          ])}`,
         );
-    if (answers.size === 0) reportNoAnswer('agent host');
+    if (answers.size + errors.size === 0) reportNoAnswer('agent host');
     else if (hosts.length === 0)
-      for (const answer of answers.values())
-        if (answer instanceof Error)
-          reportProblem(
-            messageOf(answer),
-            '`gleaner agents list` shows the functions with an agent',
-          );
+      for (const error of errors.values())
+        reportProblem(messageOf(error), '`gleaner agents list` shows the functions with an agent');
     process.exitCode = hosts.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

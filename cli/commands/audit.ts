@@ -3,20 +3,19 @@ import type { Command } from 'commander';
 import { EXIT, errorClass, messageOf } from '../../config/index.js';
 import {
   cores,
-  json,
+  left,
   loadSettings,
   localTime,
   mebibytesText,
-  plainText,
-  processScreen,
+  right,
   statePaths,
-  table,
 } from '../../runtime/index.js';
 import {
   addOutputOption,
   checkFunctionName,
   globalOptions,
   type OutputOptions,
+  printTable,
   wholeNumber,
 } from './common.js';
 
@@ -83,7 +82,7 @@ function amount({ resource }: AuditLine, value: number | undefined): string {
   return resource?.startsWith('memory') ? `${mebibytesText(value)} MiB` : String(Math.round(value));
 }
 
-export function addAudit(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('audit')
     .description('show the limits written on this host with their reasons, from its audit log')
@@ -103,24 +102,17 @@ export function addAudit(program: Command): void {
         (options.function === undefined || line.action === options.function) &&
         (options.who === undefined || line.who?.startsWith(options.who) === true),
     );
-    if (options.output === 'json') processScreen.write(json(lines));
-    else
-      processScreen.write(
-        table<AuditLine>(
-          [
-            { title: 'at', value: (row) => localTime(Date.parse(String(row.at ?? '')) * 1000) },
-            { title: 'who', value: (row) => plainText(row.who ?? '-') },
-            { title: 'why', value: (row) => plainText(row.why ?? '-') },
-            // `restore --local` knows containers only; the hook knows their functions.
-            { title: 'function', value: (row) => plainText(row.action ?? row.name ?? '-') },
-            { title: 'resource', value: (row) => plainText(row.resource ?? '-') },
-            { title: 'old', value: (row) => amount(row, row.old), right: true },
-            { title: 'new', value: (row) => amount(row, row.new), right: true },
-            { title: 'result', value: (row) => plainText(row.result ?? '-') },
-          ],
-          lines,
-        ),
-      );
+    printTable(options.output, lines, lines, [
+      left('at', (row) => localTime(Date.parse(String(row.at ?? '')) * 1000)),
+      left('who', (row) => row.who ?? '-'),
+      left('why', (row) => row.why ?? '-'),
+      // `restore --local` knows containers only; the hook knows their functions.
+      left('function', (row) => row.action ?? row.name ?? '-'),
+      left('resource', (row) => row.resource ?? '-'),
+      right('old', (row) => amount(row, row.old)),
+      right('new', (row) => amount(row, row.new)),
+      left('result', (row) => row.result ?? '-'),
+    ]);
     process.exitCode = EXIT.ok;
   });
 }

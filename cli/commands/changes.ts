@@ -58,7 +58,7 @@ function addPause(program: Command, name: 'pause' | 'resume', description: strin
   });
 }
 
-export function addChanges(program: Command): void {
+export function addCommands(program: Command): void {
   addPause(
     program,
     'pause',

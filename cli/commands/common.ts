@@ -2,7 +2,14 @@ import { userInfo } from 'node:os';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isFunctionName } from '../../broker/index.js';
 import { reportProblem, UsageError } from '../../config/index.js';
-import type { GlobalOptions, OutputFormat } from '../../runtime/index.js';
+import {
+  type Column,
+  type GlobalOptions,
+  json,
+  type OutputFormat,
+  processScreen,
+  table,
+} from '../../runtime/index.js';
 
 export interface OutputOptions {
   readonly output: OutputFormat;
@@ -14,6 +21,16 @@ export function addOutputOption(command: Command): Command {
       .choices(['table', 'json'])
       .default('table'),
   );
+}
+
+/** Prints `value` as JSON, or the rows below headings. */
+export function printTable<Row>(
+  output: OutputFormat,
+  value: unknown,
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+): void {
+  processScreen.write(output === 'json' ? json(value) : table(rows, columns));
 }
 
 /** The options of `gleaner` itself, from any subcommand. */

@@ -22,8 +22,16 @@ import {
   runsCsv,
   withVerdicts,
 } from '../../experiments/compare/index.js';
-import type { GlobalOptions } from '../../runtime/index.js';
-import { compactJson, json, processScreen, stderrProgress, table } from '../../runtime/index.js';
+import {
+  compactJson,
+  type GlobalOptions,
+  json,
+  left,
+  processScreen,
+  right,
+  stderrProgress,
+  table,
+} from '../../runtime/index.js';
 import type { ClusterMode } from '../../simulator/engine/index.js';
 import {
   type SimulationSettings,
@@ -63,7 +71,7 @@ const MODES: ClusterMode[] = ['weight', 'quota'];
 /** From scarce to ample for a thousand functions on thirty hosts. */
 const DENSITY_MIB = [4096, 6144, 8192, 16_384, 32_768];
 
-export function addCompare(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('compare')
     .description(
@@ -118,7 +126,7 @@ export function addCompare(program: Command): void {
     for (const workload of options.workloads)
       hostsOf(placeOf(workload).workload, options, LARGE_HOSTS);
     for (const name of options.managers) if (name !== 'all') namedContender(name);
-    const comparison = withVerdicts(await compare(options, settings));
+    const comparison = withVerdicts(await compare(options, settings, commandOf(self, options)));
     mkdirSync(options.out, { recursive: true });
     const files: [string, string][] = [
       ['comparison.json', compactJson(comparison)],
@@ -150,6 +158,7 @@ function clusterMode(text: string): ClusterMode {
 async function compare(
   options: CompareOptions,
   { settings, configured }: SimulationSettings,
+  command: string,
 ): Promise<Comparison> {
   const seeds = Array.from({ length: options.seeds }, (_, i) => options.firstSeed + i);
   const request: ComparisonRequest = {
@@ -175,7 +184,7 @@ async function compare(
       onDone: (done) => progress.update(done / jobs.length, `${done} of ${jobs.length} runs`),
     });
     return compareRuns(sections, jobs, results, {
-      command: commandOf(options),
+      command,
       gleaner: packageVersion(),
       seeds,
     });
@@ -184,33 +193,28 @@ async function compare(
   }
 }
 
+/** Options without effect on the results. */
+const OUTPUT_OPTIONS = ['workers', 'out', 'output'];
+/** Shown also with their defaults. */
+const SHOWN_OPTIONS = ['managers', 'seeds'];
+
 /** The command that repeats the comparison, without the output folder and workers. */
-function commandOf(options: CompareOptions): string {
-  const configuration = [
-    ...(options.config === undefined ? [] : [`--config ${options.config}`]),
-    ...(options.set ?? []).map((one) => `--set ${one}`),
-  ];
-  const parts = [
-    ['gleaner', ...configuration, 'compare'].join(' '),
-    `--managers ${options.managers.join(',')}`,
-    `--seeds ${options.seeds}`,
-  ];
-  const differs = (name: string, value: unknown, otherwise: unknown): void => {
-    if (String(value) !== String(otherwise)) parts.push(`--${name} ${value}`);
-  };
-  differs('first-seed', options.firstSeed, 1);
-  differs('workloads', options.workloads, WORKLOADS);
-  differs('functions', options.functions, undefined);
-  differs('calls', options.calls, undefined);
-  differs('loads', options.loads, LOADS);
-  differs('modes', options.modes, MODES);
-  if (options.density === false) parts.push('--no-density');
-  else differs('density', options.density, DENSITY_MIB);
-  differs('hosts', options.hosts, undefined);
-  differs('cores', options.cores, undefined);
-  differs('memory', options.memory, undefined);
-  differs('user-memory', options.userMemory, undefined);
-  return parts.join(' ');
+function commandOf(self: Command, { config, set = [] }: GlobalOptions): string {
+  const flags = self.options.flatMap((option) => {
+    const name = option.name();
+    const value: unknown = self.getOptionValue(option.attributeName());
+    if (option.negate) return value === false ? [`--${name}`] : [];
+    if (value === false || OUTPUT_OPTIONS.includes(name)) return [];
+    const isDefault = String(value) === String(option.defaultValue);
+    return isDefault && !SHOWN_OPTIONS.includes(name) ? [] : [`--${name} ${value}`];
+  });
+  return [
+    'gleaner',
+    ...(config === undefined ? [] : [`--config ${config}`]),
+    ...set.map((one) => `--set ${one}`),
+    'compare',
+    ...flags,
+  ].join(' ');
 }
 
 /** The ranking of every section, for the terminal. */
@@ -218,43 +222,17 @@ function overview({ sections }: ComparisonWithVerdicts): string {
   return sections
     .map((section) => {
       const rows = [...ranking(section), ...section.rows.filter(({ isNoise }) => isNoise)];
-      const body = table(
-        [
-          { title: 'contender', value: ({ name }) => name },
-          {
-            title: 'slowdown',
-            value: ({ figures }) => figure(figures[RANKED_BY]!.mean),
-            right: true,
-          },
-          {
-            title: 'against fixed (95 %)',
-            value: ({ paired }) =>
-              paired === undefined ? '-' : changeText(paired[RANKED_BY]!, { unit: '' }),
-            right: true,
-          },
-          {
-            title: 'response ms',
-            value: ({ figures }) => figure(figures['response.mean']!.mean),
-            right: true,
-          },
-          {
-            title: 'cold',
-            value: ({ figures }) => percentage(figures['cold.share']!.mean),
-            right: true,
-          },
-          {
-            title: 'saved s',
-            value: ({ figures }) => figure(figures['saved.seconds']!.mean),
-            right: true,
-          },
-          {
-            title: 'slowed down',
-            value: ({ victims }) => `${victims.slowedDown}/${victims.judged}`,
-            right: true,
-          },
-        ],
-        rows,
-      );
+      const body = table(rows, [
+        left('contender', ({ name }) => name),
+        right('slowdown', ({ figures }) => figure(figures[RANKED_BY]!.mean)),
+        right('against fixed (95 %)', ({ paired }) =>
+          paired === undefined ? '-' : changeText(paired[RANKED_BY]!, { unit: '' }),
+        ),
+        right('response ms', ({ figures }) => figure(figures['response.mean']!.mean)),
+        right('cold', ({ figures }) => percentage(figures['cold.share']!.mean)),
+        right('saved s', ({ figures }) => figure(figures['saved.seconds']!.mean)),
+        right('slowed down', ({ victims }) => `${victims.slowedDown}/${victims.judged}`),
+      ]);
       const load = `offered load ${figure(section.offeredLoad)}; the oracle has 1`;
       return `${section.setting.name} (${load})\n${body}${section.verdict.join('\n')}\n`;
     })

@@ -127,7 +127,7 @@ export function completionScript(program: Command, shell: Shell): string {
     : `#compdef gleaner\nautoload -U +X bashcompinit && bashcompinit\n${script}`;
 }
 
-export function addCompletion(program: Command): void {
+export function addCommands(program: Command): void {
   program
     .command('completion')
     .description('print a completion script for a shell: `source <(gleaner completion bash)`')

@@ -19,7 +19,7 @@ import {
 } from '../../runtime/index.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
-export function addConfig(program: Command): void {
+export function addCommands(program: Command): void {
   const config = program.command('config').description('check or print the configuration');
   const check = config
     .command('check')

@@ -9,7 +9,7 @@ import {
 import { runDashboardPart } from '../../runtime/wiring/index.js';
 import { globalOptions } from './common.js';
 
-export function addDashboard(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('dashboard')
     .description('serve the dashboard for a browser, live from NATS; `gleaner up` includes it')

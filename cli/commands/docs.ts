@@ -18,7 +18,7 @@ export function generatedDocs(program: Command): ReadonlyMap<string, string> {
   ]);
 }
 
-export function addDocs(program: Command): void {
+export function addCommands(program: Command): void {
   program
     .command('docs')
     .description(

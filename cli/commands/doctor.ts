@@ -3,16 +3,18 @@ import { EXIT } from '../../config/index.js';
 import {
   colorsFor,
   json,
+  left,
   loadSettings,
   plainText,
   processScreen,
+  styled,
   table,
 } from '../../runtime/index.js';
 import { findings, isManageable } from '../doctor/findings.js';
 import { surveyConfigured } from '../doctor/survey.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
-export function addDoctor(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('doctor')
     .description('check whether this host can be managed, and what to do if not (exit code 1)');
@@ -25,14 +27,11 @@ export function addDoctor(program: Command): void {
       const colors = colorsFor(processScreen, process.env);
       const paint = { ok: colors.green, warn: colors.yellow, fail: colors.red };
       processScreen.write(
-        table(
-          [
-            { title: 'level', value: (row) => paint[row.level](row.level) },
-            { title: 'check', value: (row) => plainText(row.check) },
-            { title: 'found', value: (row) => plainText(row.found) },
-          ],
-          list,
-        ),
+        table(list, [
+          styled('level', (row) => paint[row.level](row.level)),
+          left('check', (row) => row.check),
+          left('found', (row) => row.found),
+        ]),
       );
       const advised = list.filter((row) => row.advice !== '');
       if (advised.length > 0) processScreen.write('\n');

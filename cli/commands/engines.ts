@@ -1,25 +1,22 @@
 import type { Command } from 'commander';
 import { type EngineSpeed, engineSpeeds } from '../../agents/nn/index.js';
 import { EXIT } from '../../config/index.js';
-import { json, plainText, processScreen, table } from '../../runtime/index.js';
+import { json, left, processScreen, right, table } from '../../runtime/index.js';
 import { addOutputOption, type OutputOptions } from './common.js';
 
 const figure = (value: number | null): string => (value === null ? '-' : value.toPrecision(3));
 
 export function enginesText(speeds: readonly EngineSpeed[]): string {
-  return table<EngineSpeed>(
-    [
-      { title: 'engine', value: (row) => row.name },
-      { title: 'runs', value: (row) => (row.runs ? 'yes' : 'no') },
-      { title: 'forward us', value: (row) => figure(row.forwardMicros), right: true },
-      { title: 'ppo step ms', value: (row) => figure(row.ppoMillis), right: true },
-      { title: 'detail', value: (row) => plainText(row.detail) },
-    ],
-    speeds,
-  );
+  return table(speeds, [
+    left('engine', (row) => row.name),
+    left('runs', (row) => (row.runs ? 'yes' : 'no')),
+    right('forward us', (row) => figure(row.forwardMicros)),
+    right('ppo step ms', (row) => figure(row.ppoMillis)),
+    left('detail', (row) => row.detail),
+  ]);
 }
 
-export function addEngines(program: Command): void {
+export function addCommands(program: Command): void {
   addOutputOption(program.command('engines'))
     .description(
       'measure the speed of the neural network engines on this machine (about two seconds)',

@@ -55,7 +55,7 @@ export function eventText(event: GleanerEvent, colors: Colors): string {
   return `${time}  ${kind}  ${fn}  ${host}${change}  ${reason}`;
 }
 
-export function addEvents(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('events')
     .description(`print events as they happen: ${EVENT_KINDS.join(', ')}`)

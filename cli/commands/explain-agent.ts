@@ -1,11 +1,6 @@
 import { unsafeLimitText } from '../../agents/tuning/index.js';
-import { type Broker, services } from '../../broker/index.js';
-import {
-  type AgentSummary,
-  agentsService,
-  callEveryInstance,
-  type TunedConcurrency,
-} from '../../broker/services/index.js';
+import type { Broker } from '../../broker/index.js';
+import { type AgentSummary, askEvery, type TunedConcurrency } from '../../broker/services/index.js';
 import { count, localTime, plainText } from '../../runtime/index.js';
 
 export interface ExplainedAgent {
@@ -20,27 +15,15 @@ export interface ExplainedAgent {
 
 /** The agent of a function on every agent host that has it. */
 export async function fetchAgent(broker: Broker, fn: string): Promise<ExplainedAgent[]> {
-  const ask = (endpoint: 'inspect' | 'concurrency') =>
-    callEveryInstance(broker, { service: services.agents, endpoint, request: { function: fn } });
-  const [agents, tuned] = await Promise.all([ask('inspect'), ask('concurrency')]);
-  const explained: ExplainedAgent[] = [];
-  for (const [host, answer] of agents) {
-    const agent = agentsService.inspect.answer.safeParse(answer);
-    if (!agent.success) continue;
-    const limits = agentsService.concurrency.answer.safeParse(tuned.get(host));
-    const concurrency = limits.success
-      ? (limits.data.functions.find((one) => one.function === fn) ?? null)
-      : null;
-    const {
-      features: _features,
-      state: _state,
-      hosts: _hosts,
-      observation: _observation,
-      ...summary
-    } = agent.data;
-    explained.push({ host, agent: summary, concurrency });
-  }
-  return explained;
+  const request = { function: fn };
+  const [agents, tuned] = await Promise.all([
+    askEvery(broker, 'agents', 'inspect', request),
+    askEvery(broker, 'agents', 'concurrency', request),
+  ]);
+  return [...agents.answers].map(([host, { features, state, hosts, observation, ...agent }]) => {
+    const limits = tuned.answers.get(host)?.functions ?? [];
+    return { host, agent, concurrency: limits.find((one) => one.function === fn) ?? null };
+  });
 }
 
 /** Reasons of the concurrency tuner in words. */

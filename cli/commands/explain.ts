@@ -1,22 +1,23 @@
 import type { Command } from 'commander';
-import { services } from '../../broker/index.js';
 import {
-  callEveryInstance,
+  askEvery,
+  type ExplanationView,
   type FailedInitsView,
   grantReason,
   reasonText,
 } from '../../broker/services/index.js';
 import { comparisonOver, EXIT, messageOf } from '../../config/index.js';
-import type { ExplainedGrant, Explanation } from '../../openwhisk-plugin/control/index.js';
 import {
   cores,
   inspectHooks,
   json,
+  left,
   loadSettings,
   localTime,
   mebibytesText,
   plainText,
   processScreen,
+  right,
   span,
   table,
   withBroker,
@@ -40,26 +41,29 @@ interface ExplainOptions extends OutputOptions {
  * `0.35, allowed 0.3 to 1, user 1: uses less than its limit; as the policy chose`, or `1, the
  * user's: …`.
  */
-export function grantText(grant: ExplainedGrant, unit: (value: number) => string): string {
+export function grantText(
+  grant: ExplanationView['cpu'],
+  unit: (value: number | null) => string,
+): string {
   const [granted, user, lower, upper] = [grant.granted, grant.user, grant.lower, grant.upper].map(
     unit,
   );
   const why = plainText(grantReason(grant.rangeReason, grant.choice));
   if (granted === user && lower === user && upper === user) return `${granted}, the user's: ${why}`;
   const demand =
-    Number.isFinite(grant.demand) && unit(grant.demand) !== granted
+    grant.demand !== null && unit(grant.demand) !== granted
       ? `, requested ${unit(grant.demand)}`
       : '';
   return `${granted}, allowed ${lower} to ${upper}, user ${user}${demand}: ${why}`;
 }
 
-const peakText = (grant: ExplainedGrant, unit: (value: number) => string): string =>
-  grant.peak < 0 ? '-' : unit(grant.peak);
+const peakText = (grant: ExplanationView['cpu'], unit: (value: number | null) => string): string =>
+  (grant.peak ?? -1) < 0 ? '-' : unit(grant.peak);
 
 const statusText = (status: number): string => (status === 0 ? 'no answer' : `status ${status}`);
 
 /** Effects of Gleaner on an activation, in words. */
-export function outcomeText(entry: Explanation): string {
+export function outcomeText(entry: ExplanationView): string {
   const parts: string[] = [];
   if (entry.control) parts.push('control arm: user limits');
   else if (!entry.enforced) parts.push('not enforced');
@@ -76,38 +80,31 @@ export function outcomeText(entry: Explanation): string {
   return parts.join('; ') || 'none';
 }
 
-export function explainText(entries: readonly Explanation[]): string {
-  return table<Explanation>(
-    [
-      { title: 'when', value: (row) => localTime(row.startedAt, 'time') },
-      { title: 'activation', value: (row) => plainText(row.activation).slice(0, 12) },
-      {
-        title: 'took',
-        value: (row) =>
-          `${span(row.durationMillis)}${row.cold ? ` + ${span(row.initMillis)} init` : ''}`,
-        right: true,
-      },
-      { title: 'peak cores', value: (row) => peakText(row.cpu, cores), right: true },
-      {
-        title: 'granted cores',
-        value: (row) =>
-          row.cpuMode === 'quota'
-            ? grantText(row.cpu, cores)
-            : `weight ${Math.round(row.shares)} (user ${Math.round(row.userShares)})`,
-      },
-      { title: 'peak MiB', value: (row) => peakText(row.memory, mebibytesText), right: true },
-      { title: 'granted MiB', value: (row) => grantText(row.memory, mebibytesText) },
-      { title: 'effect', value: outcomeText },
-    ],
-    entries,
-  );
+export function explainText(entries: readonly ExplanationView[]): string {
+  return table(entries, [
+    left('when', (row) => localTime(row.startedAt, 'time')),
+    left('activation', (row) => plainText(row.activation).slice(0, 12)),
+    right(
+      'took',
+      (row) => `${span(row.durationMillis)}${row.cold ? ` + ${span(row.initMillis)} init` : ''}`,
+    ),
+    right('peak cores', (row) => peakText(row.cpu, cores)),
+    left('granted cores', (row) =>
+      row.cpuMode === 'quota'
+        ? grantText(row.cpu, cores)
+        : `weight ${Math.round(row.shares ?? 0)} (user ${Math.round(row.userShares ?? 0)})`,
+    ),
+    right('peak MiB', (row) => peakText(row.memory, mebibytesText)),
+    left('granted MiB', (row) => grantText(row.memory, mebibytesText)),
+    left('effect', outcomeText),
+  ]);
 }
 
 const HEAP_NOTE =
   'A memory loan helps memory that grows after the start (buffers, native memory, page cache, ' +
   'Python).\nV8 and the JVM fix their heap size when the process starts.';
 
-export function addExplain(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('explain')
     .description(
@@ -120,18 +117,26 @@ export function addExplain(program: Command): void {
     checkFunctionName(name);
     const { last } = options;
     const { config } = loadSettings(globalOptions(command));
-    const [answers, agents, { hooks }] = await withBroker(config, (broker) =>
+    const [{ answers, errors }, agents, { hooks }] = await withBroker(config, (broker) =>
       Promise.all([
-        callEveryInstance(broker, {
-          service: services.hook,
-          endpoint: 'explain',
-          request: { function: name },
-        }),
+        askEvery(broker, 'hook', 'explain', { function: name }),
         fetchAgent(broker, name),
         inspectHooks(broker, { function: name, containers: 0 }),
       ]),
     );
-    const hosts = [...answers].map(([host, answer]) => ({ host, ...explained(answer, last) }));
+    const hosts: ExplainedHost[] = [
+      ...[...answers].map(([host, { activations, failedInits = null }]) => ({
+        host,
+        activations: activations.slice(0, last),
+        failedInits,
+      })),
+      ...[...errors].map(([host, error]) => ({
+        host,
+        activations: [],
+        failedInits: null,
+        error: messageOf(error),
+      })),
+    ];
     const comparison = comparisonOver(hooks.flatMap(({ functions }) => functions));
     if (options.output === 'json')
       processScreen.write(json({ function: name, comparison, hosts, agents }));
@@ -163,23 +168,11 @@ export function addExplain(program: Command): void {
   });
 }
 
-interface Explained {
-  readonly activations: Explanation[];
+interface ExplainedHost {
+  readonly host: string;
+  readonly activations: readonly ExplanationView[];
   readonly failedInits: FailedInitsView | null;
   readonly error?: string;
-}
-
-function explained(answer: unknown, last: number): Explained {
-  if (answer instanceof Error)
-    return { activations: [], failedInits: null, error: messageOf(answer) };
-  const { activations, failedInits } = (answer ?? {}) as {
-    activations?: unknown;
-    failedInits?: FailedInitsView | null;
-  };
-  return {
-    activations: Array.isArray(activations) ? (activations as Explanation[]).slice(0, last) : [],
-    failedInits: failedInits ?? null,
-  };
 }
 
 export function failedInitsText({ count, at, status, container }: FailedInitsView): string {

@@ -37,7 +37,7 @@ const rowsOf = ({ hooks }: HookAnswers): FunctionRow[] =>
     )
     .sort((a, b) => a.name.localeCompare(b.name) || a.host.localeCompare(b.host));
 
-export function addFunctions(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('functions')
     .description('list functions: limits, harvested and borrowed resources, latency, objective')

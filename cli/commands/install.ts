@@ -9,9 +9,11 @@ import {
   ACTIONS_JOURNAL,
   colorsFor,
   json,
+  left,
   loadSettings,
   plainText,
   processScreen,
+  styled,
   table,
 } from '../../runtime/index.js';
 import { authorOfRestore, restoreHost } from '../../runtime/wiring/index.js';
@@ -39,7 +41,13 @@ const ROOT: [string, string, string] = [
   '/',
 ];
 
-export function addInstall(program: Command): void {
+export function addCommands(program: Command): void {
+  addInstall(program);
+  addCheck(program);
+  addRemove(program);
+}
+
+function addInstall(program: Command): void {
   const command = program
     .command('install')
     .description('install this version on this host as systemd services, or upgrade an older one')
@@ -78,7 +86,7 @@ function part(value: string, before: ServicePart[] | undefined): ServicePart[] {
   return collect(value, before) as ServicePart[];
 }
 
-export function addCheck(program: Command): void {
+function addCheck(program: Command): void {
   const command = program
     .command('check')
     .description('compare this host with its installation (exit code 1 if they differ)')
@@ -91,21 +99,18 @@ export function addCheck(program: Command): void {
     else {
       const colors = colorsFor(processScreen, process.env);
       processScreen.write(
-        table(
-          [
-            { title: 'result', value: (row) => (row.ok ? colors.green('ok') : colors.red('fail')) },
-            { title: 'check', value: (row) => plainText(row.check) },
-            { title: 'found', value: (row) => plainText(row.found) },
-          ],
-          rows,
-        ),
+        table(rows, [
+          styled('result', (row) => (row.ok ? colors.green('ok') : colors.red('fail'))),
+          left('check', (row) => row.check),
+          left('found', (row) => row.found),
+        ]),
       );
     }
     process.exitCode = ok ? EXIT.ok : EXIT.failed;
   });
 }
 
-export function addRemove(program: Command): void {
+function addRemove(program: Command): void {
   const command = program
     .command('remove')
     .description(

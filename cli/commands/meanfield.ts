@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { services } from '../../broker/index.js';
 import type { MeanField } from '../../broker/messages/index.js';
-import { aggregatorService, callEveryInstance } from '../../broker/services/index.js';
+import { type aggregatorService, askEvery } from '../../broker/services/index.js';
 import { EXIT } from '../../config/index.js';
 import {
   cores,
   json,
+  left,
   loadSettings,
   mebibytesText,
   percent,
-  plainText,
   processScreen,
+  right,
   table,
   withBroker,
 } from '../../runtime/index.js';
@@ -38,52 +38,30 @@ function text(field: MeanField | null, { agents, invokers }: Explained): string 
     );
   }
   lines.push(
-    table(
-      [
-        { title: 'invoker host', value: (row) => plainText(row.host) },
-        { title: 'demand cores', value: (row) => cores(row.report.demand.cpu), right: true },
-        { title: 'available cores', value: (row) => cores(row.report.available.cpu), right: true },
-        {
-          title: 'occupied CPU %',
-          value: (row) => percent(row.occupancy.cpu).replace('%', ''),
-          right: true,
-        },
-        { title: 'price cpu', value: (row) => row.price.cpu.toFixed(2), right: true },
-        {
-          title: 'demand MiB',
-          value: (row) => mebibytesText(row.report.demand.memory),
-          right: true,
-        },
-        {
-          title: 'available MiB',
-          value: (row) => mebibytesText(row.report.available.memory),
-          right: true,
-        },
-        {
-          title: 'occupied memory %',
-          value: (row) => percent(row.occupancy.memory).replace('%', ''),
-          right: true,
-        },
-        { title: 'price memory', value: (row) => row.price.memory.toFixed(2), right: true },
-        { title: 'age s', value: (row) => (row.age / 1000).toFixed(1), right: true },
-      ],
-      invokers,
-    ),
-    table(
-      [
-        { title: 'agent host', value: (row) => plainText(row.host) },
-        { title: 'agents', value: (row) => String(row.sums.members), right: true },
-        { title: 'demand cores', value: (row) => cores(row.sums.demand.cpu), right: true },
-        { title: 'demand MiB', value: (row) => mebibytesText(row.sums.demand.memory), right: true },
-        { title: 'age s', value: (row) => (row.age / 1000).toFixed(1), right: true },
-      ],
-      agents,
-    ),
+    table(invokers, [
+      left('invoker host', (row) => row.host),
+      right('demand cores', (row) => cores(row.report.demand.cpu)),
+      right('available cores', (row) => cores(row.report.available.cpu)),
+      right('occupied CPU %', (row) => percent(row.occupancy.cpu).replace('%', '')),
+      right('price cpu', (row) => row.price.cpu.toFixed(2)),
+      right('demand MiB', (row) => mebibytesText(row.report.demand.memory)),
+      right('available MiB', (row) => mebibytesText(row.report.available.memory)),
+      right('occupied memory %', (row) => percent(row.occupancy.memory).replace('%', '')),
+      right('price memory', (row) => row.price.memory.toFixed(2)),
+      right('age s', (row) => (row.age / 1000).toFixed(1)),
+    ]),
+    table(agents, [
+      left('agent host', (row) => row.host),
+      right('agents', (row) => String(row.sums.members)),
+      right('demand cores', (row) => cores(row.sums.demand.cpu)),
+      right('demand MiB', (row) => mebibytesText(row.sums.demand.memory)),
+      right('age s', (row) => (row.age / 1000).toFixed(1)),
+    ]),
   );
   return lines.join('\n');
 }
 
-export function addMeanField(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('meanfield')
     .description(
@@ -91,22 +69,19 @@ export function addMeanField(program: Command): void {
     );
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const { states, explained } = await withBroker(config, async (broker) => {
-      const ask = (endpoint: string) =>
-        callEveryInstance(broker, { service: services.aggregator, endpoint });
-      const [inspected, made] = await Promise.all([ask('inspect'), ask('explain')]);
-      return { states: inspected, explained: made };
-    });
+    const [states, explained] = await withBroker(config, (broker) =>
+      Promise.all([
+        askEvery(broker, 'aggregator', 'inspect'),
+        askEvery(broker, 'aggregator', 'explain'),
+      ]),
+    );
     // Prefers the aggregator that publishes.
-    let best: { state: z.output<typeof aggregatorService.inspect.answer>; made: Explained } | null =
-      null;
-    for (const [host, answer] of states) {
-      const state = aggregatorService.inspect.answer.safeParse(answer);
-      const made = aggregatorService.explain.answer.safeParse(explained.get(host));
-      if (state.success && made.success && (best === null || state.data.publishing))
-        best = { state: state.data, made: made.data };
-    }
-    if (best === null) {
+    const both = [...states.answers].flatMap(([host, state]) => {
+      const made = explained.answers.get(host);
+      return made === undefined ? [] : [{ state, made }];
+    });
+    const best = both.find(({ state }) => state.publishing) ?? both[0];
+    if (best === undefined) {
       reportNoAnswer('aggregator');
       process.exitCode = EXIT.failed;
       return;

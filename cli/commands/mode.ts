@@ -4,8 +4,8 @@ import { EXIT, modes } from '../../config/index.js';
 import {
   inspectHooks,
   json,
+  left,
   loadSettings,
-  plainText,
   processScreen,
   table,
   withBroker,
@@ -32,7 +32,7 @@ interface ModeOptions extends OutputOptions {
   readonly storeFor: number;
 }
 
-export function addMode(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('mode')
     .description('show the mode, or set it for all functions or one (`default`: as configured)')
@@ -75,17 +75,12 @@ export function addMode(program: Command): void {
         processScreen.write(`${options.function ?? 'all functions'}: ${mode}\n`);
       else
         processScreen.write(
-          table(
-            [
-              { title: 'host', value: (row) => plainText(row.host) },
-              {
-                title: 'mode',
-                value: (row) =>
-                  row.killed ? `${row.mode} (stopped by the kill switch)` : row.mode,
-              },
-            ],
-            rows,
-          ),
+          table(rows, [
+            left('host', (row) => row.host),
+            left('mode', (row) =>
+              row.killed ? `${row.mode} (stopped by the kill switch)` : row.mode,
+            ),
+          ]),
         );
     }
     warnUnreadable(unread);

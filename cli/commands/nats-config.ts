@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../config/index.js';
-import { json, plainText, processScreen, table } from '../../runtime/index.js';
+import { json, left, processScreen, table } from '../../runtime/index.js';
 import { collect } from '../gleaner-command.js';
 import type { CertificateFiles } from '../nats-config/certificate.js';
 import { writeNatsConfig } from '../nats-config/index.js';
@@ -30,7 +30,7 @@ function certificatesOf({ tlsCert, tlsKey, tlsCa }: NatsConfigOptions): Certific
   return { certificate: resolve(tlsCert), key: resolve(tlsKey), ca: resolve(tlsCa) };
 }
 
-export function addNatsConfig(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('nats-config')
     .description(
@@ -64,14 +64,11 @@ export function addNatsConfig(program: Command): void {
       return;
     }
     processScreen.write(
-      table(
-        [
-          { title: 'identity', value: (row) => plainText(row.name) },
-          { title: 'seed (secret)', value: (row) => plainText(row.seed) },
-          { title: 'configuration', value: (row) => plainText(row.config) },
-        ],
-        written.identities,
-      ),
+      table(written.identities, [
+        left('identity', (row) => row.name),
+        left('seed (secret)', (row) => row.seed),
+        left('configuration', (row) => row.config),
+      ]),
     );
     processScreen.write(`\nnats-server -c ${written.server}\n`);
   });

@@ -25,7 +25,7 @@ import { addAgentCommands } from './agents.js';
 import { globalOptions } from './common.js';
 
 /** The long-running parts, one command each. `gleaner up` runs the same commands. */
-export function addParts(program: Command): void {
+export function addCommands(program: Command): void {
   addPart(
     program,
     'hook',

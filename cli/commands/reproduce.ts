@@ -96,7 +96,7 @@ function runSeeded(study: SeededStudy, options: SeedOptions): void {
   }
 }
 
-export function addReproduce(program: Command): void {
+export function addCommands(program: Command): void {
   const reproduce = program
     .command('reproduce')
     .description('reproduce the studies behind published results, and compare with their figures');

@@ -6,13 +6,10 @@ import { callEveryInstance, callService } from '../../broker/services/index.js';
 import { type Config, EXIT, messageOf, UsageError } from '../../config/index.js';
 import {
   configPath,
-  json,
+  left,
   loadSettings,
   makeFolder,
-  plainText,
-  processScreen,
   statePaths,
-  table,
   withBroker,
 } from '../../runtime/index.js';
 import { authorOfRestore, restoreHost } from '../../runtime/wiring/index.js';
@@ -27,6 +24,7 @@ import {
   author,
   globalOptions,
   type OutputOptions,
+  printTable,
   reportNoAnswer,
 } from './common.js';
 
@@ -79,7 +77,7 @@ export function switchedBy(host: string, done: string, answer: unknown): Restore
   return { host, result: ok ? done : `${done}; ${result}`, ok };
 }
 
-export function addRestore(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('restore')
     .description('restore the user limits of every container')
@@ -99,26 +97,18 @@ export function addRestore(program: Command): void {
     checkOptions(options, config);
     const { hosts, outcome = null } = await restore(options, config, configPath(globals));
     const { killSwitch } = statePaths(config);
-    if (options.output === 'json')
-      processScreen.write(
-        json({
-          held:
-            options.hold === true &&
-            (outcome !== null || options.host !== undefined || existsSync(killSwitch)),
-          hosts,
-          ...(outcome && modeOutcomeJson(outcome)),
-        }),
-      );
-    else
-      processScreen.write(
-        table<RestoredHost>(
-          [
-            { title: 'host', value: (row) => plainText(row.host) },
-            { title: 'result', value: (row) => plainText(row.result) },
-          ],
-          hosts,
-        ),
-      );
+    printTable(
+      options.output,
+      {
+        held:
+          options.hold === true &&
+          (outcome !== null || options.host !== undefined || existsSync(killSwitch)),
+        hosts,
+        ...(outcome && modeOutcomeJson(outcome)),
+      },
+      hosts,
+      [left('host', (row) => row.host), left('result', (row) => row.result)],
+    );
     if (hosts.length === 0) reportNoAnswer('hook');
     const reported = outcome === null || reportModeOutcome(outcome);
     process.exitCode =

@@ -11,12 +11,13 @@ import {
   connectPart,
   fetchSizeEvidence,
   json,
+  left,
   loadSettings,
   makeLogger,
   mebibytesText,
-  plainText,
   processFaults,
   processScreen,
+  right,
   runAsProcess,
   SystemdNotifier,
   serversOf,
@@ -70,28 +71,21 @@ export function addRecommend(actions: Command): void {
 const hours = (ms: number): string => (ms / 3_600_000).toFixed(1);
 
 function sizesText(sizes: readonly JudgedSize[], all: number): string {
-  const rows = table<JudgedSize>(
-    [
-      { title: 'function', value: (row) => plainText(row.function) },
-      { title: 'MiB', value: (row) => mebibytesText(row.from), right: true },
-      { title: 'recommended MiB', value: (row) => mebibytesText(row.to), right: true },
-      { title: 'peak MiB', value: (row) => mebibytesText(row.evidence.highest), right: true },
-      { title: 'recent MiB', value: (row) => mebibytesText(row.evidence.recent), right: true },
-      { title: 'calls', value: (row) => String(row.evidence.calls), right: true },
-      { title: 'hours', value: (row) => hours(row.evidence.seen), right: true },
-      { title: 'doubt %', value: (row) => (100 * row.uncertainty).toFixed(1), right: true },
-      { title: 'frees MiB', value: (row) => mebibytesText(row.frees), right: true },
-      { title: 'costs starts', value: (row) => String(row.costs), right: true },
-      {
-        title: 'saves starts/h',
-        value: (row) => (row.saves === null ? '-' : row.saves.toFixed(1)),
-        right: true,
-      },
-      { title: 'verdict', value: (row) => row.verdict },
-      { title: 'held by', value: (row) => plainText(row.heldBy || row.rangeLimit || '-') },
-    ],
-    sizes,
-  );
+  const rows = table(sizes, [
+    left('function', (row) => row.function),
+    right('MiB', (row) => mebibytesText(row.from)),
+    right('recommended MiB', (row) => mebibytesText(row.to)),
+    right('peak MiB', (row) => mebibytesText(row.evidence.highest)),
+    right('recent MiB', (row) => mebibytesText(row.evidence.recent)),
+    right('calls', (row) => String(row.evidence.calls)),
+    right('hours', (row) => hours(row.evidence.seen)),
+    right('doubt %', (row) => (100 * row.uncertainty).toFixed(1)),
+    right('frees MiB', (row) => mebibytesText(row.frees)),
+    right('costs starts', (row) => String(row.costs)),
+    right('saves starts/h', (row) => (row.saves === null ? '-' : row.saves.toFixed(1))),
+    left('verdict', (row) => row.verdict),
+    left('held by', (row) => row.heldBy || row.rangeLimit || '-'),
+  ]);
   const rest = all - sizes.length;
   const hidden = rest > 0 ? `--all shows ${rest} more with too little evidence\n` : '';
   return `${rows}

@@ -1,8 +1,15 @@
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../config/index.js';
 import { configuredContender, runTable } from '../../experiments/compare/index.js';
-import type { GlobalOptions } from '../../runtime/index.js';
-import { json, processScreen, stderrProgress, table } from '../../runtime/index.js';
+import {
+  type GlobalOptions,
+  json,
+  left,
+  processScreen,
+  right,
+  stderrProgress,
+  table,
+} from '../../runtime/index.js';
 import {
   limitingResource,
   type RunSummary,
@@ -47,7 +54,7 @@ interface SimulateOptions extends OutputOptions, HostOptions {
   readonly export?: string;
 }
 
-export function addSimulate(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('simulate')
     .description('run a workload on a simulated cluster under one manager or policy')
@@ -164,11 +171,8 @@ const isPublishedManager = (name: string): name is PublishedManagerName =>
   (publishedManagerNames as readonly string[]).includes(name);
 
 function publishedTable(summary: PublishedSummary): string {
-  return table(
-    [
-      { title: 'figure', value: ([name]) => name },
-      { title: 'value', value: ([, value]) => String(Number(value.toFixed(4))), right: true },
-    ],
-    Object.entries(summary) as [string, number][],
-  );
+  return table(Object.entries(summary) as [string, number][], [
+    left('figure', ([name]) => name),
+    right('value', ([, value]) => String(Number(value.toFixed(4)))),
+  ]);
 }

@@ -13,10 +13,12 @@ import {
   type HookAnswer,
   inspectHooks,
   json,
+  left,
   loadSettings,
   mebibytesText,
   plainText,
   processScreen,
+  right,
   table,
   withBroker,
 } from '../../runtime/index.js';
@@ -66,23 +68,20 @@ export function tapLines(hosts: readonly { readonly host: HostView }[]): string 
 }
 
 function hostTable(hosts: readonly HookAnswer[]): string {
-  return table(
-    [
-      { title: 'host', value: ({ host }) => plainText(host.host) },
-      { title: 'mode', value: ({ host }) => (host.killed ? 'stopped (kill switch)' : host.mode) },
-      { title: 'tap', value: ({ host }) => (lostTapsOf(host).length > 0 ? 'lost' : 'ok') },
-      { title: 'cores', value: ({ host }) => cores(host.cpu), right: true },
-      { title: 'memory MiB', value: ({ host }) => mebibytesText(host.memory), right: true },
-      { title: 'pool cores', value: ({ host }) => cores(host.poolCpu), right: true },
-      { title: 'pool MiB', value: ({ host }) => mebibytesText(host.poolMemory), right: true },
-      { title: 'calls', value: ({ host }) => count(host.activations), right: true },
-      { title: 'running', value: ({ host }) => count(host.running), right: true },
-    ],
-    hosts,
-  );
+  return table(hosts, [
+    left('host', ({ host }) => host.host),
+    left('mode', ({ host }) => (host.killed ? 'stopped (kill switch)' : host.mode)),
+    left('tap', ({ host }) => (lostTapsOf(host).length > 0 ? 'lost' : 'ok')),
+    right('cores', ({ host }) => cores(host.cpu)),
+    right('memory MiB', ({ host }) => mebibytesText(host.memory)),
+    right('pool cores', ({ host }) => cores(host.poolCpu)),
+    right('pool MiB', ({ host }) => mebibytesText(host.poolMemory)),
+    right('calls', ({ host }) => count(host.activations)),
+    right('running', ({ host }) => count(host.running)),
+  ]);
 }
 
-export function addStatus(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('status')
     .description('show the running parts, and the capacity of each invoker host');
@@ -101,15 +100,12 @@ export function addStatus(program: Command): void {
       processScreen.write(json({ services, hosts: hooks.map((hook) => hook.raw), stores }));
     } else {
       processScreen.write(
-        table<ServiceLine>(
-          [
-            { title: 'service', value: (row) => plainText(row.service) },
-            { title: 'host', value: (row) => plainText(row.host) },
-            { title: 'version', value: (row) => plainText(row.version) },
-            { title: 'engine', value: (row) => plainText(row.engine ?? '') },
-          ],
-          services,
-        ),
+        table(services, [
+          left('service', (row) => row.service),
+          left('host', (row) => row.host),
+          left('version', (row) => row.version),
+          left('engine', (row) => row.engine ?? ''),
+        ]),
       );
       processScreen.write(`\n${hostTable(hooks)}${tapLines(hooks)}`);
       const failing = failingStores(stores);

@@ -6,7 +6,7 @@ import { loadSettings, processScreen, stderrProgress } from '../../runtime/index
 import { bundleText, collectBundle } from '../support/bundle.js';
 import { globalOptions } from './common.js';
 
-export function addSupportBundle(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('support-bundle')
     .description(

@@ -21,7 +21,7 @@ const PLAIN_MILLIS = 2000;
 const FIRST_ANSWER_MILLIS = 3000;
 
 /** The live view of a running Gleaner. */
-export function addTop(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('top')
     .description('watch hosts and functions live; without a terminal a line every two seconds')

@@ -13,7 +13,7 @@ interface TrainMetaOptions {
 /** Weight of the newest round in the displayed mean. */
 const SMOOTHING = 0.05;
 
-export function addTrainMeta(program: Command): void {
+export function addCommands(program: Command): void {
   program
     .command('train-meta')
     .description(

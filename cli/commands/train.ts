@@ -43,7 +43,7 @@ const place =
     return { workload: place.workload, hosts: place.hosts ?? hosts };
   };
 
-export function addTrain(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('train')
     .description(

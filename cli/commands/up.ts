@@ -33,7 +33,7 @@ const PLAIN_MILLIS = 5000;
 /** Longest wait for a reader of the last lines. */
 const FLUSH_MILLIS = 1000;
 
-export function addUp(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program
     .command('up')
     .description(

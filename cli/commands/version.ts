@@ -3,7 +3,7 @@ import { MIN_DOCKER_API, packageVersion, versionText } from '../../config/index.
 import { json, processScreen } from '../../runtime/index.js';
 import { addOutputOption, type OutputOptions } from './common.js';
 
-export function addVersion(program: Command): void {
+export function addCommands(program: Command): void {
   const command = program.command('version').description('print the versions of Gleaner and Node');
   addOutputOption(command).action(({ output }: OutputOptions) => {
     const versions = {

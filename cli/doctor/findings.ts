@@ -288,16 +288,16 @@ const FILES_OWN = 512;
 function* fileFindings({ openFiles }: Survey): Generator<Finding> {
   if (openFiles === null) return;
   // Node raises its soft limit to the hard one at start.
-  const containers = Math.floor((openFiles.soft - FILES_OWN) / FILES_PER_CONTAINER);
+  const containers = Math.floor((openFiles - FILES_OWN) / FILES_PER_CONTAINER);
   if (containers >= 500) {
-    const found = Number.isFinite(openFiles.soft)
-      ? `${openFiles.soft}: enough for ${containers} containers`
+    const found = Number.isFinite(openFiles)
+      ? `${openFiles}: enough for ${containers} containers`
       : 'no limit';
     yield ok('open files', found);
   } else
     yield warn(
       'open files',
-      `${openFiles.soft}: enough for ${Math.max(0, containers)} containers`,
+      `${openFiles}: enough for ${Math.max(0, containers)} containers`,
       'raise LimitNOFILE of the unit (or ulimit -Hn) to 65536: each container needs some files',
     );
 }

@@ -1,38 +1,33 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { availableParallelism, platform, release } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { type Config, type HookConfig, messageOf } from '../../config/index.js';
 import { availableControllers, readMounts } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { managedByPrefix } from '../../openwhisk-plugin/host/docker/index.js';
 import { EngineLock, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import { statePaths, withBroker } from '../../runtime/index.js';
 
+/** The fields of the engine's answers that are judged. */
 interface EngineNetwork {
   readonly Name: string;
   readonly Driver: string;
-  readonly EnableIPv6?: boolean;
   readonly IPAM?: { readonly Config?: readonly { readonly Subnet?: string }[] | null };
 }
-
 interface EngineContainer {
   readonly Id: string;
   readonly Names: readonly string[];
-  readonly HostConfig?: { readonly NetworkMode?: string };
-  readonly NetworkSettings?: {
-    readonly Networks?: Readonly<Record<string, { readonly IPAddress?: string }>>;
-  };
+  readonly NetworkSettings?: { readonly Networks?: Readonly<Record<string, object>> };
 }
-
 interface EngineInfo {
   readonly CgroupVersion?: string;
   readonly CgroupDriver?: string;
   readonly SwapLimit?: boolean;
   readonly SecurityOptions?: readonly string[];
-  readonly OperatingSystem?: string;
 }
-
 interface EngineVersion {
   readonly Version: string;
   readonly ApiVersion: string;
@@ -47,49 +42,7 @@ export interface EngineSurvey {
 }
 
 /** Facts about this host; `findings` judges them. */
-export interface Survey {
-  readonly platform: string;
-  readonly kernel: string;
-  readonly cores: number;
-  readonly uid: number;
-  /** Effective capabilities as a bit set; 0n where unknown. */
-  readonly capabilities: bigint;
-  readonly inKubernetes: boolean;
-  readonly engine: EngineSurvey | { readonly error: string; readonly code: string };
-  readonly cgroup: {
-    readonly unified: boolean;
-    /** `cpu` and `memory`, if a mounted hierarchy has them. */
-    readonly controllers: readonly string[];
-    /** CPU quotas exist; false without CONFIG_CFS_BANDWIDTH. */
-    readonly quotas: boolean;
-    /** Of the engine's folder of containers, or of the root while there is none. */
-    readonly writable: boolean;
-    /** This process is in a private cgroup namespace. */
-    readonly privateNamespace: boolean;
-    readonly pressure: boolean;
-    /** /proc hides other users' processes (hidepid). */
-    readonly processesHidden: boolean;
-    /** v1 controllers in use that are not mounted; Docker 20.10 then reports no OOM kills. */
-    readonly unmounted: readonly string[];
-  };
-  readonly tcpdump: {
-    readonly path: string | null;
-    readonly version: string;
-    readonly refusal: string | null;
-  };
-  readonly swapTotalKiB: number;
-  readonly stateDirWritable: boolean;
-  /** Process id of the hook with this configuration's state folder; null: none. */
-  readonly ownHook: number | null;
-  /** A hook with any state folder manages this engine. */
-  readonly engineManaged: boolean;
-  readonly natsServer: string | null;
-  readonly natsServers: readonly string[];
-  /** Error of connecting to the configured servers; null: connected. */
-  readonly natsRefusal: string | null;
-  /** Limits of open files of this process; null: unknown. */
-  readonly openFiles: { readonly soft: number; readonly hard: number } | null;
-}
+export type Survey = Awaited<ReturnType<typeof surveyHost>>;
 
 function readText(path: string): string {
   try {
@@ -123,44 +76,25 @@ export function findProgram(name: string, extra: readonly string[] = []): string
 }
 
 /** `GET` on the engine's socket. */
-function engineGet<T>(socketPath: string, path: string, timeout: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const call = request(
-      { socketPath, path, method: 'GET', timeout, headers: { Host: 'docker' } },
-      (answer) => {
-        let text = '';
-        answer.setEncoding('utf8');
-        answer.on('data', (chunk: string) => {
-          text += chunk;
-        });
-        answer.on('end', () => {
-          if (answer.statusCode !== 200)
-            reject(new Error(`${path}: status ${answer.statusCode}: ${text.slice(0, 200)}`));
-          else {
-            try {
-              resolve(JSON.parse(text) as T);
-            } catch (error) {
-              reject(error);
-            }
-          }
-        });
-        answer.on('error', reject);
-      },
-    );
-    call.on('timeout', () =>
-      call.destroy(
-        Object.assign(new Error(`no answer within ${timeout} ms`), { code: 'ETIMEDOUT' }),
-      ),
-    );
-    call.on('error', reject);
-    call.end();
-  });
+async function engineGet<T>(socketPath: string, path: string, timeout: number): Promise<T> {
+  const call = request({ socketPath, path, timeout, headers: { Host: 'docker' } });
+  call.on('timeout', () =>
+    call.destroy(Object.assign(new Error(`no answer within ${timeout} ms`), { code: 'ETIMEDOUT' })),
+  );
+  call.end();
+  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  const body = await text(response);
+  if (response.statusCode !== 200)
+    throw new Error(`${path}: status ${response.statusCode}: ${body.slice(0, 200)}`);
+  return JSON.parse(body) as T;
 }
 
 /** As long as the hook waits for one answer. */
 const ENGINE_TIMEOUT_MILLIS = 5000;
 
-async function surveyEngine(hook: HookConfig): Promise<Survey['engine']> {
+async function surveyEngine(
+  hook: HookConfig,
+): Promise<EngineSurvey | { readonly error: string; readonly code: string }> {
   const get = <T>(path: string): Promise<T> =>
     engineGet<T>(hook.engineSocket, path, ENGINE_TIMEOUT_MILLIS);
   const filters = encodeURIComponent(JSON.stringify({ name: [hook.containerPrefix] }));
@@ -183,26 +117,30 @@ async function surveyEngine(hook: HookConfig): Promise<Survey['engine']> {
   }
 }
 
-function surveyCgroup(): Survey['cgroup'] {
+function surveyCgroup() {
   const root = '/sys/fs/cgroup';
   const unified = existsSync(`${root}/cgroup.controllers`);
   const own = readText('/proc/self/cgroup');
   const cpu = unified ? root : `${root}/cpu`;
+  // The engine's folder of containers, or the root while there is none.
   const folder =
     [`${cpu}/system.slice`, `${cpu}/docker`, cpu].find((path) => existsSync(path)) ?? root;
   return {
     unified,
-    controllers: availableControllers(),
-    // The root group of v2 never has cpu.max.
+    controllers: availableControllers() as readonly string[],
+    /** False without CONFIG_CFS_BANDWIDTH. The root group of v2 never has cpu.max. */
     quotas: folder === root || existsSync(`${folder}/${unified ? 'cpu.max' : 'cpu.cfs_quota_us'}`),
     writable: may(folder, constants.W_OK),
+    /** This process is in a private cgroup namespace. */
     privateNamespace:
       unified &&
       own.trim() === '0::/' &&
       !existsSync(`${root}/init.scope`) &&
       !existsSync(`${root}/system.slice`),
     pressure: existsSync('/proc/pressure/cpu'),
+    /** /proc hides other users' processes (hidepid). */
     processesHidden: readMounts('/').processesHidden,
+    /** v1 controllers in use that are not mounted; Docker 20.10 then reports no OOM kills. */
     unmounted: unmountedControllers(own, readText('/proc/self/mounts')),
   };
 }
@@ -228,7 +166,7 @@ export function unmountedControllers(own: string, mounts: string): string[] {
     );
 }
 
-function surveyTcpdump(program: string): Survey['tcpdump'] {
+function surveyTcpdump(program: string) {
   const path = findProgram(program);
   if (path === null) return { path, version: '', refusal: null };
   const shown = spawnSync(path, ['--version'], { encoding: 'utf8', timeout: 5000 });
@@ -257,13 +195,14 @@ export async function surveyHost(
     readonly refusal: () => Promise<string | null>;
   },
   lockPath: string,
-): Promise<Survey> {
+) {
   const capabilities = /^CapEff:\s*([0-9a-f]+)/m.exec(readText('/proc/self/status'))?.[1];
   return {
-    platform: platform(),
+    platform: platform() as string,
     kernel: release(),
     cores: availableParallelism(),
     uid: process.getuid?.() ?? -1,
+    /** Effective capabilities as a bit set; 0n where unknown. */
     capabilities: capabilities ? BigInt(`0x${capabilities}`) : 0n,
     inKubernetes: process.env.KUBERNETES_SERVICE_HOST !== undefined,
     engine: await surveyEngine(hook),
@@ -271,23 +210,23 @@ export async function surveyHost(
     tcpdump: surveyTcpdump(hook.tcpdump),
     swapTotalKiB: Number(/^SwapTotal:\s*(\d+)/m.exec(readText('/proc/meminfo'))?.[1] ?? 0),
     stateDirWritable: writableOrMakeable(hook.stateDir),
+    /** Process id of the hook with this configuration's state folder; null: none. */
     ownHook: HookLock.holder(lockPath),
+    /** A hook with any state folder manages this engine. */
     engineManaged: managesEngine(readText('/proc/net/unix'), hook.engineSocket),
     natsServer: nats.binary ?? findProgram('nats-server', ['.nats-server/bin']),
     natsServers: nats.servers,
+    /** Error of connecting to the configured servers; null: connected, or none configured. */
     natsRefusal: nats.servers.length === 0 ? null : await nats.refusal(),
-    openFiles: surveyOpenFiles(),
+    openFiles: maxOpenFiles(),
   };
 }
 
-function surveyOpenFiles(): Survey['openFiles'] {
-  const found = /^Max open files\s+(\d+|unlimited)\s+(\d+|unlimited)/m.exec(
-    readText('/proc/self/limits'),
-  );
-  if (!found) return null;
-  const number = (text: string): number =>
-    text === 'unlimited' ? Number.POSITIVE_INFINITY : Number(text);
-  return { soft: number(found[1]!), hard: number(found[2]!) };
+/** Soft limit of open files of this process; null: unknown. */
+function maxOpenFiles(): number | null {
+  const found = /^Max open files\s+(\d+|unlimited)/m.exec(readText('/proc/self/limits'))?.[1];
+  if (found === undefined) return null;
+  return found === 'unlimited' ? Number.POSITIVE_INFINITY : Number(found);
 }
 
 function writableOrMakeable(path: string): boolean {
@@ -306,14 +245,7 @@ const NATS_TIMEOUT_MILLIS = 1000;
 export function surveyConfigured(config: Config): Promise<Survey> {
   const { servers, embedded } = config.nats;
   const refusal = (): Promise<string | null> =>
-    withBroker(
-      config,
-      async (broker) => {
-        await broker.flush();
-        return null;
-      },
-      NATS_TIMEOUT_MILLIS,
-    ).catch(messageOf);
+    withBroker(config, (broker) => broker.flush(), NATS_TIMEOUT_MILLIS).then(() => null, messageOf);
   return surveyHost(
     config.hook,
     { servers, binary: embedded.binary, refusal },

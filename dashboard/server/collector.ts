@@ -12,8 +12,7 @@ import {
   withoutPart,
 } from '../../broker/messages/index.js';
 import {
-  agentsService,
-  callEveryInstance,
+  askEvery,
   callService,
   featureText,
   hookService,
@@ -230,23 +229,17 @@ export class Collector {
     const { broker } = this.#options;
     const [seen, agents] = await Promise.all([
       queryServices(broker),
-      callEveryInstance(broker, {
-        service: services.agents,
-        endpoint: 'list',
-        request: { offset: 0, limit: 0 },
-      }),
+      askEvery(broker, 'agents', 'list', { offset: 0, limit: 0 }),
     ]);
     this.services = seen;
     const phases: Record<string, number> = {};
     const managers: Record<string, number> = {};
-    for (const answer of agents.values()) {
-      const checked = agentsService.list.answer.safeParse(answer);
-      if (!checked.success) continue;
-      for (const [phase, count] of Object.entries(checked.data.phases))
+    for (const answer of agents.answers.values()) {
+      for (const [phase, count] of Object.entries(answer.phases))
         phases[phase] = (phases[phase] ?? 0) + count;
-      for (const [manager, count] of Object.entries(checked.data.managers))
+      for (const [manager, count] of Object.entries(answer.managers))
         managers[manager] = (managers[manager] ?? 0) + count;
-      this.meanField.featureNames = checked.data.features.map(featureText);
+      this.meanField.featureNames = answer.features.map(featureText);
     }
     this.overview.agents = { phases, managers };
   }

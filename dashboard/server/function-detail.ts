@@ -1,11 +1,9 @@
-import { type Broker, ServiceError, services } from '../../broker/index.js';
+import { type Broker, ServiceError } from '../../broker/index.js';
 import {
   type AgentDecision,
-  agentsService,
-  callEveryInstance,
+  askEvery,
   type ExplanationView,
   grantReason,
-  hookService,
   reasonText,
   requestedCpu,
 } from '../../broker/services/index.js';
@@ -71,30 +69,25 @@ export async function functionDetail(
   if (entry === undefined) return null;
   const request = { function: name };
   const problems: string[] = [];
-  const callAll = async (service: string): Promise<Map<string, unknown>> => {
-    try {
-      return await callEveryInstance(broker, { service, endpoint: 'explain', request });
-    } catch (error) {
+  const answered = <T>(asked: Promise<T>): Promise<T | null> =>
+    asked.catch((error: unknown) => {
       problems.push(messageOf(error));
-      return new Map();
-    }
-  };
-  const [hooks, agents] = await Promise.all([callAll(services.hook), callAll(services.agents)]);
-  const activations: ActivationView[] = [];
-  for (const [host, answer] of hooks) {
-    const checked = hookService.explain.answer.safeParse(answer);
-    if (checked.success)
-      activations.push(...checked.data.activations.map((one) => activationView(host, one)));
-    else if (answer instanceof Error) problems.push(`${host}: ${messageOf(answer)}`);
-  }
-  const steps: AgentStep[] = [];
-  for (const answer of agents.values()) {
-    const checked = agentsService.explain.answer.safeParse(answer);
-    if (checked.success) steps.push(...checked.data.decisions.map(stepView));
-    // The agent hosts that do not have the function answer with a service error.
-    else if (answer instanceof Error && !(answer instanceof ServiceError))
-      problems.push(messageOf(answer));
-  }
+      return null;
+    });
+  const [hooks, agents] = await Promise.all([
+    answered(askEvery(broker, 'hook', 'explain', request)),
+    answered(askEvery(broker, 'agents', 'explain', request)),
+  ]);
+  for (const [host, error] of hooks?.errors ?? []) problems.push(`${host}: ${messageOf(error)}`);
+  // The agent hosts that do not have the function answer with a service error.
+  for (const error of agents?.errors.values() ?? [])
+    if (!(error instanceof ServiceError)) problems.push(messageOf(error));
+  const activations = [...(hooks?.answers ?? [])].flatMap(([host, answer]) =>
+    answer.activations.map((one) => activationView(host, one)),
+  );
+  const steps = [...(agents?.answers.values() ?? [])].flatMap(({ decisions }) =>
+    decisions.map(stepView),
+  );
   return {
     name,
     history: entry.history.columns(),

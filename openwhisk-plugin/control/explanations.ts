@@ -2,7 +2,7 @@ import type { ChoiceReason, Grant, RangeReason } from '../decision/index.js';
 import type { EndedActivation, EndReason } from './ended-activation.js';
 
 /** One resource of one past activation: millicores or bytes. */
-export interface ExplainedGrant {
+interface ExplainedGrant {
   user: number;
   demand: number;
   lower: number;

@@ -1,7 +1,7 @@
 export { ActivationTracker } from './activation-tracker.js';
 export { Activation, ManagedContainer } from './container.js';
 export type { EndedActivation, EndReason } from './ended-activation.js';
-export type { ExplainedGrant, Explanation } from './explanations.js';
+export type { Explanation } from './explanations.js';
 export { FunctionRecord, type FunctionSettings, Revision } from './function-record.js';
 export { HostController } from './host-controller.js';
 export { allocatableOf, hostReport } from './host-report.js';

@@ -45,7 +45,7 @@ const good: Survey = {
   natsServer: '/usr/sbin/nats-server',
   natsServers: [],
   natsRefusal: null,
-  openFiles: { soft: 65_536, hard: 65_536 },
+  openFiles: 65_536,
 };
 
 const on = (name: string) => ({
@@ -168,7 +168,7 @@ test('refused NATS and too few open files are warnings with advice', (t) => {
   );
   t.true(isManageable(refused));
   // (1024 - 512) / 7 = 73 containers
-  const few = findings({ ...good, openFiles: { soft: 1024, hard: 4096 } });
+  const few = findings({ ...good, openFiles: 1024 });
   t.like(
     few.find(({ check }) => check === 'open files'),
     { level: 'warn', found: '1024: enough for 73 containers' },

@@ -19,9 +19,11 @@ function* sourcesBelow(folder: string, ending = '.ts'): Generator<string> {
 /** Headings of all tables of the command line, in capitals as they are printed. */
 const headings = new Set(
   [...sourcesBelow('cli')].flatMap((path) =>
-    [...readFileSync(path, 'utf8').matchAll(/\btitle: '([^']+)'/g)].map(([, title]) =>
-      title!.toUpperCase(),
-    ),
+    [
+      ...readFileSync(path, 'utf8').matchAll(
+        /\b(?:left|right|styled|figureOf|ofQuota)(?:<\w+>)?\(\s*'([^']+)'/g,
+      ),
+    ].map(([, title]) => title!.toUpperCase()),
   ),
 );
 

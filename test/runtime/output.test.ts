@@ -12,12 +12,12 @@ import {
 test('a table has its headers in capitals and its numbers to the right', (t) => {
   const text = table(
     [
-      { title: 'name', value: (row: { name: string; calls: number }) => row.name },
-      { title: 'calls', value: (row) => String(row.calls), right: true },
-    ],
-    [
       { name: 'a', calls: 5 },
       { name: 'longer', calls: 12345678 },
+    ],
+    [
+      { title: 'name', value: (row: { name: string; calls: number }) => row.name },
+      { title: 'calls', value: (row) => String(row.calls), right: true },
     ],
   );
   t.is(text, 'NAME       CALLS\na              5\nlonger  12345678\n');

@@ -1,4 +1,4 @@
-import { plainText, table } from '../../../runtime/index.js';
+import { left, plainText, table } from '../../../runtime/index.js';
 import type { RunSummary, Statistics } from '../../../simulator/engine/index.js';
 import { limitingResource } from '../../../simulator/engine/index.js';
 import type {
@@ -79,17 +79,14 @@ function statisticsTable(run: RunSummary): string {
     right: true,
     value: ([, statistics]: [string, Statistics]) => figure(statistics[title]),
   });
-  return table(
-    [
-      { title: '', value: ([name]) => name },
-      column('mean'),
-      column('p50'),
-      column('p90'),
-      column('p99'),
-      column('max'),
-    ],
-    rows,
-  );
+  return table(rows, [
+    left('', ([name]) => name),
+    column('mean'),
+    column('p50'),
+    column('p90'),
+    column('p99'),
+    column('max'),
+  ]);
 }
 
 /** What the importer did with the trace, where there was one, and what the load was made of. */
