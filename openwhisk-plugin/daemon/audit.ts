@@ -46,30 +46,14 @@ export class AuditRecord {
   result = '';
   duration = -1;
 
-  /** @internal */
+  /** Makes it a blank record again. */
   reset(at: Micros): void {
+    Object.assign(this, BLANK);
     this.at = at;
-    this.who =
-      this.why =
-      this.container =
-      this.containerName =
-      this.action =
-      this.version =
-      this.activation =
-        '';
-    this.mode = this.rangeReason = this.result = '';
-    this.resource = 'none';
-    this.demand =
-      this.low =
-      this.high =
-      this.granted =
-      this.old =
-      this.new =
-      this.readBack =
-      this.duration =
-        -1;
   }
 }
+
+const BLANK: Readonly<AuditRecord> = new AuditRecord();
 
 export interface AuditOptions {
   readonly path: string;
@@ -81,23 +65,6 @@ export interface AuditOptions {
   readonly flushMillis?: number;
   /** Real time of a time stamp of a simulated host. Default: the same time. */
   readonly timeOfDay?: (at: Micros) => Micros;
-}
-
-/** The hook's audit records: a ring buffer between the hot path and the file. */
-export interface AuditLog {
-  /**
-   * A blank record to fill in at once; it is written with the next flush. Never blocks and never
-   * fails.
-   */
-  next(at: Micros): AuditRecord;
-  readonly dropped: number;
-  readonly written: number;
-  /** Records that could not be written yet. */
-  readonly waiting: number;
-  /** Writes that failed or were incomplete. */
-  readonly failures: number;
-  /** Writes out what is buffered and closes. */
-  close(): Promise<void>;
 }
 
 /**
@@ -173,7 +140,7 @@ export function auditLine(record: AuditRecord): string {
  * JSON lines in a file of mode 0600, appended asynchronously, rotated by size. The file holds whole
  * lines only: a line that a full disk cuts off is removed, kept in memory, and written later.
  */
-export class FileAuditLog implements AuditLog {
+export class AuditLog {
   readonly #options: AuditOptions;
   readonly #logger: Logger;
   readonly #log: RateLimitedLog;
@@ -185,14 +152,15 @@ export class FileAuditLog implements AuditLog {
   #used = 0;
   #file: FileHandle | null = null;
   #size = 0;
-  /** Lines that could not be written yet. */
   #kept: Buffer = Buffer.alloc(0);
-  #keptLines = 0;
-  #failures = 0;
   #busy: Promise<void> | null = null;
-  #dropped = 0;
   #droppedReported = 0;
-  #written = 0;
+  dropped = 0;
+  written = 0;
+  /** Lines that could not be written yet. */
+  waiting = 0;
+  /** Writes that failed or were incomplete. */
+  failures = 0;
   #failing = false;
   #closed = false;
 
@@ -203,34 +171,20 @@ export class FileAuditLog implements AuditLog {
     this.#cancel = timers.every(millis(options.flushMillis ?? 200), () => void this.flush());
   }
 
-  get dropped(): number {
-    return this.#dropped;
-  }
-  get written(): number {
-    return this.#written;
-  }
-
-  get waiting(): number {
-    return this.#keptLines;
-  }
-
-  get failures(): number {
-    return this.#failures;
-  }
-
   get #capacity(): number {
     return this.#options.capacity ?? 8192;
   }
 
+  /** A blank record to fill in at once; the next flush writes it. Never blocks, never fails. */
   next(at: Micros): AuditRecord {
     if (this.#closed) {
-      this.#dropped++;
+      this.dropped++;
       this.#afterTheEnd.reset(at);
       return this.#afterTheEnd;
     }
     if (this.#used >= this.#capacity) {
       // The file cannot be written now: newer records are more useful than older ones.
-      this.#dropped++;
+      this.dropped++;
       this.#used--;
       this.#oldest = (this.#oldest + 1) % this.#ring.length;
     }
@@ -248,7 +202,7 @@ export class FileAuditLog implements AuditLog {
   /** Formats all buffered records and appends them in one write. One flush runs at a time. */
   flush(): Promise<void> {
     if (this.#busy !== null) return this.#busy;
-    if (this.#used + this.#keptLines === 0 && this.#dropped === this.#droppedReported)
+    if (this.#used + this.waiting === 0 && this.dropped === this.#droppedReported)
       return Promise.resolve();
     let text = '';
     const lines = this.#used;
@@ -262,33 +216,34 @@ export class FileAuditLog implements AuditLog {
     return this.#busy;
   }
 
+  /** Writes the buffered records and closes. */
   async close(): Promise<void> {
     this.#cancel();
     if (this.#busy !== null) await this.#busy;
     await this.flush();
     this.#closed = true;
-    this.#dropped += this.#keptLines;
-    this.#keptLines = 0;
+    this.dropped += this.waiting;
+    this.waiting = 0;
     await this.#file?.close().catch(() => undefined);
     this.#file = null;
   }
 
   async #append(fresh: Buffer, freshLines: number): Promise<void> {
-    let data = this.#keptLines === 0 ? fresh : Buffer.concat([this.#kept, fresh]);
-    let lines = this.#keptLines + freshLines;
+    let data = this.waiting === 0 ? fresh : Buffer.concat([this.#kept, fresh]);
+    let lines = this.waiting + freshLines;
     const tooMany = lines - this.#capacity;
     if (tooMany > 0) {
       data = data.subarray(lineStart(data, tooMany));
       lines -= tooMany;
-      this.#dropped += tooMany;
+      this.dropped += tooMany;
     }
     const done = data.length === 0 ? 0 : await this.#write(data);
     const left = done === data.length ? 0 : linesIn(data.subarray(done));
-    this.#written += lines - left;
+    this.written += lines - left;
     // A copy, so that the written part can be freed.
     this.#kept = Buffer.from(data.subarray(done));
-    this.#keptLines = left;
-    const missing = this.#dropped - this.#droppedReported;
+    this.waiting = left;
+    const missing = this.dropped - this.#droppedReported;
     if (left > 0 || missing === 0) return;
     const at = new Date().toISOString();
     const notice = { at, who: 'audit', why: 'buffer_full', droppedLines: missing };
@@ -312,7 +267,7 @@ export class FileAuditLog implements AuditLog {
       this.#size += done;
       if (this.#size >= this.#options.rotateBytes) await this.#rotate();
       if (this.#failing)
-        this.#logger.info({ dropped: this.#dropped }, 'the audit log is written again');
+        this.#logger.info({ dropped: this.dropped }, 'the audit log is written again');
       this.#failing = false;
     } catch (error) {
       await this.#failed(error, data, done);
@@ -323,11 +278,11 @@ export class FileAuditLog implements AuditLog {
 
   /** Leaves whole lines behind, and a closed file. */
   async #failed(error: unknown, data: Buffer, done: number): Promise<void> {
-    const fields = { event: 'audit_log_failed', error: messageOf(error), dropped: this.#dropped };
+    const fields = { event: 'audit_log_failed', error: messageOf(error), dropped: this.dropped };
     if (!this.#failing)
       this.#log.error('audit', performance.now(), fields, 'the audit log cannot be written');
     this.#failing = true;
-    this.#failures++;
+    this.failures++;
     const file = this.#file;
     this.#file = null;
     if (file === null) return;

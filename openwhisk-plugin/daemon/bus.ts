@@ -2,18 +2,20 @@ import {
   type Broker,
   buckets,
   functionName,
-  type KeyValueWatch,
   logStores,
   type RateLimitedLog,
-  type Subscription,
   services,
   wildcards,
 } from '../../broker/index.js';
-import { decodeActionSettings, decodeMode, MODE_GLOBAL } from '../../broker/messages/index.js';
-import { type RunningService, serve } from '../../broker/services/index.js';
+import {
+  decodeActionSettings,
+  decodeMode,
+  decodePolicyParameters,
+  MODE_GLOBAL,
+} from '../../broker/messages/index.js';
+import { serve } from '../../broker/services/index.js';
 import type { Cancel } from '../../config/index.js';
 import type { Hook } from './hook.js';
-import { PolicyParameterWatch } from './policy-parameters.js';
 import { hookEndpoints } from './service.js';
 import type { TargetReceiver } from './targets.js';
 
@@ -22,51 +24,32 @@ const FUNCTION_KEY = 'function.';
 /**
  * Everything that arrives over NATS: targets, modes, the kill switch, policy parameters, service
  * requests. The hook never waits for any of it: without NATS it continues with user limits and
- * local policies.
+ * local policies. An entry that cannot be read changes nothing.
  */
 export class HookBus {
   readonly #hook: Hook;
   readonly #broker: Broker;
-  readonly #targets: TargetReceiver;
   readonly #log: RateLimitedLog;
-  readonly #policies: PolicyParameterWatch;
-  readonly #subscriptions: Subscription[] = [];
-  #modes: KeyValueWatch | null = null;
-  #actions: KeyValueWatch | null = null;
-  #service: RunningService | null = null;
   readonly #cancels: Cancel[] = [];
 
-  constructor(hook: Hook, broker: Broker, targets: TargetReceiver, log: RateLimitedLog) {
+  constructor(hook: Hook, broker: Broker, log: RateLimitedLog) {
     this.#hook = hook;
     this.#broker = broker;
-    this.#targets = targets;
     this.#log = log;
-    this.#policies = new PolicyParameterWatch(
-      (parameters) => hook.acceptParameters(parameters),
-      hook.clock,
-      log,
-    );
   }
 
-  start(version: string): void {
+  start(version: string, targets: TargetReceiver): void {
     const { host, boot, platform } = this.#hook.hostView();
-    this.#subscriptions.push(
-      this.#broker.subscribe(wildcards.targets, (message) => {
-        const action = functionName(message.subject.slice(message.subject.lastIndexOf('.') + 1));
-        if (action !== null) this.#targets.receive(action, message.data);
-      }),
-    );
-    this.#modes = this.#broker
-      .keyValue(buckets.mode)
-      .watch((entry) => this.receiveMode(entry.key, entry.value));
-    this.#modes.ready.catch(() => undefined);
-    this.#actions = this.#broker
-      .keyValue(buckets.actions)
-      .watch((entry) => this.receiveAction(entry.key, entry.value));
-    this.#actions.ready.catch(() => undefined);
-    this.#policies.start(this.#broker);
+    const subscription = this.#broker.subscribe(wildcards.targets, (message) => {
+      const action = functionName(message.subject.slice(message.subject.lastIndexOf('.') + 1));
+      if (action !== null) targets.receive(action, message.data);
+    });
+    this.#cancels.push(() => subscription.unsubscribe());
+    this.#watch(buckets.mode, (key, value) => this.#receiveMode(key, value));
+    this.#watch(buckets.actions, (key, value) => this.#receiveAction(key, value));
+    this.#watch(buckets.policy, (key, value) => this.#receivePolicy(key, value));
     // Uses the machine's clock: a simulated host's clock runs at another speed.
-    this.#service = serve(this.#broker, {
+    const service = serve(this.#broker, {
       name: services.hook,
       version,
       description: 'Gleaner on one invoker host: limits, modes, explanations',
@@ -76,6 +59,7 @@ export class HookBus {
     });
     const { logger } = this.#hook;
     this.#cancels.push(
+      () => service.stop(),
       logStores(this.#broker.stores, logger),
       this.#broker.onStatus((status) => {
         if (status.kind === 'connected')
@@ -91,70 +75,78 @@ export class HookBus {
     );
   }
 
-  /** Takes an entry of the bucket `gleaner_mode`. An unreadable entry changes nothing. */
-  receiveMode(key: string, value: Uint8Array | null): void {
+  stop(): void {
+    for (const cancel of this.#cancels.splice(0)) cancel();
+  }
+
+  #watch(
+    bucket: (typeof buckets)[keyof typeof buckets],
+    receive: (key: string, value: Uint8Array | null) => void,
+  ): void {
+    const watch = this.#broker.keyValue(bucket).watch(({ key, value }) => receive(key, value));
+    // The hook does not wait for the bucket, which may be empty or missing.
+    watch.ready.catch(() => undefined);
+    this.#cancels.push(() => watch.stop());
+  }
+
+  #receiveMode(key: string, value: Uint8Array | null): void {
+    const { modes, killSwitch } = this.#hook;
     const action = key.startsWith(FUNCTION_KEY)
       ? functionName(key.slice(FUNCTION_KEY.length))
       : null;
     if (key !== MODE_GLOBAL && action === null) return;
-    if (value === null) {
-      if (action === null) this.#hook.kill('kv', false);
-      else this.#hook.pause(action, false, 'kv');
-      this.#hook.setMode(undefined, action ?? undefined, 'kv');
+    const decoded = value === null ? null : decodeMode(value);
+    if (decoded?.ok === false) {
+      const fields = { key, detail: decoded.detail };
+      this.#warn(`mode_${decoded.kind}`, fields, 'mode refused: the entry is not valid');
       return;
     }
-    const decoded = decodeMode(value);
-    if (!decoded.ok) {
-      this.#log.warn(
-        `mode_${decoded.kind}`,
-        this.#hook.clock.monotonic(),
-        { key, detail: decoded.detail },
-        'mode refused: the entry is not valid',
-      );
-      return;
-    }
-    const { kill, paused, mode, author } = decoded.message;
-    if (action === null) this.#hook.kill('kv', kill);
-    else this.#hook.pause(action, paused, author);
-    this.#hook.setMode(mode, action ?? undefined, author);
+    const deleted = { kill: false, paused: false, mode: undefined, author: 'kv' };
+    const { kill, paused, mode, author } = decoded?.message ?? deleted;
+    if (action === null) killSwitch.set('kv', kill);
+    else modes.pause(action, paused, author);
+    modes.set(mode, action, author);
   }
 
-  /** Takes an entry of the bucket `gleaner_actions`. An unreadable entry changes nothing. */
-  receiveAction(key: string, value: Uint8Array | null): void {
+  #receiveAction(key: string, value: Uint8Array | null): void {
+    const { modes } = this.#hook;
     const action = functionName(key);
     if (action === null) return;
     if (value === null) {
-      this.#hook.annotate(action, null);
+      modes.annotate(action, null);
       return;
     }
     const decoded = decodeActionSettings(value);
     if (!decoded.ok || decoded.message.function !== action) {
       const detail = decoded.ok ? 'it names another function' : decoded.detail;
-      this.#log.warn(
-        'action_settings',
-        this.#hook.clock.monotonic(),
-        { key, detail },
-        'action settings refused: the entry is not valid',
-      );
+      const message = 'action settings refused: the entry is not valid';
+      this.#warn('action_settings', { key, detail }, message);
       return;
     }
     const { unreadable } = decoded.message;
     if (unreadable.length > 0)
-      this.#log.warn(
+      this.#warn(
         `annotations ${action}`,
-        this.#hook.clock.monotonic(),
         { function: action, annotations: unreadable },
         'annotations cannot be read: user limits apply',
       );
-    this.#hook.annotate(action, decoded.message);
+    modes.annotate(action, decoded.message);
   }
 
-  stop(): void {
-    for (const subscription of this.#subscriptions.splice(0)) subscription.unsubscribe();
-    this.#modes?.stop();
-    this.#actions?.stop();
-    this.#policies.stop();
-    this.#service?.stop();
-    for (const cancel of this.#cancels.splice(0)) cancel();
+  /** Parameters of a deleted entry stay until the next entry or a restart. */
+  #receivePolicy(key: string, value: Uint8Array | null): void {
+    if (value === null) return;
+    const refused = 'policy parameters refused: the old ones stand';
+    const decoded = decodePolicyParameters(value);
+    try {
+      if (decoded.ok) this.#hook.acceptParameters(decoded.message);
+      else this.#warn(`policy_${decoded.kind}`, { key, detail: decoded.detail }, refused);
+    } catch (error) {
+      this.#warn('policy_refused', { key, error: String(error) }, refused);
+    }
+  }
+
+  #warn(kind: string, fields: object, message: string): void {
+    this.#log.warn(kind, this.#hook.clock.monotonic(), fields, message);
   }
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Bytes, GleanerError } from '../../config/index.js';
 import { NO_LIMIT } from '../decision/index.js';
 import { invokerOf, type ManagedFilter, managedByPrefix } from '../host/docker/index.js';
@@ -10,11 +11,6 @@ import type {
 import type { Container } from './containers.js';
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
-
-export interface ContainerEventHandlerSettings {
-  /** Prefix of the invoker's container names. */
-  readonly containerPrefix: string;
-}
 
 /** Containers that ended after one activation before a warm-reuse ratio of 0 is reported. */
 const REUSE_SAMPLE = 20;
@@ -32,26 +28,22 @@ export class ContainerEventHandler implements ContainerEngineListener {
   readonly #watch: (bridges: readonly Bridge[]) => void;
   readonly #managed: ManagedFilter;
   readonly #invokers = new Map<string, number>();
-  readonly #ended = new Map<string, Container>();
+  readonly #ended = new LRUCache<string, Container>({ max: REMEMBERED });
   #live = false;
-  #ignored = 0;
+  /** Number of containers that no invoker owns. */
+  ignored = 0;
   isEngineReachable = true;
 
   constructor(
     parts: HookParts,
     pipeline: Pipeline,
-    settings: ContainerEventHandlerSettings,
+    containerPrefix: string,
     watch: (bridges: readonly Bridge[]) => void,
   ) {
     this.#parts = parts;
     this.#pipeline = pipeline;
-    this.#managed = managedByPrefix(settings.containerPrefix);
+    this.#managed = managedByPrefix(containerPrefix);
     this.#watch = watch;
-  }
-
-  /** Number of containers that no invoker owns. */
-  get ignored(): number {
-    return this.#ignored;
   }
 
   /** Containers that start from now on are new; earlier ones ran before the hook. */
@@ -61,7 +53,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
 
   containerStarted(info: ContainerInfo, isFound = false): void {
     if (!this.#managed(info.name)) {
-      this.#ignored++;
+      this.ignored++;
       return;
     }
     const { containers, applier, decider, log, clock } = this.#parts;
@@ -106,7 +98,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
     this.#pipeline.tracker.endContainer(container, 'container_end');
     containers.remove(id);
     this.#pipeline.containerRemoved(container);
-    this.#remember(container);
+    this.#ended.set(container.id, container);
     this.#countInvoker(container.info, -1);
     this.#countReuse(container);
   }
@@ -128,12 +120,6 @@ export class ContainerEventHandler implements ContainerEngineListener {
       this.#pipeline.controller.onOomEvent(container, this.#parts.clock.monotonic());
   }
 
-  #remember(container: Container): void {
-    this.#ended.set(container.id, container);
-    if (this.#ended.size > REMEMBERED)
-      this.#ended.delete(this.#ended.keys().next().value as string);
-  }
-
   bridgesChanged(bridges: readonly Bridge[]): void {
     this.#watch(bridges);
   }
@@ -150,24 +136,16 @@ export class ContainerEventHandler implements ContainerEngineListener {
   eventSkipped(kind: SkippedEvent): void {
     const { counters, log, clock } = this.#parts;
     counters.eventsSkipped[kind]++;
-    log.warn(
-      'engine_event_skipped',
-      clock.monotonic(),
-      { kind },
-      'event of the container engine skipped: it cannot be read',
-    );
+    const message = 'event of the container engine skipped: it cannot be read';
+    log.warn('engine_event_skipped', clock.monotonic(), { kind }, message);
   }
 
   engineDown(error: GleanerError): void {
     this.isEngineReachable = false;
-    this.#parts.counters.engineDown++;
-    const { log, clock } = this.#parts;
-    log.warn(
-      'engine_down',
-      clock.monotonic(),
-      { code: error.code, hint: error.hint },
-      `the container engine does not answer: ${error.message}`,
-    );
+    const { log, clock, counters } = this.#parts;
+    counters.engineDown++;
+    const message = `the container engine does not answer: ${error.message}`;
+    log.warn('engine_down', clock.monotonic(), { code: error.code, hint: error.hint }, message);
   }
 
   /** The invoker's memory is estimated from its containers until the last of them ends. */

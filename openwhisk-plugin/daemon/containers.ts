@@ -1,19 +1,20 @@
-import type { Clock, Micros } from '../../config/index.js';
-import { messageOf } from '../../config/index.js';
+import { type Micros, messageOf } from '../../config/index.js';
 import { ManagedContainer } from '../control/index.js';
-import type { ContainerState, Decider, UsageSample } from '../decision/index.js';
-import { emptySample } from '../decision/index.js';
+import {
+  type ContainerState,
+  type Decider,
+  emptySample,
+  type UsageSample,
+} from '../decision/index.js';
 import { type ContainerRole, roleOf } from '../host/docker/index.js';
-import type {
-  ContainerInfo,
-  Identity,
-  LimitHandle,
-  LimitWriter,
-  Tap,
-  UsageMonitor,
-  UsageProbe,
+import {
+  addressOf,
+  type ContainerInfo,
+  type Identity,
+  type LimitHandle,
+  type Platform,
+  type UsageProbe,
 } from '../host/ports/index.js';
-import { addressOf } from '../host/ports/index.js';
 
 /** State of a container, as far as its packets show. */
 type Phase = 'starting' | 'idle' | 'running' | 'paused';
@@ -81,14 +82,6 @@ export interface Unmanaged {
   readonly reason: string;
 }
 
-/** The part of the platform that the registry needs. */
-export interface RegistryPlatform {
-  readonly clock: Clock;
-  readonly limits: LimitWriter;
-  readonly usage: UsageMonitor;
-  readonly tap: Pick<Tap, 'bind' | 'unbind'>;
-}
-
 /**
  * Containers by identifier and by address. An address belongs to a container only from its start
  * to its end, and Docker reuses it at once. The container that the engine announced last owns it;
@@ -96,7 +89,7 @@ export interface RegistryPlatform {
  * tap drops packets from before a start. Files are opened here, so that no activation waits for it.
  */
 export class ContainerRegistry {
-  readonly #platform: RegistryPlatform;
+  readonly #platform: Platform;
   readonly #decider: Decider;
   readonly #byId = new Map<string, Container>();
   readonly #byAddress = new Map<number, Container>();
@@ -105,7 +98,7 @@ export class ContainerRegistry {
   readonly #slices = Array.from({ length: SLICES }, () => new Set<Container>());
   #added = 0;
 
-  constructor(platform: RegistryPlatform, decider: Decider) {
+  constructor(platform: Platform, decider: Decider) {
     this.#platform = platform;
     this.#decider = decider;
   }

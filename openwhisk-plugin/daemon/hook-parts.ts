@@ -1,12 +1,12 @@
 import type { Logger, RateLimitedLog } from '../../broker/index.js';
 import type { Clock } from '../../config/index.js';
 import type { Decider } from '../decision/index.js';
+import type { AuditLog } from './audit.js';
 import type { ContainerRegistry } from './containers.js';
 import type { Counters } from './counters.js';
-import type { EventQueue } from './events.js';
-import type { ExperienceQueue } from './experience-queue.js';
 import type { FunctionRegistry } from './functions.js';
 import type { LimitApplier } from './limit-applier.js';
+import type { EventQueue, ExperienceQueue } from './queues.js';
 
 /** What the parts of the hook share; created once by `runHook`. */
 export interface HookParts {
@@ -19,6 +19,7 @@ export interface HookParts {
   readonly applier: LimitApplier;
   readonly counters: Counters;
   readonly events: EventQueue;
+  readonly audit: AuditLog;
   readonly experiences: ExperienceQueue;
   readonly logger: Logger;
   readonly log: RateLimitedLog;

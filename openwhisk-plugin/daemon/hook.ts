@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import type { Logger } from '../../broker/index.js';
-import type { ActionSettings, Mode, PolicyParameters } from '../../broker/messages/index.js';
+import type { PolicyParameters } from '../../broker/messages/index.js';
 import {
-  type FunctionView,
   type HostView,
   type hookService,
   type Inspection,
@@ -19,14 +18,13 @@ import {
 } from '../../config/index.js';
 import type { Explanation, FunctionRecord } from '../control/index.js';
 import { hostSlowerThanControl } from '../decision/index.js';
-import type { AuditLog } from './audit.js';
 import type { ContainerEventHandler } from './container-event-handler.js';
 import type { Container } from './containers.js';
 import type { UnidentifiedInits } from './failed-inits.js';
 import { functionFigures, type HookFigures } from './figures.js';
 import type { HookParts } from './hook-parts.js';
-import { containerSums, containerViews, figures, functionView } from './inspect.js';
-import type { KillSource, KillSwitch } from './kill-switch.js';
+import { containerSums, containerViews, functionView } from './inspect.js';
+import type { KillSwitch } from './kill-switch.js';
 import type { Modes } from './modes.js';
 import type { Pipeline } from './pipeline.js';
 import type { PolicyTable } from './policies.js';
@@ -47,7 +45,6 @@ export interface HookControls {
   readonly policies: PolicyTable;
   readonly targets: TargetReceiver;
   readonly reporter: Reporter;
-  readonly audit: AuditLog;
   readonly policyNames: Config['decision']['policy'];
 }
 
@@ -86,8 +83,11 @@ export class Hook {
   get logger(): Logger {
     return this.#controls.parts.logger;
   }
-  get killed(): boolean {
-    return this.#controls.killSwitch.killed;
+  get modes(): Modes {
+    return this.#controls.modes;
+  }
+  get killSwitch(): KillSwitch {
+    return this.#controls.killSwitch;
   }
 
   hostView(): HostView {
@@ -119,19 +119,22 @@ export class Hook {
 
   /** The functions with the most activations, or a page by name, or one function. */
   inspect(request: Partial<InspectRequest> = {}): Inspection {
-    const { parts, pipeline, containerEvents, policies, targets, reporter, audit } = this.#controls;
+    const { parts, pipeline, containerEvents, policies, targets, reporter } = this.#controls;
+    const { audit } = parts;
     const { containers = PAGE_CONTAINERS } = request;
     const page = this.#page(request);
     const sums = containerSums(parts, page);
-    const functions: FunctionView[] = [];
-    for (const fn of page) functions.push(functionView(fn, parts, sums.get(fn))!);
     return {
       host: this.hostView(),
       total: parts.functions.size,
-      functions,
+      functions: page.map((fn) => functionView(fn, parts, sums.get(fn))!),
       containers: containerViews(parts, containers, request.function),
       unmanaged: parts.containers.unmanaged().slice(0, containers),
-      counters: { ...figures(parts, pipeline), ignoredContainers: containerEvents.ignored },
+      counters: {
+        ...parts.counters,
+        lagMicros: pipeline.lags.quantiles(),
+        ignoredContainers: containerEvents.ignored,
+      },
       events: parts.events.counts(),
       targets: {
         accepted: targets.accepted,
@@ -145,7 +148,8 @@ export class Hook {
   }
 
   figures(): HookFigures {
-    const { parts, pipeline, reports, sampler, targets, reporter, audit } = this.#controls;
+    const { parts, pipeline, reports, sampler, targets, reporter } = this.#controls;
+    const { audit } = parts;
     return {
       host: this.hostView(),
       counters: parts.counters,
@@ -156,12 +160,7 @@ export class Hook {
       events: parts.events.counts(),
       targets: { accepted: targets.accepted, refused: targets.refusals() },
       messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },
-      audit: {
-        written: audit.written,
-        dropped: audit.dropped,
-        waiting: audit.waiting,
-        failures: audit.failures,
-      },
+      audit,
       unmanaged: parts.containers.unmanaged().length,
       functions: functionFigures(parts),
     };
@@ -197,34 +196,6 @@ export class Hook {
     return found && { ...found, at: timeOfDay(this.clock, found.at) };
   }
 
-  modeOf(action: string | undefined): Mode {
-    const { modes } = this.#controls;
-    return action === undefined ? modes.global : modes.of(action);
-  }
-
-  setMode(mode: Mode | undefined, action: string | undefined, author: string): void {
-    const { modes } = this.#controls;
-    if (action === undefined) modes.setGlobal(mode, author);
-    else modes.setFunction(action, mode, author);
-  }
-
-  /** Settings from the action's annotations; null if there are none any more. */
-  annotate(action: string, settings: ActionSettings | null): void {
-    this.#controls.modes.annotate(action, settings);
-  }
-
-  pause(action: string, paused: boolean, author: string): void {
-    this.#controls.modes.pause(action, paused, author);
-  }
-
-  isPaused(action: string): boolean {
-    return this.#controls.modes.isPaused(action);
-  }
-
-  kill(source: KillSource, held: boolean): void {
-    this.#controls.killSwitch.set(source, held);
-  }
-
   /**
    * Restores every container whose limits are not its user's. Waits until the kernel has reclaimed
    * the memory.
@@ -233,11 +204,8 @@ export class Hook {
     const { parts } = this.#controls;
     const changed = this.restoreNow(who, why);
     await parts.applier.settled();
-    let failed = 0;
-    for (const container of changed) {
-      if (!container.ended && parts.applier.isChanged(container)) failed++;
-    }
-    return { restored: changed.length, failed };
+    const failed = changed.filter((each) => !each.ended && parts.applier.isChanged(each));
+    return { restored: changed.length, failed: failed.length };
   }
 
   /** Restores all but reductions of memory limits before it returns. */
@@ -252,7 +220,7 @@ export class Hook {
 
   /** Restores containers that are no longer enforced, after any change of modes. */
   modesChanged(reason: string, action: string | null = null): void {
-    const { parts, pipeline, modes, killSwitch, audit } = this.#controls;
+    const { parts, pipeline, modes, killSwitch } = this.#controls;
     parts.functions.refresh(killSwitch.killed);
     pipeline.controller.onModeChanged(
       parts.containers.values(),
@@ -260,7 +228,7 @@ export class Hook {
       reason,
       this.clock.monotonic(),
     );
-    const record = audit.next(this.clock.wall());
+    const record = parts.audit.next(this.clock.wall());
     record.who = reason;
     record.why = 'mode_changed';
     record.resource = 'mode';

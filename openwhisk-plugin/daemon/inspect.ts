@@ -1,9 +1,8 @@
 import type { FunctionView, Inspection } from '../../broker/services/index.js';
 import { comparisonOf, comparisonSums } from '../../config/index.js';
 import type { FunctionRecord } from '../control/index.js';
-import { type FunctionState, JUDGED_ACTIVATIONS, slowerThanControl } from '../decision/index.js';
+import { JUDGED_ACTIVATIONS, slowerThanControl } from '../decision/index.js';
 import type { HookParts } from './hook-parts.js';
-import type { Pipeline } from './pipeline.js';
 
 /** Sums over the containers of one function. */
 export interface ContainerSums {
@@ -50,6 +49,8 @@ export function functionView(
   if (revision === null) return null;
   const { state } = revision;
   const { decider, clock } = parts;
+  const { used, error, ownError } = state.cpuByPayload;
+  const payload = { used, error, ownError };
   const { newest } = fn.explanations;
   const mean = (of: 'shares' | 'quota' | 'memory', otherwise: number): number =>
     sums === undefined || sums.count === 0 ? otherwise : sums[of] / sums.count;
@@ -115,14 +116,8 @@ export function functionView(
           },
     ooms: { harvest: state.oomHarvest, user: state.oomUser },
     concurrent: revision.concurrent,
-    ...payloadView(state),
+    ...(Number.isNaN(payload.error) ? {} : { payload }),
   };
-}
-
-function payloadView({
-  cpuByPayload: { used, error, ownError },
-}: FunctionState): Pick<FunctionView, 'payload'> {
-  return Number.isNaN(error) ? {} : { payload: { used, error, ownError } };
 }
 
 /** Containers of one function or of all, at most `most`. */
@@ -147,8 +142,4 @@ export function containerViews(
     limits: { ...container.handle.expected },
     loan: container.state.memoryLoan,
   }));
-}
-
-export function figures(parts: HookParts, pipeline: Pipeline): object {
-  return { ...parts.counters, lagMicros: pipeline.lags.quantiles() };
 }

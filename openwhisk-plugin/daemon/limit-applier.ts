@@ -1,8 +1,7 @@
 import type { RateLimitedLog } from '../../broker/index.js';
 import type { Bytes, Clock, Millicores, Millis } from '../../config/index.js';
 import type { Activation, LimitChange, LimitPort } from '../control/index.js';
-import type { Grant } from '../decision/index.js';
-import { type Limits, NO_LIMIT, type WriteResult } from '../decision/index.js';
+import { type Grant, type Limits, NO_LIMIT, type WriteResult } from '../decision/index.js';
 import { QUOTA_ROUNDING } from '../host/cgroup/index.js';
 import type { AuditLog, AuditRecord, AuditResource } from './audit.js';
 import type { Container } from './containers.js';
@@ -28,7 +27,14 @@ interface Written {
   readonly before: number;
 }
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+const RESULT_COUNTERS = {
+  written: 'limitsWritten',
+  unchanged: 'limitsUnchanged',
+  gone: 'limitsGone',
+  refused: 'limitsRefused',
+  not_effective: 'limitsNotEffective',
+  unsupported: 'limitsUnsupported',
+} as const satisfies Record<WriteResult, keyof Counters>;
 
 const DRIFT: Change = { who: 'drift', why: 'changed_outside', activation: null };
 
@@ -44,14 +50,6 @@ export class LimitApplier implements LimitPort<Container> {
   readonly #log: RateLimitedLog;
   readonly #pending = new Set<Promise<void>>();
   readonly tally = new LimitTally();
-  readonly #written: Mutable<Written> = {
-    resource: 'memory',
-    old: 0,
-    value: 0,
-    readBack: 0,
-    result: 'unchanged',
-    before: 0,
-  };
   #memoryRefused: (container: Container, now: Millis) => void = () => undefined;
 
   constructor(clock: Clock, audit: AuditLog, counters: Counters, log: RateLimitedLog) {
@@ -69,18 +67,26 @@ export class LimitApplier implements LimitPort<Container> {
     const { handle } = container;
     // The drift check finds a repeated weight that something else changed.
     if (change.activation !== null && shares === handle.expected.shares) return 'unchanged';
-    const written = this.#begin('cpu.shares', handle.expected.shares, shares);
-    written.result = handle.setShares(shares);
-    written.readBack = handle.expected.shares;
-    return this.#done(container, written, change);
+    const old = handle.expected.shares;
+    const before = this.#clock.monotonic();
+    const result = handle.setShares(shares);
+    const readBack = handle.expected.shares;
+    const resource = 'cpu.shares';
+    return this.#done(
+      container,
+      { resource, old, value: shares, readBack, result, before },
+      change,
+    );
   }
 
   setQuota(container: Container, quota: number, change: Change): WriteResult {
     const { handle } = container;
-    const written = this.#begin('cpu.quota', handle.expected.quota, quota);
-    written.result = handle.setQuota(quota as Millicores);
-    written.readBack = handle.expected.quota;
-    return this.#done(container, written, change);
+    const old = handle.expected.quota;
+    const before = this.#clock.monotonic();
+    const result = handle.setQuota(quota as Millicores);
+    const readBack = handle.expected.quota;
+    const resource = 'cpu.quota';
+    return this.#done(container, { resource, old, value: quota, readBack, result, before }, change);
   }
 
   /** A raise is in force on return; a reduction follows, unless a newer limit comes first. */
@@ -150,14 +156,8 @@ export class LimitApplier implements LimitPort<Container> {
     const { handle } = container;
     const { shares, quota, memory } = handle.expected;
     const before = this.#clock.monotonic();
-    const note = (
-      resource: LimitResource,
-      old: number,
-      value: number,
-      result: WriteResult,
-    ): void => {
+    const note = (resource: LimitResource, old: number, value: number, result: WriteResult) =>
       this.#record(container, { resource, old, value, readBack: value, result, before }, DRIFT);
-    };
     if (found.shares !== shares) note('cpu.shares', found.shares, shares, handle.setShares(shares));
     if (found.quota !== quota) note('cpu.quota', found.quota, quota, handle.setQuota(quota));
     if (found.memory === memory) return;
@@ -196,28 +196,20 @@ export class LimitApplier implements LimitPort<Container> {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  /** One object, reused: a write that changes nothing allocates nothing. */
-  #begin(resource: LimitResource, old: number, value: number): Mutable<Written> {
-    const written = this.#written;
-    written.resource = resource;
-    written.old = old;
-    written.value = value;
-    written.before = this.#clock.monotonic();
-    return written;
-  }
-
   #done(container: Container, written: Written, change: Change): WriteResult {
-    if (written.result === 'unchanged') this.#counters.limitsUnchanged++;
+    if (written.result === 'unchanged') this.#counters[RESULT_COUNTERS.unchanged]++;
     else this.#record(container, written, change);
     return written.result;
   }
 
   #raise(container: Container, limit: number, change: Change): void {
     const { handle } = container;
-    const written = this.#begin('memory', handle.expected.memory, limit);
-    written.result = handle.raiseMemory(limit as Bytes);
-    written.readBack = handle.expected.memory;
-    this.#done(container, written, change);
+    const old = handle.expected.memory;
+    const before = this.#clock.monotonic();
+    const result = handle.raiseMemory(limit as Bytes);
+    const readBack = handle.expected.memory;
+    const resource = 'memory';
+    this.#done(container, { resource, old, value: limit, readBack, result, before }, change);
   }
 
   #lower(container: Container, who: string, why: string, again = false): void {
@@ -247,14 +239,10 @@ export class LimitApplier implements LimitPort<Container> {
       const before = this.#clock.monotonic();
       const old = handle.expected.memory;
       const result = await handle.lowerMemory(value as Bytes);
-      if (result !== 'unchanged') {
-        const readBack = handle.expected.memory;
-        this.#record(
-          container,
-          { resource: 'memory', old, value, readBack, result, before },
-          change,
-        );
-      }
+      const readBack = handle.expected.memory;
+      const resource = 'memory';
+      if (result !== 'unchanged')
+        this.#record(container, { resource, old, value, readBack, result, before }, change);
       if (result === 'written') continue;
       // A newer limit that took its place is not a refusal.
       if (result !== 'gone' && above(handle.expected.memory, container.desiredMemory))
@@ -314,18 +302,9 @@ export class LimitApplier implements LimitPort<Container> {
 
   #count(result: WriteResult, container: Container, resource: AuditResource, now: number): void {
     const counters = this.#counters;
-    if (result === 'written') counters.limitsWritten++;
-    else if (result === 'gone') counters.limitsGone++;
-    else {
-      if (result === 'refused') counters.limitsRefused++;
-      else if (result === 'not_effective') counters.limitsNotEffective++;
-      else counters.limitsUnsupported++;
-      this.#log.warn(
-        `limit_${result}`,
-        now,
-        { container: container.info.id, resource, result },
-        'the kernel did not apply a limit',
-      );
-    }
+    counters[RESULT_COUNTERS[result]]++;
+    if (result === 'written' || result === 'gone') return;
+    const fields = { container: container.info.id, resource, result };
+    this.#log.warn(`limit_${result}`, now, fields, 'the kernel did not apply a limit');
   }
 }

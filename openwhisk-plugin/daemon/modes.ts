@@ -1,13 +1,8 @@
 import type { ActionSettings, Mode } from '../../broker/messages/index.js';
-import type { FunctionOverride } from '../../config/index.js';
-import { isExcluded, modes as modeOrder, overrideFor } from '../../config/index.js';
+import { type Config, isExcluded, modes as modeOrder, overrideFor } from '../../config/index.js';
 import type { FunctionSettings } from '../control/index.js';
 
-export interface ModeSettings {
-  readonly mode: Mode;
-  readonly exclude: readonly string[];
-  readonly overrides: readonly FunctionOverride[];
-}
+type ModeSettings = Pick<Config, 'mode' | 'functions'>;
 
 /**
  * The mode of each function. Later ones win: configuration for all, configuration for the function,
@@ -41,8 +36,9 @@ export class Modes {
   }
 
   of(action: string): Mode {
-    if (isExcluded(this.#settings.exclude, action)) return 'observe';
-    const configured = overrideFor(this.#settings.overrides, action).mode ?? this.#settings.mode;
+    const { mode, functions } = this.#settings;
+    if (isExcluded(functions.exclude, action)) return 'observe';
+    const configured = overrideFor(functions.overrides, action).mode ?? mode;
     const allowed = this.#forFunction.get(action) ?? this.#forAll ?? configured;
     const owner = this.#owners.get(action);
     if (owner === undefined) return allowed;
@@ -58,12 +54,8 @@ export class Modes {
     return this.#paused.has(action);
   }
 
-  paused(): readonly string[] {
-    return [...this.#paused];
-  }
-
   settingsOf(action: string): FunctionSettings {
-    const configured = overrideFor(this.#settings.overrides, action);
+    const configured = overrideFor(this.#settings.functions.overrides, action);
     const owner = this.#owners.get(action);
     if (owner === undefined) return configured;
     const { sloMs, cpuMillicores, bounds, resized } = owner;
@@ -90,20 +82,12 @@ export class Modes {
     );
   }
 
-  annotations(action: string): ActionSettings | null {
-    return this.#owners.get(action) ?? null;
-  }
-
-  /** Undefined restores the configured mode. */
-  setGlobal(mode: Mode | undefined, reason: string): void {
-    if (this.#forAll === mode) return;
-    this.#forAll = mode;
-    this.#changed(reason, null);
-  }
-
-  setFunction(action: string, mode: Mode | undefined, reason: string): void {
-    if (this.#forFunction.get(action) === mode) return;
-    if (mode === undefined) this.#forFunction.delete(action);
+  /** Of one function, or with null of all. Undefined restores the configured mode. */
+  set(mode: Mode | undefined, action: string | null, reason: string): void {
+    const before = action === null ? this.#forAll : this.#forFunction.get(action);
+    if (before === mode) return;
+    if (action === null) this.#forAll = mode;
+    else if (mode === undefined) this.#forFunction.delete(action);
     else this.#forFunction.set(action, mode);
     this.#changed(reason, action);
   }

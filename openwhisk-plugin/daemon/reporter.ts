@@ -32,7 +32,6 @@ export interface ReporterSettings {
   /** A control step closes after this many activations, or after `stepMillis` with at least one. */
   readonly stepActivations: number;
   readonly stepMillis: number;
-  readonly hostReportMillis: number;
 }
 
 /** Interval between batches of messages; nothing is sent from the hot path. */
@@ -55,8 +54,8 @@ export class Reporter {
   readonly #cancels: Cancel[] = [];
   #broker: Broker | null = null;
   #sequence = 0;
-  #published = 0;
-  #dropped = 0;
+  published = 0;
+  dropped = 0;
   #pipeline: Pipeline | null = null;
   /** CPU used, and the time, at the last host report. */
   #reportedCpu = 0;
@@ -70,18 +69,12 @@ export class Reporter {
     this.#clock = parts.clock;
   }
 
-  get published(): number {
-    return this.#published;
-  }
-  get dropped(): number {
-    return this.#dropped;
-  }
-
-  start(timers: Timers, pipeline: Pipeline): void {
+  start(timers: Timers, pipeline: Pipeline, broker: Broker | null): void {
     this.#pipeline = pipeline;
-    this.#cancels.push(timers.every(millis(FLUSH_MILLIS), () => this.flush()));
+    this.#broker = broker;
     this.#cancels.push(
-      timers.every(millis(this.#settings.hostReportMillis), () => this.reportHost()),
+      timers.every(millis(FLUSH_MILLIS), () => this.flush()),
+      timers.every(millis(this.#settings.stepMillis), () => this.#reportHost()),
     );
   }
 
@@ -92,11 +85,6 @@ export class Reporter {
 
   stop(): void {
     for (const cancel of this.#cancels.splice(0)) cancel();
-  }
-
-  /** Null if there is no broker yet. */
-  connect(broker: Broker | null): void {
-    this.#broker = broker;
   }
 
   /** After each activation: a few comparisons, no message. */
@@ -113,7 +101,13 @@ export class Reporter {
     }
     for (const fn of this.#due) this.#observe(fn, now);
     this.#due.clear();
-    this.#publishExperiences();
+    for (const experiences of this.#parts.experiences.batches())
+      this.#send(subjects.experiences(this.#settings.host), {
+        v: 1,
+        ...this.#sender(),
+        layout: FEATURE_LAYOUT,
+        experiences,
+      });
     for (const event of this.#parts.events.take()) {
       const message: GleanerEvent = {
         v: 1,
@@ -125,17 +119,7 @@ export class Reporter {
     }
   }
 
-  #publishExperiences(): void {
-    for (const experiences of this.#parts.experiences.batches())
-      this.#send(subjects.experiences(this.#settings.host), {
-        v: 1,
-        ...this.#sender(),
-        layout: FEATURE_LAYOUT,
-        experiences,
-      });
-  }
-
-  reportHost(): void {
+  #reportHost(): void {
     this.#send(subjects.hostReport(this.#settings.host), {
       ...this.hostReport(true),
       ...this.#used(),
@@ -175,17 +159,16 @@ export class Reporter {
         ? container.state.memory.granted
         : container.handle.expected.memory;
     }
-    const pool = {
-      cpu: allocatable.cpu - granted.cpu,
-      memory: allocatable.memory - granted.memory,
-    };
     return hostReport(
       this.#sender(send),
       decider,
       functions.values(),
       {
         granted,
-        pool,
+        pool: {
+          cpu: allocatable.cpu - granted.cpu,
+          memory: allocatable.memory - granted.memory,
+        },
         containers: containers.size,
         running: this.#pipeline?.tracker.running ?? 0,
         mode: this.#modes.global,
@@ -225,15 +208,11 @@ export class Reporter {
   }
 
   #send(subject: string, message: object): void {
-    if (this.#broker === null) {
-      this.#dropped++;
-      return;
-    }
     try {
-      if (this.#broker.publish(subject, encodeMessage(message))) this.#published++;
-      else this.#dropped++;
+      if (this.#broker?.publish(subject, encodeMessage(message))) this.published++;
+      else this.dropped++;
     } catch (error) {
-      this.#dropped++;
+      this.dropped++;
       this.#parts.log.warn(
         'publish',
         this.#clock.monotonic(),

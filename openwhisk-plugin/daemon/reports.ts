@@ -1,4 +1,3 @@
-import type { Clock } from '../../config/index.js';
 import type {
   Activation,
   EndedActivation,
@@ -6,36 +5,28 @@ import type {
   ReportPort,
   Revision,
 } from '../control/index.js';
-import type { Decider, SampleAction } from '../decision/index.js';
-import type { AuditLog } from './audit.js';
-import type { Container, ContainerRegistry } from './containers.js';
-import { type Counters, END_COUNTERS } from './counters.js';
-import type { EventQueue, PendingEvent } from './events.js';
+import type { SampleAction } from '../decision/index.js';
+import type { Container } from './containers.js';
+import { END_COUNTERS } from './counters.js';
+import type { HookParts } from './hook-parts.js';
+import type { PendingEvent } from './queues.js';
 import { DecisionTally } from './tallies.js';
 
 /** Cached author strings; one per policy and agent host. */
 const AUTHORS_MAX = 256;
 
-export interface ReportParts {
-  readonly clock: Clock;
-  readonly decider: Decider;
-  readonly containers: ContainerRegistry;
-  readonly counters: Counters;
-  readonly audit: AuditLog;
-  readonly events: EventQueue;
-  /** The control step of a function has grown. */
-  readonly stepped: (fn: FunctionRecord) => void;
-}
-
 /** Turns the controller's reports into counters, events, audit records and explanations. */
 export class HostReports implements ReportPort<Container> {
   readonly decisions = new DecisionTally();
-  readonly #parts: ReportParts;
+  readonly #parts: HookParts;
+  readonly stepped: (fn: FunctionRecord) => void;
   /** `policy:<name>` and `agent:<author>`, so that no activation builds a string. */
   readonly #authors = new Map<string, string>();
 
-  constructor(parts: ReportParts) {
+  /** `stepped`: the control step of a function has grown. */
+  constructor(parts: HookParts, stepped: (fn: FunctionRecord) => void) {
     this.#parts = parts;
+    this.stepped = stepped;
   }
 
   decided(activation: Activation<Container>): void {
@@ -62,10 +53,6 @@ export class HostReports implements ReportPort<Container> {
       fn.initMillis += initMicros / 1000;
     }
     this.#announce(activation, fn);
-  }
-
-  stepped(fn: FunctionRecord): void {
-    this.#parts.stepped(fn);
   }
 
   safeguarded({ container, revision }: Activation<Container>, action: SampleAction): void {

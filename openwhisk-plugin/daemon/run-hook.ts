@@ -15,13 +15,11 @@ import { type Explanation, HostController, targetRules } from '../control/index.
 import { Decider, decisionSettings, type HostCapacity, MemoryHeadroom } from '../decision/index.js';
 import { EngineLock, HookLock } from '../host/lock/index.js';
 import type { Bridge, Platform } from '../host/ports/index.js';
-import { FileAuditLog } from './audit.js';
+import { AuditLog } from './audit.js';
 import { HookBus } from './bus.js';
 import { ContainerEventHandler } from './container-event-handler.js';
 import { type Container, ContainerRegistry } from './containers.js';
 import { Counters } from './counters.js';
-import { EventQueue } from './events.js';
-import { ExperienceQueue } from './experience-queue.js';
 import type { UnidentifiedInits } from './failed-inits.js';
 import type { HookFigures } from './figures.js';
 import { FunctionRegistry } from './functions.js';
@@ -32,6 +30,7 @@ import { LimitApplier } from './limit-applier.js';
 import { Modes } from './modes.js';
 import { Pipeline } from './pipeline.js';
 import { PolicyTable } from './policies.js';
+import { EventQueue, ExperienceQueue } from './queues.js';
 import { Reporter } from './reporter.js';
 import { HostReports } from './reports.js';
 import { Sampler } from './sampler.js';
@@ -75,8 +74,6 @@ export interface RunningHook {
 const SETTLE_MILLIS = 2000;
 /** Rotated audit logs that are kept; `hook.auditRotateMiB` bounds the disk that they take. */
 const AUDIT_FILES = 5;
-/** How long another program's change of a limit can last before it is repaired. */
-const DRIFT_MILLIS = 5000;
 /** Time that a stop waits for systemd, ms. */
 const SYSTEMD_MILLIS = 10_000;
 
@@ -146,7 +143,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const events = new EventQueue();
   const experiences = new ExperienceQueue();
   decider.experiences = experiences.take;
-  const audit = new FileAuditLog(
+  const audit = new AuditLog(
     {
       path: paths.audit,
       rotateBytes: config.hook.auditRotateMiB * 1024 * 1024,
@@ -171,10 +168,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     );
     hook.modesChanged(`kill_switch:${source}`);
   });
-  const modes = new Modes(
-    { mode: config.mode, exclude: config.functions.exclude, overrides: config.functions.overrides },
-    (reason, action) => hook.modesChanged(reason, action),
-  );
+  const modes = new Modes(config, (reason, action) => hook.modesChanged(reason, action));
   const functions: FunctionRegistry = new FunctionRegistry(
     decider,
     modes,
@@ -192,6 +186,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     applier,
     counters,
     events,
+    audit,
     experiences,
     logger,
     log,
@@ -202,19 +197,10 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     boot: identity.boot,
     stepActivations: config.hook.stepActivations,
     stepMillis: config.hook.stepS * 1000,
-    hostReportMillis: config.hook.stepS * 1000,
   });
   const silent = (): boolean => stopping || killSwitch.killed;
   let boosts = config.decision.boost.enabled;
-  const reports = new HostReports({
-    clock,
-    decider,
-    containers,
-    counters,
-    audit,
-    events,
-    stepped: (fn) => reporter.stepped(fn),
-  });
+  const reports = new HostReports(parts, (fn) => reporter.stepped(fn));
   const controller = new HostController<Container>(decider, {
     functions,
     limits: applier,
@@ -236,21 +222,23 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const containerEvents = new ContainerEventHandler(
     parts,
     pipeline,
-    { containerPrefix: config.hook.containerPrefix },
+    config.hook.containerPrefix,
     (now) => {
       bridges = now;
       if (tapping) watch();
     },
   );
   const sampler = new Sampler(
-    parts,
-    pipeline,
-    usage,
-    containerEvents,
-    { sampleMillis: config.hook.sampleMs, driftMillis: DRIFT_MILLIS },
-    () => !silent(),
-    () => platform.usage.hostMemoryInUse(),
-    options.heartbeat ?? (() => undefined),
+    {
+      parts,
+      pipeline,
+      usage,
+      containerEvents,
+      mayWrite: () => !silent(),
+      memoryInUse: () => platform.usage.hostMemoryInUse(),
+      heartbeat: options.heartbeat ?? (() => undefined),
+    },
+    config.hook.sampleMs,
   );
   const targets = new TargetReceiver(
     targetRules(identity, capacity, config.decision.targetStaleMs),
@@ -275,7 +263,6 @@ async function start(options: HookOptions, release: () => void): Promise<Running
       policies,
       targets,
       reporter,
-      audit,
       policyNames: config.decision.policy,
     },
     identity,
@@ -298,10 +285,9 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   tapping = true;
   watch();
   sampler.start(timers);
-  reporter.start(timers, pipeline);
-  reporter.connect(broker);
-  const bus = broker === null ? null : new HookBus(hook, broker, targets, targetLog);
-  bus?.start(identity.version);
+  reporter.start(timers, pipeline, broker);
+  const bus = broker === null ? null : new HookBus(hook, broker, targetLog);
+  bus?.start(identity.version, targets);
 
   let stopped: Promise<void> | null = null;
   const stop = async (): Promise<void> => {
@@ -342,17 +328,13 @@ async function start(options: HookOptions, release: () => void): Promise<Running
       policies.check(next.functions.overrides);
       decider.settings = decisionSettings(next.decision, next.hook.sampleMs, capacity);
       boosts = next.decision.boost.enabled;
-      sampler.configure({ sampleMillis: next.hook.sampleMs, driftMillis: DRIFT_MILLIS });
+      sampler.start(timers, next.hook.sampleMs);
       reporter.configure({
         stepActivations: next.hook.stepActivations,
         stepMillis: next.hook.stepS * 1000,
       });
       targets.configure(next.decision.targetStaleMs);
-      modes.configure({
-        mode: next.mode,
-        exclude: next.functions.exclude,
-        overrides: next.functions.overrides,
-      });
+      modes.configure(next);
       hook.usePolicies(next.decision.policy);
       logger.info({ mode: modes.global }, 'configuration reloaded');
     },

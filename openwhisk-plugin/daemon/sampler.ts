@@ -14,11 +14,17 @@ import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
 import type { UsageReader } from './usage.js';
 
-export interface SamplerSettings {
-  /** How often each running container is sampled, ms. */
-  readonly sampleMillis: number;
-  /** How often each container's limits are compared with what was written, ms. */
-  readonly driftMillis: number;
+export interface SamplerParts {
+  readonly parts: HookParts;
+  readonly pipeline: Pipeline;
+  readonly usage: UsageReader;
+  readonly containerEvents: ContainerEventHandler;
+  /** False while the kill switch is on. */
+  readonly mayWrite: () => boolean;
+  /** Of the whole host. */
+  readonly memoryInUse: () => Bytes;
+  /** Called about once a second. */
+  readonly heartbeat: () => void;
 }
 
 /** Steps of one tick, in this order. */
@@ -29,6 +35,8 @@ export type SamplerStep = (typeof SAMPLER_STEPS)[number];
 const IDLE_MILLIS = 30_000;
 /** Interval between readings of the host's memory, for loans. */
 const HEADROOM_MILLIS = 1000;
+/** Interval in which each container's limits are compared with the written ones. */
+const DRIFT_MILLIS = 5000;
 const IDLE = { who: 'restore', why: 'idle', activation: null };
 
 /**
@@ -40,56 +48,32 @@ export class Sampler {
   readonly steps = new StepTimes(SAMPLER_STEPS);
   readonly #parts: HookParts;
   readonly #pipeline: Pipeline;
-  readonly #usage: UsageReader;
-  readonly #containerEvents: ContainerEventHandler;
-  #settings: SamplerSettings;
-  #timers: Timers | null = null;
-  readonly #mayWrite: () => boolean;
+  readonly #with: SamplerParts;
+  /** How often each running container is sampled. */
+  #sampleMillis: number;
   readonly #limits: Limits = {
     shares: 0,
     quota: 0 as Limits['quota'],
     memory: 0 as Limits['memory'],
   };
-  readonly #memoryInUse: () => Bytes;
-  readonly #heartbeat: () => void;
   #slice = 0;
   #headroomAt = Number.NEGATIVE_INFINITY;
   #drift: IterableIterator<Container> | null = null;
   #pendingChecks = 0;
   #cancel: Cancel | null = null;
 
-  /** `mayWrite`: false while the kill switch is on. `heartbeat`: called about once a second. */
-  constructor(
-    parts: HookParts,
-    pipeline: Pipeline,
-    usage: UsageReader,
-    containerEvents: ContainerEventHandler,
-    settings: SamplerSettings,
-    mayWrite: () => boolean,
-    memoryInUse: () => Bytes,
-    heartbeat: () => void,
-  ) {
-    this.#memoryInUse = memoryInUse;
-    this.#heartbeat = heartbeat;
-    this.#parts = parts;
-    this.#pipeline = pipeline;
-    this.#usage = usage;
-    this.#containerEvents = containerEvents;
-    this.#settings = settings;
-    this.#mayWrite = mayWrite;
+  constructor(parts: SamplerParts, sampleMillis: number) {
+    this.#parts = parts.parts;
+    this.#pipeline = parts.pipeline;
+    this.#with = parts;
+    this.#sampleMillis = sampleMillis;
   }
 
-  start(timers: Timers): void {
-    this.#timers = timers;
-    this.#cancel = timers.every(millis(this.#settings.sampleMillis / SLICES), () => this.tick());
-  }
-
-  /** Changes the intervals. */
-  configure(settings: SamplerSettings): void {
-    this.#settings = settings;
-    if (this.#timers === null) return;
+  /** Also with another interval, while it runs. */
+  start(timers: Timers, sampleMillis = this.#sampleMillis): void {
     this.stop();
-    this.start(this.#timers);
+    this.#sampleMillis = sampleMillis;
+    this.#cancel = timers.every(millis(sampleMillis / SLICES), () => this.tick());
   }
 
   stop(): void {
@@ -126,8 +110,8 @@ export class Sampler {
     const { containers, decider } = this.#parts;
     let used = 0;
     for (const container of containers.values()) used += container.sample.workingSet;
-    decider.headroom.update(this.#memoryInUse(), used as Bytes);
-    this.#heartbeat();
+    decider.headroom.update(this.#with.memoryInUse(), used as Bytes);
+    this.#with.heartbeat();
   }
 
   #sample(container: Container, now: Millis): void {
@@ -138,10 +122,10 @@ export class Sampler {
       return;
     }
     if (sample.frozen !== container.paused)
-      this.#containerEvents.setPaused(container, sample.frozen);
+      this.#with.containerEvents.setPaused(container, sample.frozen);
     if (container.running === 0 || container.revision === null) return;
     const { controller } = this.#pipeline;
-    this.#usage.add(container, sample.cpu);
+    this.#with.usage.add(container, sample.cpu);
     // A child process was OOM-killed: the container's activations do not end cleanly.
     if (controller.observe(container, sample, container.revision.fn, now))
       container.interruptLimits();
@@ -157,8 +141,7 @@ export class Sampler {
   /** Checks a share of the containers at each tick, and all of them within the interval. */
   #checkDrift(): void {
     const { containers } = this.#parts;
-    this.#pendingChecks +=
-      (containers.size * this.#settings.sampleMillis) / SLICES / this.#settings.driftMillis;
+    this.#pendingChecks += (containers.size * this.#sampleMillis) / SLICES / DRIFT_MILLIS;
     while (this.#pendingChecks >= 1) {
       this.#pendingChecks--;
       this.#drift ??= containers.values();
@@ -172,7 +155,7 @@ export class Sampler {
     if (container.running === 0) this.#sampleIdle(container);
     const { handle, revision } = container;
     if (container.ended || container.memoryBusy) return;
-    if (!this.#mayWrite() || revision === null || !container.mayLimit) {
+    if (!this.#with.mayWrite() || revision === null || !container.mayLimit) {
       this.#retryUserLimits(container);
       return;
     }

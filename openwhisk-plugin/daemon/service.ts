@@ -7,6 +7,11 @@ import type { Hook } from './hook.js';
 
 /** Endpoints of the service `gleaner-hook`. Every change is audited with its author. */
 export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
+  const { modes, killSwitch } = hook;
+  const pause = (asked: { function: string; author: string }, paused: boolean) => {
+    modes.pause(asked.function, paused, asked.author);
+    return { function: asked.function, paused: modes.isPaused(asked.function) };
+  };
   return contractedEndpoints(hookService, {
     list: () => ({ host: hook.hostView(), functions: [...hook.functionNames()] }),
     inspect: (asked) => hook.inspect(asked),
@@ -16,24 +21,22 @@ export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
       failedInits: hook.failedInits(asked.function),
     }),
     mode: (asked) => {
-      if (asked.mode !== undefined)
-        hook.setMode(asked.mode ?? undefined, asked.function, asked.author);
-      return { host: hook.hostView().host, mode: hook.modeOf(asked.function), killed: hook.killed };
+      const { function: action, mode, author } = asked;
+      if (mode !== undefined) modes.set(mode ?? undefined, action ?? null, author);
+      return {
+        host: hook.hostView().host,
+        mode: action === undefined ? modes.global : modes.of(action),
+        killed: killSwitch.killed,
+      };
     },
     restore: (asked) => {
-      if (asked.release) hook.kill('service', false);
-      else if (asked.hold) hook.kill('service', true);
+      if (asked.release) killSwitch.set('service', false);
+      else if (asked.hold) killSwitch.set('service', true);
       return asked.release
         ? { restored: 0, failed: 0 }
         : hook.restoreAll(`operator:${asked.author}`, 'asked');
     },
-    pause: (asked) => {
-      hook.pause(asked.function, true, asked.author);
-      return { function: asked.function, paused: hook.isPaused(asked.function) };
-    },
-    resume: (asked) => {
-      hook.pause(asked.function, false, asked.author);
-      return { function: asked.function, paused: hook.isPaused(asked.function) };
-    },
+    pause: (asked) => pause(asked, true),
+    resume: (asked) => pause(asked, false),
   });
 }

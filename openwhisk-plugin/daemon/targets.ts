@@ -13,8 +13,9 @@ export class TargetReceiver {
   readonly #log: RateLimitedLog;
   readonly #find: (action: string) => HeldTarget | undefined;
   readonly #peak: (action: string, peak: SharedPeak) => void;
-  #accepted = 0;
-  #elsewhere = 0;
+  accepted = 0;
+  /** Targets for another host's observation, or for functions that never ran here. */
+  elsewhere = 0;
 
   /** `find`: the held target of a function that this host knows. */
   constructor(
@@ -35,15 +36,6 @@ export class TargetReceiver {
     this.#rules = { ...this.#rules, staleMillis };
   }
 
-  get accepted(): number {
-    return this.#accepted;
-  }
-
-  /** Targets for another host's observation, or for functions that never ran here. */
-  get elsewhere(): number {
-    return this.#elsewhere;
-  }
-
   /** `action`: the function that the subject names. True if the target was accepted. */
   receive(action: string, data: Uint8Array): boolean {
     const decoded = decodeTarget(data);
@@ -53,7 +45,7 @@ export class TargetReceiver {
     const held = this.#find(action);
     const now = this.#clock.monotonic();
     if (target.echo.host !== this.#rules.host || held === undefined) {
-      this.#elsewhere++;
+      this.elsewhere++;
       if (held?.noteElsewhere(target, this.#rules.staleMillis, now)) this.#share(target);
       return false;
     }
@@ -63,7 +55,7 @@ export class TargetReceiver {
       return this.#refuse(problem, action, `epoch ${epoch}, sequence ${author.sequence}`);
     }
     this.#share(target);
-    this.#accepted++;
+    this.accepted++;
     return true;
   }
 

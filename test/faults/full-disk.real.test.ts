@@ -7,7 +7,7 @@ import { silentLogger } from '../../broker/index.js';
 import { LogFiles } from '../../cli/up/log-files.js';
 import { freePort } from '../../cli/up/nats-server.js';
 import { micros } from '../../config/index.js';
-import { FileAuditLog } from '../../openwhisk-plugin/daemon/audit.js';
+import { AuditLog } from '../../openwhisk-plugin/daemon/audit.js';
 import { appendToAudit } from '../../openwhisk-plugin/daemon/index.js';
 import { Journal } from '../../openwhisk-plugin/openwhisk-api/journal.js';
 import { seriesOf } from '../runtime/metrics/exposition.js';
@@ -41,7 +41,7 @@ test.serial(
       info: (_: object, message: string) => void infos.push(message),
     };
     const path = join(folder, 'audit.jsonl');
-    const log = new FileAuditLog(
+    const log = new AuditLog(
       { path, rotateBytes: 1e9, files: 1, capacity: CAPACITY },
       new ManualTime(),
       logger,
@@ -93,11 +93,7 @@ test.serial(
     const folder = smallDisk(t, 24);
     if (folder === null) return;
     const path = join(folder, 'audit.jsonl');
-    const log = new FileAuditLog(
-      { path, rotateBytes: 1e9, files: 1 },
-      new ManualTime(),
-      silentLogger,
-    );
+    const log = new AuditLog({ path, rotateBytes: 1e9, files: 1 }, new ManualTime(), silentLogger);
     const batch = async (lines: number): Promise<void> => {
       for (let i = 0; i < lines; i++) log.next(micros(0)).activation = 'x'.repeat(150);
       await log.flush();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { silentLogger } from '../../../broker/index.js';
 import { micros } from '../../../config/index.js';
-import { FileAuditLog } from '../../../openwhisk-plugin/daemon/audit.js';
+import { AuditLog } from '../../../openwhisk-plugin/daemon/audit.js';
 import { ManualTime } from '../../support/manual-time.js';
 
 test('a full audit buffer keeps the newest records and writes how many are lost', async (t) => {
@@ -12,7 +12,7 @@ test('a full audit buffer keeps the newest records and writes how many are lost'
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'audit.log');
   const options = { path, rotateBytes: 1e9, files: 1, capacity: 10 };
-  const log = new FileAuditLog(options, new ManualTime(), silentLogger);
+  const log = new AuditLog(options, new ManualTime(), silentLogger);
   const record = (activation: string): void => {
     log.next(micros(0)).activation = activation;
   };

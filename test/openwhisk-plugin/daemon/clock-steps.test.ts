@@ -1,12 +1,13 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { type Micros, millis } from '../../../config/index.js';
-import {
-  ContainerRegistry,
-  type RegistryPlatform,
-} from '../../../openwhisk-plugin/daemon/containers.js';
+import { ContainerRegistry } from '../../../openwhisk-plugin/daemon/containers.js';
 import type { Decider } from '../../../openwhisk-plugin/decision/index.js';
-import { addressOf, type ContainerInfo } from '../../../openwhisk-plugin/host/ports/index.js';
+import {
+  addressOf,
+  type ContainerInfo,
+  type Platform,
+} from '../../../openwhisk-plugin/host/ports/index.js';
 import { WallClockCheck } from '../../../openwhisk-plugin/host/tap/wall-clock.js';
 import { ManualTime } from '../../support/manual-time.js';
 import { type Conversation, Recorder, runBody, runRequest, Wire } from '../host/tap/packets.js';
@@ -59,7 +60,7 @@ class Host {
         },
         unbind: (address: number) => this.wire.connections.unbind(address),
       },
-    } as unknown as RegistryPlatform;
+    } as unknown as Platform;
     this.registry = new ContainerRegistry(platform, {
       container: () => ({}),
     } as unknown as Decider);
