@@ -29,7 +29,6 @@ export type {
   KeyValueWatch,
   MessageStream,
   ObjectStore,
-  Subscription,
   SweepDecision,
 } from './port.js';
 export { RateLimitedLog } from './rate-limited-log.js';

@@ -20,10 +20,7 @@ export interface RestoreAuthor {
   readonly why: string;
 }
 
-/**
- * One line for each limit that a restore without a hook changed or failed to change: after the
- * hook's death, or by command.
- */
+/** One line for each limit that a restore without a hook changed or failed to change. */
 export function restoreLines(
   { restored, failed }: RestoreReport,
   { who, why }: RestoreAuthor,
@@ -64,10 +61,7 @@ export function restoreLines(
   return text;
 }
 
-/**
- * Appends lines to an audit log that a hook may have open; both append, so neither overwrites the
- * other. Throws the file system's error.
- */
+/** Appends lines to an audit log that a hook may have open. Throws the file system's error. */
 export function appendToAudit(path: string, text: string): void {
   if (text === '') return;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -15,16 +15,12 @@ export type AuditResource =
   | 'none';
 
 /**
- * One line of the audit log, as numbers and references: it is formatted later, away from the hot
- * path. -1 = does not apply. Shares are cgroup-v1 weights, quotas millicores (0: no limit), memory
- * bytes, durations microseconds.
+ * One line of the audit log, formatted later, away from the hot path. -1 = does not apply. Shares
+ * are v1 weights, quotas millicores (0: no limit), memory bytes, durations us.
  */
 export class AuditRecord {
   at = 0 as Micros;
-  /**
-   * Who: `safeguard`, `policy:<name>`, `agent:<manager>@<host>`, `boost`, `restore`, `drift`,
-   * `operator:<name>`, `loan`.
-   */
+  /** `safeguard`, `policy:<name>`, `agent:<author>`, `boost`, `drift`, `operator:<name>`, … */
   who = '';
   /** Why: a reason of the decision, an end, a cause. */
   why = '';
@@ -67,10 +63,7 @@ export interface AuditOptions {
   readonly timeOfDay?: (at: Micros) => Micros;
 }
 
-/**
- * Cache of quoted strings. Names and reasons repeat, and with two lines per activation quoting is
- * the main cost of the log.
- */
+/** Quoted strings: names and reasons repeat, and quoting is the main cost of the log. */
 const quotes = new Map<string, string>();
 const QUOTES = 4096;
 const LINE_END = 10;
@@ -251,10 +244,7 @@ export class AuditLog {
     if ((await this.#write(line)) > 0) this.#droppedReported += missing;
   }
 
-  /**
-   * Appends whole lines; returns the number of bytes that are in the file. Only the first of
-   * consecutive failures is logged.
-   */
+  /** Appends whole lines; returns the number of bytes that are in the file. */
   async #write(data: Buffer): Promise<number> {
     let done = 0;
     try {

@@ -3,10 +3,7 @@ import type { ActivationPolicy, Grant, PolicyContext, Run } from '../decision/in
 
 type Bounds = NonNullable<FunctionOverride['bounds']>;
 
-/**
- * Clips another policy's choice to the operator's bounds. The safeguard decides last: a range that
- * lies above `max` wins.
- */
+/** Clips another policy's choice to the operator's bounds. The safeguard decides after it. */
 export class BoundedPolicy implements ActivationPolicy {
   readonly name: string;
   readonly kind: PolicyKind = 'both';

@@ -22,9 +22,8 @@ import type { TargetReceiver } from './targets.js';
 const FUNCTION_KEY = 'function.';
 
 /**
- * Everything that arrives over NATS: targets, modes, the kill switch, policy parameters, service
- * requests. The hook never waits for any of it: without NATS it continues with user limits and
- * local policies. An entry that cannot be read changes nothing.
+ * Everything that arrives over NATS. The hook never waits for any of it: without NATS it continues
+ * with user limits and local policies. An entry that cannot be read changes nothing.
  */
 export class HookBus {
   readonly #hook: Hook;

@@ -18,10 +18,7 @@ const REUSE_SAMPLE = 20;
 /** Ended containers remembered, because an OOM event may come after the container's end. */
 const REMEMBERED = 128;
 
-/**
- * Handles the engine's events: adopts running containers, boosts new ones, closes ended ones, and
- * follows pauses and OOM kills.
- */
+/** The engine's events: adopts, boosts and closes containers, follows pauses and OOM kills. */
 export class ContainerEventHandler implements ContainerEngineListener {
   readonly #parts: HookParts;
   readonly #pipeline: Pipeline;

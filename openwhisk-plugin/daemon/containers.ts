@@ -69,10 +69,7 @@ export class Container extends ManagedContainer<Container> {
   }
 }
 
-/**
- * Containers are sampled in slices, one slice every few ms, so that many containers never block the
- * event loop for long.
- */
+/** Containers are sampled in slices, so that many never block the event loop for long. */
 export const SLICES = 10;
 
 /** A container that cannot be managed, and why; `inspect` shows it. */
@@ -83,10 +80,9 @@ export interface Unmanaged {
 }
 
 /**
- * Containers by identifier and by address. An address belongs to a container only from its start
- * to its end, and Docker reuses it at once. The container that the engine announced last owns it;
- * time stamps are not compared, because the wall clock may have been set between two starts. The
- * tap drops packets from before a start. Files are opened here, so that no activation waits for it.
+ * Containers by identifier and by address. Docker reuses an address at once, so the container that
+ * the engine announced last owns it; time stamps are not compared, because the wall clock may have
+ * been set.
  */
 export class ContainerRegistry {
   readonly #platform: Platform;
@@ -103,10 +99,7 @@ export class ContainerRegistry {
     this.#decider = decider;
   }
 
-  /**
-   * Opens the container's files; {@link bind} follows. Returns null and keeps the container as
-   * unmanaged if its cgroup cannot be opened.
-   */
+  /** Opens the container's files; {@link bind} follows. Null: it cannot be managed. */
   add(info: ContainerInfo): Container | null {
     if (this.#byId.has(info.id)) return null;
     let handle: LimitHandle | null = null;
@@ -126,10 +119,7 @@ export class ContainerRegistry {
     return container;
   }
 
-  /**
-   * Gives the container its address. Call it last: the tap may deliver a request within this call,
-   * because a fast container gets `/run` before the engine announces its start.
-   */
+  /** Gives the container its address, last: the tap may deliver a request within this call. */
   bind(container: Container): void {
     if (Number.isNaN(container.address)) return;
     this.#byAddress.set(container.address, container);

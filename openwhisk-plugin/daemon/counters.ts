@@ -13,10 +13,7 @@ export const END_COUNTERS = {
   stopped: 'stopped',
 } as const;
 
-/**
- * What the hook has seen and done since its start, as plain numbers; `inspect` and the host report
- * read them.
- */
+/** What the hook has seen and done since its start; `inspect` and the host report read it. */
 export class Counters {
   requests = 0;
   answers = 0;
@@ -73,10 +70,7 @@ export class Counters {
   readonly anomalies: Record<string, number> = {};
 }
 
-/**
- * The last lags from a request's kernel stamp to its limits in force, us: a ring, for percentiles
- * on demand.
- */
+/** The last lags from a request's kernel stamp to its limits in force, us, for percentiles. */
 export class LagRing {
   readonly #values = new Float64Array(4096);
   #count = 0;

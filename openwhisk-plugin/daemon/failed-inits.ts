@@ -19,9 +19,8 @@ const sanitized = (name: string): string => name.replaceAll(/[^\p{L}\p{Nd}_]/gu,
 
 /**
  * An `/init` names its action without namespace and package, and its activation only after the
- * code, beyond the captured length. The container's name adds the namespace with characters
- * missing. That does not identify a function, so no function's count changes; `explain` reports
- * that initializations of this name failed.
+ * code, beyond the captured length. That does not identify a function, so no count of a function
+ * changes; `explain` reports that initializations of this name failed.
  */
 export class FailedInits {
   readonly #byName = new LRUCache<string, UnidentifiedInits & { readonly name: string }>({
@@ -36,10 +35,7 @@ export class FailedInits {
     else Object.assign(known, { count: known.count + 1, at, status, container });
   }
 
-  /**
-   * Failures that may be of this action (`/namespace/[package/]action`): the same name, in a
-   * container of its namespace or a prewarmed one.
-   */
+  /** Failures of this action name, in a container of its namespace or a prewarmed one. */
   of(action: string): UnidentifiedInits | null {
     const parts = action.split('/');
     const name = parts.at(-1) ?? '';

@@ -5,10 +5,7 @@ import { FunctionRecord, Revision } from '../control/index.js';
 import type { ActivationPolicy, Decider, FunctionState, UserLimits } from '../decision/index.js';
 import type { Modes } from './modes.js';
 
-/**
- * The functions seen on this host, bounded: the least recently started one is removed, unless it
- * has containers.
- */
+/** The functions of this host; the least recently started without containers is removed. */
 export class FunctionRegistry {
   readonly #decider: Decider;
   readonly #modes: Modes;

@@ -196,10 +196,7 @@ export class Hook {
     return found && { ...found, at: timeOfDay(this.clock, found.at) };
   }
 
-  /**
-   * Restores every container whose limits are not its user's. Waits until the kernel has reclaimed
-   * the memory.
-   */
+  /** As {@link restoreNow}, and waits until the kernel has reclaimed the memory. */
   async restoreAll(who: string, why: string): Promise<RestoreResult> {
     const { parts } = this.#controls;
     const changed = this.restoreNow(who, why);

@@ -2,18 +2,15 @@ import { type FSWatcher, statSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type Cancel, millis, type Timers } from '../../config/index.js';
 
-/**
- * Sources that can turn the kill switch on. Each is set and released on its own; user limits apply
- * while any is set.
- */
+/** Sources that turn the kill switch on and off, each on its own. */
 export type KillSource = 'file' | 'signal' | 'service' | 'kv';
 
 /** Poll interval beside the file watch, which ends if its folder is removed. */
 const POLL_MILLIS = 200;
 
 /**
- * The kill switch, which needs no NATS. The listener is called with true when the first source is
- * set, and with false when the last is released.
+ * The kill switch, which needs no NATS. User limits apply while any source has it on; the listener
+ * is called at the first and at the last.
  */
 export class KillSwitch {
   readonly #held = new Set<KillSource>();

@@ -40,8 +40,7 @@ const DRIFT: Change = { who: 'drift', why: 'changed_outside', activation: null }
 
 /**
  * The only place where limits are written: the newest limit of a container wins, and each change
- * has an audit record. All writes are synchronous except a memory reduction, for which the kernel
- * may have to reclaim first.
+ * has an audit record. Only memory reductions are asynchronous: the kernel may have to reclaim.
  */
 export class LimitApplier implements LimitPort<Container> {
   readonly #clock: Clock;

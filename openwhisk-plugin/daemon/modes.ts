@@ -17,10 +17,7 @@ export class Modes {
   readonly #owners = new Map<string, ActionSettings>();
   readonly #changed: (reason: string, action: string | null) => void;
 
-  /**
-   * `changed` is called after any change (of one function, otherwise null), so that the hook
-   * restores functions that are no longer enforced.
-   */
+  /** `changed`: after any change, of one function or (null) of all. */
   constructor(settings: ModeSettings, changed: (reason: string, action: string | null) => void) {
     this.#settings = settings;
     this.#changed = changed;

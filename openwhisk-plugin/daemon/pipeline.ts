@@ -194,10 +194,7 @@ export class Pipeline implements TapListener {
     return restored;
   }
 
-  /**
-   * An activation whose `/init` fails gets no `/run`: this is all that is ever seen of it.
-   * `status`: 0 without an answer.
-   */
+  /** An activation whose `/init` fails gets no `/run`. `status`: 0 without an answer. */
   #initFailed(container: Container, status: number): void {
     const { counters, clock } = this.#parts;
     const { initIdentity: identity, initName, initAt } = container;

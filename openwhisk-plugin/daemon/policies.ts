@@ -6,9 +6,8 @@ import { type ActivationPolicy, createPolicy } from '../decision/index.js';
 import { BoundedPolicy } from './bounded-policy.js';
 
 /**
- * The activation policies in use: named by the configuration, with parameters from key-value, for
- * all functions or for one. Policies are created when parameters change, never while an activation
- * waits.
+ * The activation policies in use: named by the configuration, with parameters from key-value. They
+ * are created when parameters change, never while an activation waits.
  */
 export class PolicyTable {
   readonly #parameters = new Map<string, PolicyParameters>();
@@ -31,10 +30,7 @@ export class PolicyTable {
     return { quota: this.#policy(names.quota, null), weight: this.#policy(names.weight, null) };
   }
 
-  /**
-   * The function's own policy, if the configuration names or bounds one or key-value has parameters
-   * for it; otherwise null, which means the host's.
-   */
+  /** The function's policy, if it has a name, bounds or parameters of its own; null: the host's. */
   forFunction(action: string, settings: FunctionSettings, host: Policies): ActivationPolicy | null {
     const own = this.#own(action, settings.policy, host);
     if (settings.bounds === undefined) return own;

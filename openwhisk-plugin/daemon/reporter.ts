@@ -37,10 +37,7 @@ export interface ReporterSettings {
 /** Interval between batches of messages; nothing is sent from the hot path. */
 const FLUSH_MILLIS = 50;
 
-/**
- * Publishes observations, host reports and events in batches. Without NATS they are dropped and
- * counted.
- */
+/** Publishes observations, host reports and events in batches; drops them without NATS. */
 export class Reporter {
   readonly #parts: HookParts;
   readonly #usage: UsageReader;

@@ -56,8 +56,8 @@ export interface RunningHook {
   /** Stops deciding, restores every changed limit, flushes the audit log, closes everything. */
   stop(): Promise<void>;
   /**
-   * Applies a new configuration's modes, overrides, decision settings and policies; the rest needs
-   * a restart. Throws a GleanerError, and keeps the old configuration, for an unknown policy.
+   * Applies modes, overrides, decision settings and policies; other changes need a restart. Throws
+   * a GleanerError, and keeps the old configuration, for an unknown policy.
    */
   reload(config: Config): void;
   /** Toggles the signal's kill switch. */
@@ -84,9 +84,8 @@ const pathsOf = ({ hook }: Config) => ({
 });
 
 /**
- * Runs the hook: every container is adopted or restored from the engine's data, then the tap
- * listens, then decisions begin. Rejects with `GLN_HOOK_LOCKED` if another hook runs, or with the
- * engine's error if it does not answer.
+ * Runs the hook: every container is adopted or restored, then the tap listens, then decisions
+ * begin. Rejects with `GLN_HOOK_LOCKED` if another hook runs, or with the engine's error.
  */
 export async function runHook(options: HookOptions): Promise<RunningHook> {
   const { platform, config, logger, broker } = options;

@@ -39,10 +39,7 @@ const HEADROOM_MILLIS = 1000;
 const DRIFT_MILLIS = 5000;
 const IDLE = { who: 'restore', why: 'idle', activation: null };
 
-/**
- * The periodic checks: usage of running containers (mid-run safeguard), limits that something else
- * changed, boosts and deadlines that are over, containers whose cgroup is gone.
- */
+/** The periodic checks: usage (mid-run safeguard), drift, boosts and deadlines that are over. */
 export class Sampler {
   /** Durations of the steps, for metrics. */
   readonly steps = new StepTimes(SAMPLER_STEPS);
@@ -179,8 +176,8 @@ export class Sampler {
   }
 
   /**
-   * Idle containers, which may be thousands, are sampled only here: whether one resumes that only
-   * the freezer knows to be paused, and their memory in use, which reduces the headroom.
+   * Idle containers, which may be thousands: whether one resumes that only the freezer knows to be
+   * paused, and their memory in use.
    */
   #sampleIdle(container: Container): void {
     const now = this.#parts.clock.monotonic();

@@ -1,4 +1,4 @@
-import { DurationHistogram, type Mode, modes } from '../../config/index.js';
+import { DurationHistogram, type Mode } from '../../config/index.js';
 import type { RangeReason, WriteResult } from '../decision/index.js';
 
 /** Resources whose limits are written. */
@@ -16,9 +16,7 @@ export const LIMIT_RESULTS = [
 
 /** Limit updates by resource, direction and result, and their durations. */
 export class LimitTally {
-  readonly #counts = new Float64Array(
-    LIMIT_RESOURCES.length * LIMIT_DIRECTIONS.length * LIMIT_RESULTS.length,
-  );
+  readonly #counts = new Map<string, number>();
   readonly durations: Readonly<Record<LimitResource, DurationHistogram>> = {
     'cpu.shares': new DurationHistogram(),
     'cpu.quota': new DurationHistogram(),
@@ -28,7 +26,8 @@ export class LimitTally {
 
   add(resource: LimitResource, raise: boolean, result: WriteResult, micros: number): void {
     if (result === 'unchanged') return;
-    this.#counts[indexOf(resource, raise ? 'raise' : 'lower', result)]!++;
+    const key = `${resource} ${raise ? 'raise' : 'lower'} ${result}`;
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     this.durations[resource].add(micros);
   }
 
@@ -37,51 +36,19 @@ export class LimitTally {
     direction: (typeof LIMIT_DIRECTIONS)[number],
     result: (typeof LIMIT_RESULTS)[number],
   ): number {
-    return this.#counts[indexOf(resource, direction, result)]!;
+    return this.#counts.get(`${resource} ${direction} ${result}`) ?? 0;
   }
 }
-
-function indexOf(
-  resource: LimitResource,
-  direction: 'lower' | 'raise',
-  result: (typeof LIMIT_RESULTS)[number],
-): number {
-  const row =
-    LIMIT_RESOURCES.indexOf(resource) * LIMIT_DIRECTIONS.length +
-    LIMIT_DIRECTIONS.indexOf(direction);
-  return row * LIMIT_RESULTS.length + LIMIT_RESULTS.indexOf(result);
-}
-
-const noReasons = (): Record<RangeReason, number> => ({
-  first_call: 0,
-  no_peak: 0,
-  failure: 0,
-  spike: 0,
-  over_provisioned: 0,
-  under_provisioned: 0,
-  control: 0,
-  after_oom: 0,
-  grows_too_fast: 0,
-  guarantee: 0,
-  weight: 0,
-  unlimited: 0,
-});
 
 /** CPU decisions by the function's mode and the reason for the allowed range. */
 export class DecisionTally {
-  readonly counts: Readonly<Record<Mode, Record<RangeReason, number>>> = {
-    observe: noReasons(),
-    recommend: noReasons(),
-    enforce: noReasons(),
+  readonly counts: Readonly<Record<Mode, Partial<Record<RangeReason, number>>>> = {
+    observe: {},
+    recommend: {},
+    enforce: {},
   };
 
   add(mode: Mode, reason: RangeReason): void {
-    this.counts[mode][reason]++;
-  }
-
-  get total(): number {
-    let sum = 0;
-    for (const mode of modes) for (const count of Object.values(this.counts[mode])) sum += count;
-    return sum;
+    this.counts[mode][reason] = (this.counts[mode][reason] ?? 0) + 1;
   }
 }

@@ -11,10 +11,7 @@ interface State {
 /** Name of the only interface of a tap that does not distinguish interfaces. */
 const ALL = '*';
 
-/**
- * The interfaces on which the tap sees all packets; the only source of this state. An interface
- * does not count before its tap listens, nor after a loss until it listens again.
- */
+/** The interfaces on which the tap sees all packets: from its listening to a loss. */
 export class TapState {
   readonly #states = new Map<string, State>();
 

@@ -4,10 +4,9 @@ import type { UsageSample } from '../decision/index.js';
 import type { Container } from './containers.js';
 
 /**
- * Maximum age of a reading that an activation's end or the next one's start reuses, ms. A full
- * reading costs as much as the rest of an activation's end, because the kernel sums up
- * `memory.stat`. Nothing is lost: peaks and kills are counters, and so short a window gives no CPU
- * peak.
+ * Maximum age of a reading that is reused at an activation's end or the next one's start, ms: a
+ * full reading costs as much as the rest of the end. Peaks and kills are counters, so nothing is
+ * lost.
  */
 const SETTLED_MILLIS = 100;
 

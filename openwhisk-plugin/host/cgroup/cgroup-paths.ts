@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CgroupNamespaceError, CgroupNotFoundError } from './cgroup-errors.js';
-import { below, holds, type Mount, readMounts, readText } from './cgroup-mounts.js';
-import { searchById } from './cgroup-search.js';
+import { below, holds, type Mount, readMounts, readText, searchById } from './cgroup-mounts.js';
 
 /** One controller's directory, absolute. */
 export interface ControllerDirectory {
@@ -120,10 +119,8 @@ function searched(mounts: readonly Mount[], id: string, root: string): Membershi
 }
 
 /**
- * The container's directory under the mount that has it. A hierarchy can be mounted more than once:
- * a mount can lie in another root, be covered by a later one, or show a part of the tree only
- * (https://github.com/google/cadvisor/issues/306). Where several have such a directory, the one
- * that lists the process counts.
+ * The directory under the mount that has it. A hierarchy can be mounted more than once, also in
+ * part (https://github.com/google/cadvisor/issues/306): of several, the one that lists the process.
  */
 function visible(
   root: string,

@@ -39,10 +39,7 @@ export class ControlFile {
     this.#descriptor = descriptor;
   }
 
-  /**
-   * Null where the kernel does not offer the file. Throws CgroupReadOnlyError, CgroupNotFoundError,
-   * CgroupOpenFilesError.
-   */
+  /** Null: the kernel does not offer it. Throws CgroupReadOnly-, NotFound-, OpenFilesError. */
   static open(path: string, mode: 'r' | 'r+'): ControlFile | null {
     try {
       return new ControlFile(openSync(path, mode));

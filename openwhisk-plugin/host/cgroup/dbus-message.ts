@@ -40,75 +40,59 @@ export interface Reply {
 
 /** Values one after the other, each aligned as its type asks. */
 export class Marshaller {
-  #buffer = Buffer.alloc(256);
+  readonly #parts: Buffer[] = [];
   #length = 0;
 
   align(size: number): this {
-    this.#reserve(size);
-    while (this.#length % size !== 0) this.#buffer[this.#length++] = 0;
-    return this;
+    return this.#put(Buffer.alloc(aligned(this.#length, size) - this.#length));
   }
 
   byte(value: number): this {
-    this.#reserve(1);
-    this.#buffer[this.#length++] = value;
-    return this;
+    return this.#put(Buffer.of(value));
   }
 
   uint32(value: number): this {
-    this.align(4).#reserve(4);
-    this.#length = this.#buffer.writeUInt32LE(value, this.#length);
-    return this;
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32LE(value);
+    return this.align(4).#put(bytes);
   }
 
   uint64(value: bigint): this {
-    this.align(8).#reserve(8);
-    this.#length = this.#buffer.writeBigUInt64LE(value, this.#length);
-    return this;
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigUInt64LE(value);
+    return this.align(8).#put(bytes);
   }
 
   /** Also an object path. */
   string(text: string): this {
-    this.uint32(Buffer.byteLength(text));
-    return this.#text(text);
+    return this.uint32(Buffer.byteLength(text)).#put(Buffer.from(`${text}\0`));
   }
 
   signature(text: string): this {
-    this.byte(text.length);
-    return this.#text(text);
+    return this.byte(text.length).#put(Buffer.from(`${text}\0`));
   }
 
   /** An array of structures, `each` of which begins aligned to 8 bytes. */
   structures<T>(items: readonly T[], each: (item: T) => void): this {
-    this.uint32(0);
-    const at = this.#length - 4;
-    this.align(8);
+    const length = Buffer.alloc(4);
+    this.align(4).#put(length).align(8);
     const begin = this.#length;
     for (const item of items) {
       this.align(8);
       each(item);
     }
-    this.#buffer.writeUInt32LE(this.#length - begin, at);
+    length.writeUInt32LE(this.#length - begin);
     return this;
   }
 
   bytes(): Buffer {
-    return this.#buffer.subarray(0, this.#length);
+    return Buffer.concat(this.#parts);
   }
 
-  #text(text: string): this {
-    this.#reserve(Buffer.byteLength(text) + 1);
-    this.#length += this.#buffer.write(text, this.#length);
-    this.#buffer[this.#length++] = 0;
+  #put(bytes: Buffer): this {
+    this.#parts.push(bytes);
+    this.#length += bytes.length;
     return this;
-  }
-
-  #reserve(size: number): void {
-    if (this.#length + size <= this.#buffer.length) return;
-    this.#buffer = Buffer.concat(
-      [this.#buffer],
-      Math.max(2 * this.#buffer.length, this.#length + size),
-    );
   }
 }
 
@@ -134,10 +118,7 @@ export function encodeCall(call: MethodCall, serial: number): Buffer {
 export class MessageReader {
   #rest: Buffer = Buffer.alloc(0);
 
-  /**
-   * Replies and errors that are complete; other messages are skipped. Throws RangeError for invalid
-   * D-Bus data.
-   */
+  /** Complete replies and errors; other messages are skipped. RangeError: invalid D-Bus data. */
   push(chunk: Buffer): Reply[] {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const replies: Reply[] = [];

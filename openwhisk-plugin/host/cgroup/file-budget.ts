@@ -10,8 +10,8 @@ const MIN = 64;
 const UNKNOWN = 65_536;
 
 /**
- * Limits how many containers keep the files of their samples open, so that a thousand idle ones do
- * not use up what a process may open. The least recently sampled ones close theirs.
+ * Limits how many containers keep the files of their samples open: the least recently sampled ones
+ * close theirs.
  */
 export class FileBudget {
   readonly #limit: number;

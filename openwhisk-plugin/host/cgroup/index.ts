@@ -1,8 +1,13 @@
 export { readMounts } from './cgroup-mounts.js';
 export { availableControllers } from './cgroup-paths.js';
-export { type DriftHandle, findDrift, QUOTA_ROUNDING } from './drift.js';
 export { CgroupLimitWriter } from './limit-writer.js';
-export { type RestoreReport, restoreAll } from './restore.js';
+export {
+  type DriftHandle,
+  findDrift,
+  QUOTA_ROUNDING,
+  type RestoreReport,
+  restoreAll,
+} from './restore.js';
 export { formulaOfRuntime } from './shares.js';
 export { SystemdBus } from './systemd-bus.js';
 export { CgroupUsageMonitor } from './usage-monitor.js';

@@ -135,10 +135,7 @@ export class CpuFiles {
   }
 }
 
-/**
- * What the worker thread needs to lower a memory limit: paths, because a descriptor could be closed
- * and reused meanwhile.
- */
+/** For the worker thread: paths, because a descriptor could be closed and reused meanwhile. */
 export interface MemoryPaths {
   readonly version: 1 | 2;
   readonly limit: string;

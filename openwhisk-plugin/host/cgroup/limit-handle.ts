@@ -3,12 +3,11 @@ import type { Bytes, Millicores } from '../../../config/index.js';
 import { type Limits, NO_LIMIT, type WriteResult } from '../../decision/index.js';
 import type { ContainerInfo, LimitHandle } from '../ports/index.js';
 import type { CgroupPaths } from './cgroup-paths.js';
-import { ContainerWeight, type HostFormula } from './container-weight.js';
 import { UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 import { CpuFiles, MemoryFiles } from './limit-files.js';
 import { memoryCeiling } from './memory-ceiling.js';
 import type { MemoryLowerer } from './memory-lowerer.js';
-import { clampShares } from './shares.js';
+import { ContainerWeight, clampShares, type HostFormula } from './shares.js';
 import type { ScopeListener, SystemdScope } from './systemd-scope.js';
 
 /** The kernel's own minimum, us per period. */

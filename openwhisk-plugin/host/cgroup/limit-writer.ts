@@ -56,10 +56,7 @@ export class CgroupLimitWriter implements LimitWriter {
     return new CgroupLimitHandle(container, paths, this.#context, scope);
   }
 
-  /**
-   * The nearest weight that the kernel can express. v2 weights are coarse: 128 shares are weight 5
-   * with an older runc, so the next step is +20 %.
-   */
+  /** The nearest weight that the kernel can express: v2 weights may differ by 20 % and more. */
   expressible(shares: number, userShares = 1024): number {
     const requested = clampShares(shares);
     if (this.#version === 1) return requested;

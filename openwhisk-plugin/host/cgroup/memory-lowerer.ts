@@ -3,10 +3,7 @@ import type { WriteResult } from '../../decision/index.js';
 import type { LoweringJob } from './memory-lowering.js';
 import type { WorkerRequest } from './memory-worker.js';
 
-/**
- * The worker thread in which memory limits are lowered, created at the first use. The jobs of one
- * that dies are `refused`, and the next job creates another.
- */
+/** The worker thread that lowers memory limits. The jobs of one that dies are `refused`. */
 export class MemoryLowerer {
   readonly #pending = new Map<number, (result: WriteResult) => void>();
   #worker: Worker | null = null;

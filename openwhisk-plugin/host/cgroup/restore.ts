@@ -29,9 +29,8 @@ export interface RestoreReport {
 }
 
 /**
- * Restores the user limits of every managed container, from Docker's inspect output only. For a
- * hook that starts or stops, and for its supervisor after a crash. Skips containers that end
- * meanwhile. Rejects with a GleanerError if the engine does not answer.
+ * Restores the user limits of every managed container, from Docker's inspect output only. Skips
+ * containers that end meanwhile. Rejects with a GleanerError if the engine does not answer.
  */
 export async function restoreAll(parts: {
   engine: ContainerListing;
@@ -94,3 +93,30 @@ const empty = (): Limits => ({
   quota: 0 as Limits['quota'],
   memory: 0 as Limits['memory'],
 });
+
+/** A handle that also watches swap; others are watched for their limits only. */
+export interface DriftHandle extends LimitHandle {
+  swapHolds?(): boolean;
+  repairSwap?(): WriteResult;
+  /** systemd has its limits and is writing them. */
+  isSettling?(): boolean;
+}
+
+/** Millicores: what rounding a quota to whole microseconds can make. */
+export const QUOTA_ROUNDING = 0.02;
+
+/** `gone`: the cgroup is removed. `swap`: systemd has reset the swap limit. */
+export type Drift = 'none' | 'limits' | 'swap' | 'gone';
+
+/**
+ * Compares the last written limits with the kernel's, read into `found`. A quota that differs only
+ * by rounding becomes the expected one.
+ */
+export function findDrift(handle: DriftHandle, found: Limits): Drift {
+  const { shares, quota, memory } = handle.expected;
+  if (!handle.read(found)) return 'gone';
+  if (handle.isSettling?.() === true) return 'none';
+  if (Math.abs(found.quota - quota) <= QUOTA_ROUNDING) found.quota = quota;
+  if (found.shares !== shares || found.quota !== quota || found.memory !== memory) return 'limits';
+  return handle.swapHolds?.() === false ? 'swap' : 'none';
+}

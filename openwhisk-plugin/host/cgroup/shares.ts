@@ -1,3 +1,6 @@
+import type { UserLimits } from '../../decision/index.js';
+import type { SystemdScope } from './systemd-scope.js';
+
 /** The kernel's range of v1 shares. */
 const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
@@ -5,7 +8,7 @@ const MIN_WEIGHT = 1;
 const MAX_WEIGHT = 10_000;
 
 /** The kernel's v2 weight of a container without shares, which no formula computed. */
-export const DEFAULT_WEIGHT = 100;
+const DEFAULT_WEIGHT = 100;
 
 /**
  * How a container runtime turns `--cpu-shares` into a v2 weight: linear before runc 1.3.2 and crun
@@ -57,18 +60,15 @@ export function isRuntimeWeight(shares: number, weight: number): boolean {
   return runtimeWeight(shares, 'linear') === weight || runtimeWeight(shares, 'curved') === weight;
 }
 
-/**
- * The v2 weight for `shares`, in proportion to the weight `base` of the container's own shares: a
- * factor of 16 in shares is one of 16 in CPU, whichever formula the runtime used.
- */
+/** The v2 weight for `shares`, in proportion to the weight `base` of the user's shares. */
 export function scaledWeight(shares: number, userShares: number, base: number): number {
   const weight = Math.round((base * clampShares(shares)) / clampShares(userShares));
   return Math.min(MAX_WEIGHT, Math.max(MIN_WEIGHT, weight));
 }
 
 /**
- * The nearest weight that neither formula makes of the user's shares, so that a weight that a
- * killed hook left behind is never taken for the runtime's.
+ * The nearest weight that neither formula makes of the user's shares: one that a killed hook left
+ * behind must not be taken for the runtime's.
  */
 export function distinctFromUserWeight(weight: number, userShares: number): number {
   let chosen = weight;
@@ -80,4 +80,57 @@ export function distinctFromUserWeight(weight: number, userShares: number): numb
 /** The shares that correspond to a weight, in proportion to the container's own. */
 export function sharesOfWeight(weight: number, userShares: number, base: number): number {
   return (weight * clampShares(userShares)) / base;
+}
+
+/** Of the host's container runtime, learned from containers whose weight shows it. */
+export interface HostFormula {
+  formula: WeightFormula;
+}
+
+/** Shares as v2 weights of one container, in proportion to the weight the runtime gave it. */
+export class ContainerWeight {
+  readonly #user: UserLimits;
+  readonly #host: HostFormula;
+  /** The runtime's weight; null if only a leftover one is visible: the host's formula decides. */
+  readonly #own: number | null;
+
+  /** @param found the weight in force when the container is opened */
+  constructor(user: UserLimits, found: number, scope: SystemdScope | null, host: HostFormula) {
+    this.#user = user;
+    this.#host = host;
+    this.#own = this.#find(found, scope);
+  }
+
+  of(shares: number): number {
+    const { shares: user } = this.#user;
+    const base = this.#base;
+    if (shares === user) return base;
+    const weight = scaledWeight(shares, user, base);
+    return weight === base ? weight : distinctFromUserWeight(weight, user);
+  }
+
+  shares(weight: number): number {
+    if (this.isUserValue(weight)) return this.#user.shares;
+    return sharesOfWeight(weight, this.#user.shares, this.#base);
+  }
+
+  /** Whether it is the weight of the user's shares. */
+  isUserValue(weight: number): boolean {
+    return this.#own === null ? isRuntimeWeight(this.#user.shares, weight) : weight === this.#own;
+  }
+
+  get #base(): number {
+    return this.#own ?? runtimeWeight(this.#user.shares, this.#host.formula);
+  }
+
+  /** From systemd's record, shares that were never set, or a weight that only one formula gives. */
+  #find(found: number, scope: SystemdScope | null): number | null {
+    const recorded = scope?.recorded('CPUWeight') ?? null;
+    if (recorded !== null) return recorded;
+    if (this.#user.sharesUnset === true || scope?.hasRecord === true) return DEFAULT_WEIGHT;
+    const formula = formulaOf(this.#user.shares, found);
+    if (formula === null) return null;
+    this.#host.formula = formula;
+    return found;
+  }
 }

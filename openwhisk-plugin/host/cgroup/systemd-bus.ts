@@ -1,5 +1,5 @@
 import { createConnection, type Socket } from 'node:net';
-import { errorClass } from '../../../config/index.js';
+import { errorClass, messageOf } from '../../../config/index.js';
 import { encodeCall, Marshaller, MessageReader, type MethodCall } from './dbus-message.js';
 import type { ScopeProperties, ScopeProperty } from './systemd-scope.js';
 
@@ -9,6 +9,9 @@ const DEADLINE_MILLIS = 10_000;
 const MAX_IN_FLIGHT = 8;
 const INFINITY = 0xffff_ffff_ffff_ffffn;
 const SYSTEMD = 'org.freedesktop.systemd1';
+const DBUS = 'org.freedesktop.DBus';
+/** The body of a call without arguments. */
+const EMPTY = { signature: '', body: Buffer.alloc(0) };
 
 /** systemd refused a property of a scope, or the system bus cannot be reached. */
 export class SystemdBusError extends errorClass('GLN_SYSTEMD_BUS') {}
@@ -21,9 +24,8 @@ interface Pending {
 
 /**
  * Sets runtime properties of units over the system bus, as `systemctl set-property --runtime` does,
- * but without a process: the fork alone stops the event loop for up to .9 s on an overloaded host.
- * Connects at the first call and again after a loss. It does not keep the process alive while no
- * call is under way.
+ * but without a process: the fork alone stops the event loop for up to 0.9 s on an overloaded host.
+ * Connects at the first call and again after a loss.
  */
 export class SystemdBus implements ScopeProperties {
   readonly #path: string;
@@ -62,9 +64,11 @@ export class SystemdBus implements ScopeProperties {
         .signature('t')
         .uint64(bytes === Number.POSITIVE_INFINITY ? INFINITY : BigInt(bytes));
     });
-    await this.#call({
-      destination: SYSTEMD,
-      path: '/org/freedesktop/systemd1',
+    const systemd = { destination: SYSTEMD, path: '/org/freedesktop/systemd1' };
+    this.#socket ??= this.#connect();
+    const socket = await this.#socket;
+    await this.#send(socket, {
+      ...systemd,
       interface: `${SYSTEMD}.Manager`,
       member: 'SetUnitProperties',
       signature: 'sba(sv)',
@@ -72,24 +76,11 @@ export class SystemdBus implements ScopeProperties {
     });
     // systemd answers first and writes the cgroup's files afterwards, before it reads its next
     // message: this answer means that they are written.
-    await this.#call({
-      destination: SYSTEMD,
-      path: '/org/freedesktop/systemd1',
-      interface: 'org.freedesktop.DBus.Peer',
-      member: 'Ping',
-      signature: '',
-      body: Buffer.alloc(0),
-    });
+    await this.#send(socket, { ...systemd, interface: `${DBUS}.Peer`, member: 'Ping', ...EMPTY });
   }
 
   close(): void {
     this.#lose(new SystemdBusError('the connection to the system bus was closed'));
-  }
-
-  async #call(call: MethodCall): Promise<void> {
-    this.#socket ??= this.#connect();
-    const socket = await this.#socket;
-    await this.#send(socket, call);
   }
 
   #send(socket: Socket, call: MethodCall): Promise<void> {
@@ -146,17 +137,8 @@ export class SystemdBus implements ScopeProperties {
             return lose(`refused the authentication: ${authReply.trim().slice(0, 80)}`);
           greeted = true;
           socket.write('BEGIN\r\n');
-          const hello = {
-            destination: 'org.freedesktop.DBus',
-            path: '/org/freedesktop/DBus',
-            member: 'Hello',
-          };
-          this.#send(socket, {
-            ...hello,
-            interface: 'org.freedesktop.DBus',
-            signature: '',
-            body: Buffer.alloc(0),
-          }).then(
+          const bus = { destination: DBUS, path: '/org/freedesktop/DBus', interface: DBUS };
+          this.#send(socket, { ...bus, member: 'Hello', ...EMPTY }).then(
             () => {
               clearTimeout(timer);
               failed = () => undefined;
@@ -165,7 +147,7 @@ export class SystemdBus implements ScopeProperties {
             (error: SystemdBusError) => lose(error.message, error),
           );
         } catch (error) {
-          lose(error instanceof Error ? error.message : String(error), error);
+          lose(messageOf(error), error);
         }
       });
     });

@@ -26,14 +26,11 @@ const TRANSIENT = 'run/systemd/transient';
 const RECORDS = ['run/systemd/system.control', TRANSIENT] as const;
 
 /**
- * What systemd must know of a container's cgroup. It writes every limit that it knows of a unit at
- * each daemon-reload and at each change of any property, and a limit that it does not know as "no
- * limit": Docker's systemd driver does not set a swap limit of 0
- * (https://github.com/opencontainers/cgroups/issues/74). So memory, swap and protection are always
- * set together.
- *
- * Quota and weight are not set in systemd, because they change twice per activation. When systemd
- * resets them to the user's, the listener writes them again.
+ * What systemd must know of a container's cgroup. At each daemon-reload and each change of a
+ * property it writes every limit of the unit, and one that it does not know as "no limit"
+ * (https://github.com/opencontainers/cgroups/issues/74). So memory, swap and protection are set
+ * together. Quota and weight change twice per activation; when systemd resets them, the listener
+ * writes them again.
  */
 export class SystemdScope {
   readonly #unit: string;

@@ -15,10 +15,7 @@ export interface CgroupUsageMonitorOptions {
   readonly clock?: Clock;
 }
 
-/**
- * Counters from the kernel, by key and never by line number, on descriptors
- * that stay open while they may.
- */
+/** The kernel's counters, on descriptors that stay open while they may. */
 export class CgroupUsageMonitor implements UsageMonitor {
   readonly #root: string;
   readonly #clock: Clock;

@@ -321,11 +321,10 @@ function quietly(open: () => ControlFile | null): ControlFile | null {
 }
 
 /**
- * Null if the peak covers the container's whole life, which is useless for one activation. An open
- * for writing proves nothing: before kernel 6.12 `memory.peak` has mode 0444, which root can open,
- * and each write fails with EINVAL
- * (https://docs.kernel.org/admin-guide/cgroup-v2.html, `memory.peak`). So it is reset once to see
- * whether it can be; the kernel takes any text for that.
+ * Null if the peak covers the container's whole life, which is useless for one activation. Before
+ * kernel 6.12 root can open `memory.peak` but each write fails with EINVAL
+ * (https://docs.kernel.org/admin-guide/cgroup-v2.html), so it is reset once to see whether it can
+ * be.
  */
 function resettable(memory: ControllerDirectory | null): ControlFile | null {
   if (memory === null) return null;

@@ -59,10 +59,7 @@ export function containerInfo(inspect: Inspect, bridges: BridgesById): Container
   };
 }
 
-/**
- * RFC 3339 with up to nine decimals, as Docker prints it, to microseconds since the epoch
- * (`Date.parse` stops at milliseconds).
- */
+/** RFC 3339 with up to nine decimals to us since the epoch; `Date.parse` stops at milliseconds. */
 export function parseStamp(text: string): Micros {
   const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/.exec(text);
   const seconds = match ? Date.parse(`${match[1]}${match[3]}`) : Number.NaN;

@@ -8,10 +8,7 @@ export interface ManagedFilter {
   readonly prefix?: string;
 }
 
-/**
- * What a container was created for. The name does not identify the function: a prewarmed container
- * keeps its name.
- */
+/** What a container was created for; a prewarmed one keeps its name when it gets a function. */
 export type ContainerRole = 'action' | 'prewarmed' | 'system';
 
 /**
@@ -25,8 +22,7 @@ const NAMESPACE_AND_ACTION = '[A-Za-z0-9_]*_[A-Za-z0-9_]*$';
 
 /**
  * A prefix that ends in a digit is one invoker's (`wsk1` is not `wsk10`); any other covers each
- * invoker whose prefix begins with it. Anchored at the start: a neighbor `my-wsk1_5_x` is not an
- * invoker's container. Throws {@link ContainerPrefixError}.
+ * invoker whose prefix begins with it. Throws {@link ContainerPrefixError}.
  */
 export function managedByPrefix(prefix: string): ManagedFilter {
   if (!CONTAINER_PREFIX.test(prefix)) {
@@ -44,8 +40,8 @@ export function invokerOf(name: string): string {
 }
 
 /**
- * OpenWhisk's own actions (its health check) and prewarmed containers are known by name until a
- * `/run` names the function. A user whose names look like either loses only a boost.
+ * By name, until a `/run` names the function. A user whose names look like another role loses only
+ * a boost.
  */
 export function roleOf(name: string): ContainerRole {
   const match = /\d_\d+_(whisksystem|prewarm)_/.exec(name);

@@ -109,9 +109,8 @@ export class DockerClient {
   }
 
   /**
-   * One validated answer. Throws {@link EngineUnavailableError}, {@link EngineStatusError} (404 =
-   * gone), {@link EngineResponseError}.
-   * @param path without the version, e.g. `/containers/json`
+   * One validated answer to a `path` without the version. Throws {@link EngineUnavailableError},
+   * {@link EngineStatusError} (404 = gone), {@link EngineResponseError}.
    */
   async get<T>(path: string, schema: z.ZodType<T>): Promise<T> {
     const version = await this.apiVersion();

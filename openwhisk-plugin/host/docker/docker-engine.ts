@@ -57,10 +57,7 @@ function newlyKnown(seenIn: number, order: number): Known {
   };
 }
 
-/**
- * The managed containers of Docker: subscribes to events, lists, reconciles by id, and repeats this
- * after each reconnect and from time to time.
- */
+/** The managed containers of Docker: subscribes to events, lists, and reconciles by id. */
 export class DockerEngine implements ContainerEngine {
   readonly #reader: DockerReader;
   readonly #managed: ManagedFilter;
@@ -163,10 +160,7 @@ export class DockerEngine implements ContainerEngine {
       });
   }
 
-  /**
-   * @param full after a gap: also what is known is inspected, since a container may have died and
-   * come back under its id.
-   */
+  /** @param full after a gap: a known container may have ended and come back under its id */
   async #reconcile(full: boolean): Promise<void> {
     const pass = ++this.#passNumber;
     await this.#reader.readBridges();

@@ -76,10 +76,7 @@ export class DockerReader {
     return (names ?? []).some((name) => this.#managed(name.replace(/^\//, '')));
   }
 
-  /**
-   * The answer has all labels of all containers. If it is too long, only containers with a managed
-   * name are requested.
-   */
+  /** If the answer, which has all labels, is too long, asks for managed names only. */
   async list(): Promise<Listing> {
     let entries: unknown[];
     try {

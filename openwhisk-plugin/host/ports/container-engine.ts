@@ -44,9 +44,8 @@ export type SkippedEvent = 'huge' | 'malformed' | 'unknown';
 /** Calls arrive on the event loop, one at a time; none may block. */
 export interface ContainerEngineListener {
   /**
-   * Containers that reuse an address are announced in the order of their starts: the latest owns
-   * it, even if the end of the earlier one is announced later. `isFound`: a listing found it
-   * running.
+   * In the order of starts: the latest owns its address, even if the end of the earlier owner is
+   * announced later. `isFound`: a listing found it running.
    */
   containerStarted(container: ContainerInfo, isFound?: boolean): void;
   /** Once per container that was started: a `die` event, or missing from a complete listing. */

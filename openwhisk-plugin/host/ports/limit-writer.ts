@@ -14,10 +14,7 @@ export interface LimitHandle {
   raiseMemory(limit: Bytes): WriteResult;
   /** Largest limit with which every group above can keep its promises; Infinity: no limits. */
   memoryCeiling?(): Bytes;
-  /**
-   * Lowers memory and memory+swap together, off the event loop: the kernel reclaims inside the
-   * write. `refused`: below the use and a margin.
-   */
+  /** Lowers memory and memory+swap, off the event loop: the kernel reclaims inside the write. */
   lowerMemory(limit: Bytes): Promise<WriteResult>;
   /** v2: protects the lender (`memory.low`); `unsupported` on v1. */
   protectMemory(amount: Bytes): WriteResult;

@@ -12,10 +12,7 @@ export interface Connection {
   readonly openedAt: number;
   /** Position of its last use among all uses. */
   usedAt: number;
-  /**
-   * Whether the place of the next request head is known. `unreadable`: not until the connection
-   * closes, because no later head can be proved to be one.
-   */
+  /** Whether the place of the next request head is known; `unreadable`: never again. */
   trust: 'untrusted' | 'trusted' | 'unreadable';
   /** Untrusted: since when every head has followed from the one before, us. */
   chainedSince: number;

@@ -3,9 +3,8 @@ export interface Drops {
   /** Newly dropped because the capture's buffer was full: the tap missed them. */
   kernel: number;
   /**
-   * Newly dropped by the network interface. This counter covers all its traffic, whatever the
-   * filter passes, and libpcap computes it as a difference that may be negative (pcap_stats(3PCAP):
-   * "ps_ifdrop"), so it does not show what the tap missed.
+   * Newly dropped by the network interface, whatever the filter passes, and as a difference that
+   * may be negative (pcap_stats(3PCAP)): it does not show what the tap missed.
    */
   interface: number;
   /** Implausible counters, which change nothing. */

@@ -1,7 +1,4 @@
-/**
- * Position of a packet in the stream's bytes, which are valid during the call only. `at`: kernel
- * stamp, wall clock, us with a fraction.
- */
+/** A packet in bytes that are valid during the call. `at`: kernel stamp, wall clock, us. */
 export type PacketSink = (
   bytes: Buffer,
   offset: number,

@@ -1,9 +1,8 @@
 const MAX_LEARNED = 4;
 
 /**
- * From whom a request counts: the bridges' own addresses and the invokers', configured
- * or else learned. A container that runs functions is never an invoker: user code can call its
- * neighbors.
+ * From whom a request counts: the bridges' own addresses and the invokers', configured or learned.
+ * Never a container that runs functions: user code can call its neighbors.
  */
 export class Sources {
   readonly #configured: ReadonlySet<number>;
@@ -26,10 +25,7 @@ export class Sources {
     );
   }
 
-  /**
-   * True where the address may yet turn out to be an invoker's. Nothing is learned once invokers
-   * are configured.
-   */
+  /** It may turn out to be an invoker's. Nothing is learned once invokers are configured. */
   mayLearn(address: number): boolean {
     return (
       this.#configured.size === 0 && this.#learned.size < MAX_LEARNED && !this.#isContainer(address)

@@ -14,10 +14,9 @@ interface Era {
 }
 
 /**
- * Notices that the wall clock was set, and converts its stamps to the steady clock (`Clock.wall()`
- * of a clock that is never set). The kernel stamps packets, and the engine stamps starts, by the
- * wall clock as it was at that moment. Such a stamp is read later, perhaps after a step, and stamps
- * of two moments are comparable only after each was converted by the offset of its own moment.
+ * Notices that the wall clock was set, and converts its stamps to a clock that is never set. A
+ * stamp is read after its moment, perhaps after a step, so it is converted by the offset of its own
+ * moment.
  */
 export class WallClockCheck {
   readonly #clock: Clock;
@@ -53,9 +52,8 @@ export class WallClockCheck {
   }
 
   /**
-   * Converts a past time stamp to the steady clock. A clock that was set back shows the same times
-   * twice: the latest possible moment is used, because packets and events are read soon after they
-   * happen. Never later than now once the clock was set. Nothing is allocated.
+   * Converts a past stamp to the steady clock. A clock that was set back shows the same times
+   * twice: the latest possible moment is used, because stamps are read soon.
    */
   toSteady(stamp: number): Micros {
     const present = stamp - this.#stepped;
