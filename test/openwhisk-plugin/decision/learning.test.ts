@@ -53,3 +53,71 @@ test('an OOM kill below the user limit holds harvesting, at the limit it asks fo
   );
   t.true(other.hitUserLimit && other.lastFailed);
 });
+
+test('the published presets measure peaks anew after a run at user limits', (t) => {
+  const recent = (preset: 'default' | 'freyr-code', cpu: string, memory: string): number[] => {
+    const one = new Player(decider({ preset }), limits(256, 1));
+    const { fn } = one;
+    fn.cpuPeak.add(900, 0, plain.halfLife);
+    fn.memoryPeak.add(200, 0, plain.halfLife);
+    const run = one.start();
+    Object.assign(run.cpu, { reason: cpu, peak: 300 });
+    Object.assign(run.memory, { reason: memory, peak: 50 });
+    one.finish();
+    return [fn.cpuPeak.read(one.now, Infinity), fn.memoryPeak.read(one.now, Infinity)];
+  };
+  for (const reason of ['first_call', 'failure', 'spike']) {
+    t.deepEqual(recent('freyr-code', reason, 'control'), [300, 50], reason);
+    t.deepEqual(recent('freyr-code', 'control', reason), [300, 50], reason);
+    t.deepEqual(recent('default', reason, reason), [900, 200], reason);
+  }
+  for (const reason of ['over_provisioned', 'under_provisioned', 'control'])
+    t.deepEqual(recent('freyr-code', reason, reason), [900, 200], reason);
+});
+
+test('a hold after an OOM kill ends by runs that had the whole user limit', (t) => {
+  const one = player();
+  one.fn.oomHold = 2;
+  for (const [granted, left] of [
+    [255, 2],
+    [256, 1],
+    [300, 0],
+    [256, 0],
+  ] as const) {
+    const run = one.start(one.now + 10);
+    run.memory.granted = granted * MIB;
+    one.finish();
+    t.is(one.fn.oomHold, left);
+  }
+});
+
+test('a working set at the user limit that met the limit asks for more', (t) => {
+  const asks = (working: number, hits: number, user = 256): boolean => {
+    const one = new Player(decider(), { ...limits(256, 1), memory: (user * MIB) as Bytes });
+    one.start();
+    one.run.memory.peak = working * MIB;
+    one.run.workingPeak = working * MIB;
+    one.run.limitHits = hits;
+    one.finish();
+    return one.fn.hitUserLimit;
+  };
+  // thetaUser is .9: 230.4 of 256 MiB.
+  t.true(asks(231, 1));
+  t.false(asks(231, 0), 'page cache alone is no need');
+  t.false(asks(230, 1));
+  t.false(asks(231, 1, 0), 'no limit');
+});
+
+test('the p95 of CPU time is computed at each of 64 runs, then at every 16th', (t) => {
+  const one = player();
+  const run = (cpuMs: number): number => {
+    one.whole(cpuMs, 1);
+    return one.fn.p95CpuTime;
+  };
+  for (let i = 0; i < 64; i++) run(100);
+  const before = one.fn.p95CpuTime;
+  t.true(before >= 100 && before <= 105);
+  for (let i = 65; i < 80; i++) t.is(run(1000), before, `run ${i}`);
+  // 16 of 80 took a second.
+  t.true(run(1000) >= 1000);
+});

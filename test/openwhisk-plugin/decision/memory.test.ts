@@ -137,3 +137,105 @@ test('a loan is bounded by the need, the cap, the free headroom and the groups a
   t.is(lentWith(1000, 10_000, 256), 0, 'groups above leave nothing');
   t.is(lentWith(0, 10_000, 10_000), 0, 'no headroom');
 });
+
+test('only `guarantee` lends memory, to a container with a limit and one activation', (t) => {
+  const lent = (change: (player: Player) => void, user = limits(256)): number => {
+    const headroom = new MemoryHeadroom((8192 * MIB) as Bytes, 0 as Bytes, 0 as Bytes);
+    headroom.seen('wsk0', limits(256));
+    headroom.update(0 as Bytes, 0 as Bytes);
+    const player = new Player(decider(), user);
+    player.fn.hitUserLimit = true;
+    change(player);
+    const loans = new MemoryLoans(headroom);
+    return Number(loans.lend(player.container, player.fn, plain)) / MIB;
+  };
+  t.is(
+    lent(() => undefined),
+    100,
+  );
+  t.is(
+    lent(({ fn }) => Object.assign(fn, { memoryPolicy: 'faasrm' })),
+    0,
+  );
+  t.is(
+    lent(({ fn }) => Object.assign(fn, { hitUserLimit: false })),
+    0,
+  );
+  t.is(
+    lent(({ container }) => Object.assign(container, { concurrent: true })),
+    0,
+  );
+  t.is(
+    lent(() => undefined, { ...limits(256), memory: 0 as Bytes }),
+    0,
+  );
+  t.is(
+    lent(({ container }) => Object.assign(container, { memoryLoan: 150 * MIB })),
+    150,
+    'enough',
+  );
+});
+
+test('a loan grows by what is missing, within the groups above, and none is shown as none', (t) => {
+  const headroom = new MemoryHeadroom((8192 * MIB) as Bytes, 0 as Bytes, 0 as Bytes);
+  headroom.seen('wsk0', limits(256));
+  headroom.update(0 as Bytes, 0 as Bytes);
+  const player = new Player(decider(), limits(256));
+  player.fn.hitUserLimit = true;
+  const loans = new MemoryLoans(headroom);
+  const run = player.start();
+  Object.assign(run.memory, { choice: 'no_target' });
+  const lend = (ceilingMiB: number): number =>
+    Number(loans.lend(player.container, player.fn, plain, () => ceilingMiB * MIB)) / MIB;
+  t.is(lend(256), 0);
+  t.is(run.memory.choice, 'no_target', 'no loan, no change');
+  t.is(lend(300), 44);
+  t.is(run.memory.choice, 'loan');
+  t.is(lend(320), 64, '320 - 256 - 44 more');
+  t.is(Number(headroom.lent) / MIB, 64);
+  t.is(lend(300), 64, 'nothing is taken back');
+});
+
+test('a loan found in a container counts, and its end gives all back', (t) => {
+  const headroom = new MemoryHeadroom((8192 * MIB) as Bytes, 0 as Bytes, 0 as Bytes);
+  const player = new Player(decider(), limits(256));
+  const loans = new MemoryLoans(headroom);
+  loans.found(player.container, (30 * MIB) as Bytes);
+  loans.found(player.container, (20 * MIB) as Bytes);
+  t.is(Number(player.container.memoryLoan) / MIB, 50);
+  t.is(Number(headroom.lent) / MIB, 50);
+  loans.end(player.container);
+  t.deepEqual([Number(player.container.memoryLoan), Number(headroom.lent)], [0, 0]);
+});
+
+test('headroom is not lent in pieces below the unit, unless no more is asked for', (t) => {
+  const headroom = new MemoryHeadroom((3304 * MIB) as Bytes, 0 as Bytes, 0 as Bytes);
+  headroom.seen('wsk0', limits(256));
+  // 2304 MiB of user-memory; 20 MiB are left of 1000.
+  headroom.update((980 * MIB) as Bytes, 0 as Bytes);
+  const lend = (demand: number, least: number): number =>
+    Number(headroom.lend((demand * MIB) as Bytes, (least * MIB) as Bytes)) / MIB;
+  t.is(lend(100, 21), 0);
+  t.is(lend(8, 16), 8);
+  t.is(lend(100, 12), 12, 'all that is left');
+  t.is(lend(100, 0), 0);
+  t.is(Number(headroom.free), 0);
+  headroom.release((500 * MIB) as Bytes);
+  t.is(Number(headroom.lent), 0, 'never below nothing');
+});
+
+test('an invoker that is gone, and shares that say nothing, do not count', (t) => {
+  const headroom = new MemoryHeadroom((8192 * MIB) as Bytes, 0 as Bytes, 0 as Bytes);
+  headroom.seen('wsk0', { ...limits(256), sharesUnset: true });
+  headroom.seen('wsk0', { ...limits(256), memory: 0 as Bytes });
+  headroom.seen('wsk0', limits(256, 0, 1025));
+  t.is(headroom.userMemory, Number.NaN);
+  headroom.seen('wsk0', limits(256));
+  headroom.seen('wsk1', limits(256));
+  t.is(headroom.userMemory, 2 * 2304 * MIB);
+  headroom.forget('wsk1');
+  t.is(headroom.userMemory, 2304 * MIB);
+  // No integer division gives 600: floor(1024 / 1) = 1024 and floor(1024 / 2) = 512.
+  headroom.seen('wsk2', limits(256, 0, 600));
+  t.is(headroom.userMemory, Number.NaN);
+});

@@ -9,6 +9,7 @@ import {
   slowerThanControl,
 } from '../../../openwhisk-plugin/decision/index.js';
 import { shortRunQuota } from '../../../openwhisk-plugin/decision/quota.js';
+import { freyrSettings } from '../../../openwhisk-plugin/decision/settings.js';
 import {
   DecayingHistogram,
   DecayingMean,
@@ -21,7 +22,7 @@ import {
   shortFirstFactor,
   targetFactor,
 } from '../../../openwhisk-plugin/decision/weights.js';
-import { decider, limits, plain } from './helpers.js';
+import { decider, limits, Player, plain } from './helpers.js';
 
 const HOUR = 3_600_000;
 
@@ -367,4 +368,84 @@ test('a table of functions is bounded, and what it forgets leaves the reference'
     [...one.functions.all()].map((f) => f.version),
     ['4', '3', '1'],
   );
+});
+
+test('a weight of its own beside a quota comes from a policy for weights only', (t) => {
+  const own = (kind: 'weight' | 'range' | 'both', quota: number) => {
+    const one = decider({}, undefined, 'smallest-in-range', 'memory');
+    const player = new Player(one, limits(256, quota));
+    // One that triples the weight, or asks for 300 millicores.
+    one.setFunctionPolicy(player.fn, {
+      name: 'own',
+      kind,
+      choose: () => (quota > 0 && kind !== 'weight' ? 300 : 3),
+    });
+    player.whole(1000, 0.2);
+    const run = player.start(player.now + 10);
+    return { shares: run.shares, cpu: run.cpu.granted };
+  };
+  // The peak of 200 gives [200 / .75, 1000].
+  const smallest = 200 / 0.75;
+  t.deepEqual(own('weight', 1), { shares: 384, cpu: smallest });
+  t.deepEqual(own('range', 1), { shares: 128, cpu: 300 });
+  t.deepEqual(own('both', 1), { shares: 128, cpu: 300 });
+  t.deepEqual(own('weight', 0).shares, 384);
+  t.deepEqual(own('both', 0).shares, 384);
+  t.deepEqual(own('range', 0).shares, 128);
+});
+
+test('an objective is kept at its very value', (t) => {
+  const f = fn();
+  f.configuredSlo = 50;
+  const objectives = new Objectives();
+  t.is(objectives.verdict(f, defaultDecisionSettings, 50, 100), 'kept');
+  t.is(objectives.verdict(f, defaultDecisionSettings, 50.1, 100), 'missed');
+});
+
+test('an alarm needs thirty samples in each arm', (t) => {
+  const slow = (managed: number, control: number): boolean => {
+    const f = fn();
+    for (let i = 0; i < managed; i++) f.managed.add(i % 2 ? 200 : 201, 0, HOUR);
+    for (let i = 0; i < control; i++) f.control.add(i % 2 ? 100 : 101, 0, HOUR);
+    return slowerThanControl(f);
+  };
+  t.true(slow(30, 30));
+  t.false(slow(29, 1000));
+  t.false(slow(1000, 29));
+});
+
+test('a difference within three standard errors is chance', (t) => {
+  const f = fn();
+  // Logarithms 0 and 4 about a mean of 2 against 0 and 4 about 1.8: far more than 5 %, less than
+  // three errors of sqrt(2 x 4 / 50) = .4.
+  for (let i = 0; i < 50; i++) {
+    f.managed.add(Math.exp(i % 2 ? 4.2 : 0.2), 0, HOUR);
+    f.control.add(Math.exp(i % 2 ? 4 : 0), 0, HOUR);
+  }
+  t.false(slowerThanControl(f));
+});
+
+test('settings of the published program and of the published text', (t) => {
+  const code = freyrSettings('freyr-code');
+  const text = freyrSettings('freyr-paper', (128 * MIB) as Bytes);
+  t.deepEqual([code.thetaUser, code.thetaSpike], [0.9, 0.9]);
+  t.deepEqual([text.thetaUser, text.thetaSpike], [1, 0.8]);
+  // Eight units of either resource.
+  t.deepEqual([Number(code.cpuCap), Number(code.memoryCap)], [8000, 512 * MIB]);
+  t.is(Number(text.memoryCap), 1024 * MIB);
+  t.false(code.payloadAware || text.payloadAware || code.midRun || text.midRun);
+  t.true(defaultDecisionSettings.payloadAware);
+});
+
+test('the published program heeds failures, the published text does not', (t) => {
+  for (const [preset, reason] of [
+    ['freyr-code', 'failure'],
+    ['freyr-paper', 'over_provisioned'],
+  ] as const) {
+    const player = new Player(decider(freyrSettings(preset)), limits(256, 4));
+    player.whole(1000, 1.5);
+    player.start(player.now + 10);
+    player.finish('failure');
+    t.is(player.start(player.now + 10).cpu.reason, reason);
+  }
 });

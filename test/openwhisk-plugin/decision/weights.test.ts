@@ -1,9 +1,13 @@
 import test from 'ava';
+import { FunctionState } from '../../../openwhisk-plugin/decision/index.js';
 import {
+  adjustWeightExponent,
+  HostReference,
   scaleShares,
   shortFirstFactor,
   targetFactor,
 } from '../../../openwhisk-plugin/decision/weights.js';
+import { limits, plain } from './helpers.js';
 
 const BAD = [0, -1, Number.NaN];
 
@@ -32,4 +36,62 @@ test('one bad factor leaves the container its own shares', (t) => {
   t.is(scaleShares(128, 2), 256);
   t.is(scaleShares(128, 1e-9), 2);
   t.is(scaleShares(128, 1e9), 262_144);
+});
+
+/** A function with ten control runs of 100 ms, and twenty managed ones x `slowdown`. */
+function judged(slowdown: number, weightFactor: number, changes: Partial<FunctionState> = {}) {
+  const fn = new FunctionState('/g/f', '1', limits(256), 'guarantee', 1);
+  for (let i = 0; i < 10; i++) fn.control.add(100, 0, 1000);
+  for (let i = 0; i < 20; i++) fn.sinceAlpha.add(100 * slowdown, 0, 1000);
+  Object.assign(fn, { weightFactor }, changes);
+  adjustWeightExponent(fn, plain);
+  return { alpha: fn.alpha, least: fn.minWeightFactor, judged: fn.sinceAlpha.count === 0 };
+}
+
+test('alpha changes only past the bound, or well within it', (t) => {
+  // The bound is 1.25; (1 + 1.25) / 2 = 1.125.
+  t.deepEqual(judged(1.25, 0.5), { alpha: 1, least: 1 / 8, judged: false });
+  t.deepEqual(judged(1.26, 0.5), { alpha: 0.75, least: 1 / 8, judged: true });
+  t.deepEqual(judged(1.125, 0.5), { alpha: 1, least: 1 / 8, judged: false });
+  t.deepEqual(judged(1.12, 0.5), { alpha: 1, least: 1 / 16, judged: true });
+});
+
+test('an alpha below .05 falls to 0', (t) => {
+  t.is(judged(2, 0.5, { alpha: 0.049 }).alpha, 0);
+  t.is(judged(2, 0.5, { alpha: 0.05 }).alpha, 0.05 * 0.75);
+});
+
+test('at its ceiling and its least weight a function has nothing to recover', (t) => {
+  t.deepEqual(judged(1, 0.5, { minWeightFactor: 1 / 16 }), {
+    alpha: 1,
+    least: 1 / 16,
+    judged: false,
+  });
+  t.is(judged(1, 0.5, { minWeightFactor: 1 / 16, alpha: 0.5 }).alpha, 0.55);
+  t.is(judged(1, 0.5, { minWeightFactor: 1 / 12 }).least, 1 / 16, 'never below the clamp');
+});
+
+test('a function that is not deprioritized recovers alpha, not its least weight', (t) => {
+  t.deepEqual(judged(2, 1, { alpha: 0.5 }), { alpha: 0.55, least: 1 / 8, judged: true });
+  t.deepEqual(judged(2, 1), { alpha: 1, least: 1 / 8, judged: false });
+});
+
+test('months later the reference still weighs a function by its last activation', (t) => {
+  const halfLife = 1000;
+  const reference = new HostReference();
+  const known = (value: number, now: number): FunctionState => {
+    const fn = new FunctionState(`/g/${value}`, '1', limits(256), 'guarantee', 1);
+    fn.expectedCpu.add(value, now, halfLife);
+    reference.update(fn, now, halfLife);
+    return fn;
+  };
+  // 1000 half-lives, then one more: weights 1 and 2, so exp((ln 10 + 2 ln 1000) / 3).
+  const first = known(10, 1_000_000);
+  known(1000, 1_001_000);
+  t.true(Math.abs(reference.value - 10 ** (7 / 3)) < 1e-6);
+  // 100 half-lives later what was known has no weight left.
+  known(50, 1_101_000);
+  t.true(Math.abs(reference.value - 50) < 1e-6);
+  reference.remove(first);
+  t.true(Math.abs(reference.value - 50) < 1e-6);
 });

@@ -218,3 +218,76 @@ testProp(
     }
   },
 );
+
+test('a peak that is not known, and a size that is not known, teach nothing of it', (t) => {
+  const profile = new DemandProfile();
+  for (const bad of [Number.NaN, -1]) profile.learn(100, bad, 50, 0, 1000);
+  t.is(profile.p99, Number.NaN);
+  t.is(profile.predict(100), Number.NaN);
+  profile.learn(100, 0, 50, 0, 1000);
+  t.true(profile.p99 >= 0, 'no use is known');
+  const sized = new LibraProfile();
+  for (const bad of [Number.NaN, -1, 0]) sized.learn(bad, 100, 100, 100, 50, MIB, 0, 1000);
+  t.false(sized.covers(0) || sized.covers(1));
+  t.true(sized.cpu.p99 >= 100);
+});
+
+test('sizes between the smallest and the largest seen are covered', (t) => {
+  const profile = new LibraProfile();
+  for (const size of [200, 100, 400, 300]) profile.learn(size, 1, 1, 1, 50, MIB, 0, 1000);
+  t.deepEqual(
+    [99, 100, 250, 400, 401].map((size) => profile.covers(size)),
+    [false, true, true, true, false],
+  );
+});
+
+test('a prediction is right within the unit or a tenth of the peak, whichever is more', (t) => {
+  const accuracy = (unit: number, peak: number): number => {
+    const profile = new DemandProfile();
+    // Two points fix the line: 1000 whatever the size; the third call is judged.
+    profile.learn(100, 1000, unit, 0, 1000);
+    profile.learn(400, 1000, unit, 0, 1000);
+    profile.learn(200, peak, unit, 0, 1000);
+    return profile.accuracy;
+  };
+  t.is(accuracy(50, 1100), 1, '100 <= 110');
+  t.is(accuracy(50, 1200), 0, '200 > 120');
+  t.is(accuracy(300, 1200), 1, '200 <= 300');
+  t.is(accuracy(50, 930), 1, '70 <= 93');
+  t.is(accuracy(50, 900), 0, '100 > 90');
+});
+
+test('the P99 is computed at each of 64 peaks, then at every 16th', (t) => {
+  const profile = new DemandProfile();
+  const learn = (peak: number): number => {
+    profile.learn(Number.NaN, peak, 50, 0, 1000);
+    return profile.p99;
+  };
+  for (let i = 1; i < 64; i++) learn(100);
+  t.true(learn(1000) >= 1000, 'the 64th');
+  const before = profile.p99;
+  for (let i = 65; i < 80; i++) t.is(learn(5000), before, `${i}`);
+  t.true(learn(5000) >= 5000, 'the 80th');
+});
+
+test('memory that does not follow the size makes a function size-unrelated', (t) => {
+  const profile = new LibraProfile();
+  for (let i = 0; i < 40; i++) {
+    const size = i % 2 === 0 ? 100 : 400;
+    profile.learn(size, size, i % 4 < 2 ? 100 : 1000, size, 50, 16 * MIB, 0, 1000);
+  }
+  t.false(profile.sizeRelated);
+});
+
+test('libra predicts nothing of a function without peaks, and no memory without a reading', (t) => {
+  const player = new Player(decider({}, host(), 'libra'), limits(256, 1));
+  const { run } = player;
+  const policy = createPolicy('libra');
+  policy.learn?.(run, 100, context, 0);
+  t.is(policy.choose(run, run.cpu, context), Number.NaN);
+  t.is(policy.choose(run, run.memory, context), Number.NaN);
+  run.cpu.peak = 500;
+  policy.learn?.(run, 100, context, 0);
+  t.true(policy.choose(run, run.cpu, context) > 500);
+  t.is(policy.choose(run, run.memory, context), Number.NaN);
+});
