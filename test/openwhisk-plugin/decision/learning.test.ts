@@ -54,7 +54,7 @@ test('an OOM kill below the user limit holds harvesting, at the limit it asks fo
   t.true(other.hitUserLimit && other.lastFailed);
 });
 
-test('the published presets measure peaks anew after a run at user limits', (t) => {
+test('the published presets start peaks again after a run at user limits', (t) => {
   const recent = (preset: 'default' | 'freyr-code', cpu: string, memory: string): number[] => {
     const one = new Player(decider({ preset }), limits(256, 1));
     const { fn } = one;

@@ -219,7 +219,7 @@ testProp(
   },
 );
 
-test('a peak that is not known, and a size that is not known, teach nothing of it', (t) => {
+test('an unknown peak or size is not learned from', (t) => {
   const profile = new DemandProfile();
   for (const bad of [Number.NaN, -1]) profile.learn(100, bad, 50, 0, 1000);
   t.is(profile.p99, Number.NaN);
