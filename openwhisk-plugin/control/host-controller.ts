@@ -396,19 +396,15 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   }
 }
 
-/** OpenWhisk's proxy answers `/run` with 2xx if the action ended without an error of its own. */
-function hasSucceeded({ reason, status }: EndedActivation): boolean {
-  return reason === 'answer' && status >= 200 && status < 300;
-}
-
 function outcomeOf<C extends ManagedContainer<C>>(
   activation: Activation<C>,
   isKilled: boolean,
 ): Outcome {
-  const { reason } = activation;
+  const { reason, status } = activation;
   // Of several in one container any may have been killed.
   if (isKilled && !activation.shared) return 'oom';
-  if (reason === 'answer') return hasSucceeded(activation) ? 'success' : 'failure';
+  // OpenWhisk's proxy answers with 2xx if the action ended without an error of its own.
+  if (reason === 'answer') return status >= 200 && status < 300 ? 'success' : 'failure';
   return reason === 'closed' || reason === 'reset' || reason === 'container_end'
     ? 'failure'
     : 'unknown';

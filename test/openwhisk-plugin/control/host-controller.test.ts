@@ -261,3 +261,89 @@ test('a mode change restores containers that are no longer enforced, and only th
   t.deepEqual(fake.taken(), ['user limits 0 mode kill_switch']);
   t.is(boosted.quota, 2000);
 });
+
+test('waiting and throttling are counted between two readings that have them', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  const { step } = fake.record;
+  const read = (waiting: number, periods = 0, throttledPeriods = 0): void => {
+    const sample = { ...container.sample, waiting, periods, throttledPeriods };
+    t.false(fake.controller.observe(container, sample, fake.record, fake.now));
+  };
+  read(-1);
+  t.false(step.waits);
+  read(5000);
+  t.deepEqual([step.waits, step.waited], [true, 0], 'the first has nothing before it');
+  read(9000, 10, 4);
+  read(2000, 3, 1);
+  t.is(step.waited, 4, 'counters that start again are no waiting');
+  t.deepEqual([step.periods, step.throttledPeriods], [10, 4]);
+  read(0, 3, 1);
+  read(1000, 5, 2);
+  t.deepEqual([step.waited, step.periods, step.throttledPeriods], [5, 12, 5]);
+});
+
+test('a lost tap restores what is boosted, limited or changed, and counts it', (t) => {
+  const fake = new FakeHost(decider());
+  const [idle, boosted, limited, changed] = [1, 2, 3, 4].map(() => fake.container(limits(256, 2)));
+  boosted!.boosted = true;
+  limited!.limited = true;
+  changed!.quota = 100;
+  fake.taken();
+  t.is(fake.controller.onTapLost([idle!, boosted!, limited!, changed!], 'lost', fake.now), 3);
+  t.deepEqual([idle!.tapped, boosted!.boosted, limited!.limited], [false, false, false]);
+  t.deepEqual(fake.taken(), new Array(3).fill('user limits 0 restore lost'));
+  t.is(changed!.quota, 2000);
+});
+
+test('memory that was lowered returns with the quota, and else only under `faasrm`', (t) => {
+  for (const [memoryPolicy, lowered, written] of [
+    ['guarantee', false, false],
+    ['guarantee', true, true],
+    ['faasrm', false, true],
+  ] as const) {
+    const fake = new FakeHost(decider());
+    const container = fake.container(limits(256, 2));
+    fake.whole(container, 0.3);
+    const activation = fake.request(container);
+    activation.revision.state.memoryPolicy = memoryPolicy;
+    container.desiredMemory = (lowered ? 100 : 300) * MIB;
+    fake.taken();
+    fake.answer(activation);
+    const memory = fake.taken().filter((line) => line.startsWith('memory'));
+    t.deepEqual(memory, written ? ['memory 256 restore answer'] : []);
+  }
+});
+
+test('a refused reduction of memory is refused for all that run in the container', (t) => {
+  const fake = new FakeHost(decider({ memoryPolicy: 'faasrm' }));
+  const container = fake.container(limits(256, 2));
+  fake.whole(container, 0.3);
+  fake.pass(container, 10, 0);
+  const activations = [fake.request(container), fake.request(container)];
+  t.true(activations.every(({ run }) => run.memory.reduced));
+  fake.refuseMemory(container, fake.now);
+  for (const { run } of activations)
+    t.deepEqual([run.memory.granted / MIB, run.memory.choice], [256, 'restored']);
+});
+
+test('mean use is known only from two counters and a duration', (t) => {
+  const used = (startCpu: number, cpu: number, ms = 100): number => {
+    const fake = new FakeHost(decider());
+    const container = fake.container(limits(256, 2));
+    const activation = fake.request(container);
+    activation.run.startCpu = startCpu as typeof activation.run.startCpu;
+    fake.now = (fake.now + ms) as typeof fake.now;
+    Object.assign(container.sample, { cpu, workingSet: MIB, at: fake.now });
+    fake.answer(activation);
+    return fake.record.step.usedCpu;
+  };
+  t.is(used(0, 50_000), 500);
+  t.is(used(20_000, 70_000), 500);
+  for (const [start, end, ms] of [
+    [-1, 50_000, 100],
+    [50_000, 20_000, 100],
+    [0, 50_000, 0],
+  ] as const)
+    t.is(used(start, end, ms), 0);
+});

@@ -94,3 +94,27 @@ test('a run gets an amount with a quota, a factor of the user’s CPU with weigh
     t.is(Number(run.targetCpu), expected);
   }
 });
+
+test('fields that a target does not set are unknown, and amounts at the bound are taken', (t) => {
+  const held = new HeldTarget();
+  t.is(held.accept(target({ cpu: 8000, memory: 1e9 }, { sequence: 0 }), rules, 5000), null);
+  t.deepEqual([held.cpu, held.memory], [8000, 1e9]);
+  t.deepEqual(
+    [held.weightFactor, held.containers, held.concurrency],
+    [Number.NaN, Number.NaN, Number.NaN],
+  );
+  t.is(held.accept(target({ cpu: undefined, concurrency: 3 }, { sequence: 1 }), rules, 5000), null);
+  t.deepEqual([held.cpu, held.concurrency], [Number.NaN, 3]);
+});
+
+test('an owner is remembered while it answers other hosts, a second of its epoch is not', (t) => {
+  const late = (observedAt: number) =>
+    target({ epoch: 1, echo: { host: 'h', boot: 'boot', observedAt } });
+  const held = new HeldTarget();
+  held.accept(target(), rules, 5400);
+  t.true(held.noteElsewhere(target(), 1000, 9000));
+  t.false(held.noteElsewhere(target({}, { boot: 'second' }), 1000, 9500));
+  // Ten stale periods since 9000.
+  t.is(held.accept(late(19_000), rules, 19_000), 'old_epoch');
+  t.is(held.accept(late(19_001), rules, 19_001), null);
+});

@@ -1,0 +1,185 @@
+import test from 'ava';
+import { type Bytes, type Millicores, type Millis, millis } from '../../../config/index.js';
+import { allocatableOf, hostReport } from '../../../openwhisk-plugin/control/host-report.js';
+import { FunctionRecord, Revision } from '../../../openwhisk-plugin/control/index.js';
+import { observationOf } from '../../../openwhisk-plugin/control/observation.js';
+import { type EndedStep, Step } from '../../../openwhisk-plugin/control/step.js';
+import { FunctionState, Run } from '../../../openwhisk-plugin/decision/index.js';
+import { decider, host, limits, plain } from '../decision/helpers.js';
+
+const user = limits(256, 1);
+
+/** One that ended after 100 ms, granted .5 of its user's 1 core and 100 bytes of memory. */
+function ended(changes: Partial<EndedStep> = {}, run: object = {}): EndedStep {
+  const state = new FunctionState('/g/f', '1', user, 'guarantee', 1);
+  const one = new Run(state, decider().container(user));
+  Object.assign(one.cpu, { granted: 500, demand: 600, peak: 300 });
+  Object.assign(one.memory, { granted: 100, demand: 200, peak: 50 });
+  Object.assign(one, run);
+  return {
+    run: one,
+    duration: 100_000,
+    initMicros: 0,
+    cold: false,
+    clean: true,
+    ...changes,
+  } as EndedStep;
+}
+
+function observed(step: Step, slo = Number.NaN, now = 5000) {
+  const state = new FunctionState('/g/f', '1', user, 'guarantee', 1);
+  const fn = {
+    action: '/g/f',
+    mode: 'enforce',
+    cpuMode: 'quota',
+    step,
+    userCpu: 1000,
+    running: 1,
+    containers: 2,
+  } as const;
+  return observationOf(fn, { state, concurrent: false }, { host: 'h', boot: 'b' }, slo, now);
+}
+
+test('a step begins with its first activation and counts those that ended in it', (t) => {
+  const step = new Step();
+  t.true(step.empty);
+  step.record(ended(), false, 200, 1000);
+  step.record(ended({}, { control: true }), false, 200, 2000);
+  step.record(ended({ cold: true, initMicros: 40_000 as never }), true, 400, 3000);
+  step.record(ended({ clean: false }), true, -1, 4000);
+  t.deepEqual(
+    [step.beganAt, step.activations, step.ended, step.coldStarts, step.failures],
+    [1000, 3, 4, 1, 2],
+  );
+  t.deepEqual([step.inits, step.initTotal], [1, 40]);
+  t.deepEqual(
+    [step.latency.count, step.coldLatency.count, step.control.count],
+    [2, 1, 1],
+    'an end that was not seen has no latency',
+  );
+  t.is(step.coldLatency.mean, 140, 'init and run');
+  t.is(step.usedCpu, 300, 'the mean of those whose use is known');
+});
+
+test('use is known only with both readings', (t) => {
+  const step = new Step();
+  t.deepEqual([step.usedCpu, step.usedMemory], [0, 0]);
+  step.record(ended(), false, -1, 0);
+  step.record(ended({}, { memory: { peak: -1, demand: 0, granted: 1, user: 1 } }), false, 900, 0);
+  t.deepEqual([step.usedCpu, step.usedMemory], [0, 0]);
+  step.record(ended(), false, 0, 0);
+  step.record(ended({}, { memory: { peak: 150, demand: 0, granted: 1, user: 1 } }), false, 400, 0);
+  t.deepEqual([step.usedCpu, step.usedMemory], [200, 100]);
+});
+
+test('a step keeps the largest peaks and demands, and the spread of what was in force', (t) => {
+  const step = new Step();
+  const run = (cpu: object, memory: object, enforced = true) =>
+    step.record(
+      ended(
+        {},
+        {
+          enforced,
+          cpu: { peak: 1, demand: 1, granted: 1, user: 1000, ...cpu },
+          memory: { peak: 1, demand: 1, granted: 1, user: 256, ...memory },
+        },
+      ),
+      false,
+      1,
+      0,
+    );
+  run({ peak: 300, demand: 900, granted: 500 }, { peak: 40, demand: 300, granted: 100 });
+  run({ peak: 700, demand: 200, granted: 800 }, { peak: 90, demand: 100, granted: 200 });
+  run({ peak: 500, demand: 500, granted: 1 }, { peak: 60, demand: 200, granted: 1 }, false);
+  t.deepEqual(
+    [step.peakCpu, step.peakMemory, step.demandCpu, step.demandMemory],
+    [700, 90, 900, 300],
+  );
+  // Not enforced: the user's.
+  t.deepEqual(step.cpu.toMessage(), { min: 500, mean: 2300 / 3, max: 1000 });
+  t.deepEqual(step.memory.toMessage(), { min: 100, mean: 556 / 3, max: 256 });
+});
+
+test('the next step starts from nothing but its number', (t) => {
+  const step = new Step();
+  step.record(ended({ cold: true, initMicros: 10_000 as never }), true, 200, 1000);
+  step.record(ended({}, { control: true }), false, 200, 1000);
+  Object.assign(step, { oomKills: 1, periods: 4, throttledPeriods: 2, waited: 3 });
+  step.clear();
+  const fresh = new Step();
+  fresh.number = 1;
+  t.deepEqual(observed(step, Number.NaN, 0), observed(fresh, Number.NaN, 0));
+  t.deepEqual([step.waited, step.periods, step.usedCpu, step.inits], [0, 0, 0, 0]);
+  t.deepEqual(step.cpu.toMessage(), { min: 0, mean: 0, max: 0 });
+  step.record(ended(), false, 100, 7000);
+  t.deepEqual([step.beganAt, step.usedCpu], [7000, 100]);
+  t.deepEqual(step.cpu.toMessage(), { min: 500, mean: 500, max: 500 });
+});
+
+test('an observation has an optional field only where there is something to say', (t) => {
+  const step = new Step();
+  step.record(ended(), false, 200, 1000);
+  const plainOne = observed(step);
+  for (const field of ['cpuWait', 'coldLatency', 'initTime', 'slo'] as const)
+    t.is(plainOne[field], undefined, field);
+  t.deepEqual([plainOne.span, plainOne.concurrency], [millis(4000), 1]);
+  step.record(ended({ cold: true, initMicros: 30_000 as never }), false, 200, 1000);
+  step.record(ended({ initMicros: 50_000 as never }), false, 200, 1000);
+  Object.assign(step, { waits: true, waited: 6, periods: 4, throttledPeriods: 6 });
+  const full = observed(step, 250);
+  t.is(full.cpuWait, millis(2), '6 ms over three activations');
+  t.is(full.initTime, millis(40));
+  t.is(full.coldLatency?.sum, 130);
+  t.is(full.slo, millis(250));
+  t.is(full.throttledShare, 1, 'counters that were read apart');
+  for (const slo of [0, -1, Number.POSITIVE_INFINITY]) t.is(observed(step, slo).slo, undefined);
+  const empty = new Step();
+  empty.waits = true;
+  t.is(observed(empty).cpuWait, undefined, 'no activation, no mean');
+});
+
+test('amounts that are unknown are 0 in messages', (t) => {
+  const step = new Step();
+  step.record(
+    ended({}, { cpu: { peak: -1, demand: Number.NaN, granted: 1, user: 1 } }),
+    false,
+    0,
+    0,
+  );
+  const { peak, demand } = observed(step);
+  t.deepEqual([peak.cpu, demand.cpu], [0 as Millicores, 0 as Millicores]);
+});
+
+test('a host reports the demand of functions that ran in the last thirty seconds', (t) => {
+  const record = (running: number, lastSeen: number, known = true): FunctionRecord => {
+    const fn = new FunctionRecord('/g/f');
+    if (known) fn.revision = new Revision(fn, '1', {} as FunctionState);
+    return Object.assign(fn, { running, lastSeen, demandCpu: 100, demandMemory: 10 });
+  };
+  const report = (...functions: FunctionRecord[]) => {
+    const state = {
+      granted: { cpu: 700, memory: 70 },
+      pool: { cpu: 300, memory: 30 },
+      containers: 4,
+      running: 3,
+      mode: 'enforce',
+    } as const;
+    const settings = { ...plain, cpuReserve: 1000 as Millicores, memoryReserve: 24 as Bytes };
+    const capacity = { ...host(8), allocatableMemory: 1024 as Bytes };
+    const sender = { host: 'h', boot: 'b', sequence: 1 };
+    return hostReport(sender, { capacity, settings }, functions, state, 40_000 as Millis);
+  };
+  const { demand, functions, allocatable } = report(
+    record(0, 10_000), // idle for exactly thirty seconds
+    record(0, 9999),
+    record(3, 0), // three activations, however long ago they started
+    record(0, 40_000, false),
+  );
+  t.deepEqual([functions, demand.cpu, demand.memory], [2, 400 as Millicores, 40 as Bytes]);
+  t.deepEqual(allocatable, { cpu: 7000 as Millicores, memory: 1000 as Bytes });
+});
+
+test('a reserve above the capacity leaves nothing to grant', (t) => {
+  const settings = { ...plain, cpuReserve: 9000 as Millicores, memoryReserve: 9e12 as Bytes };
+  t.deepEqual(allocatableOf(host(8), settings), { cpu: 0, memory: 0 });
+});
