@@ -46,7 +46,8 @@ export class HookRig {
     const config = structuredClone(configSchema.parse({})) as Config;
     Object.assign(config, { mode: 'enforce' });
     Object.assign(config.hook, { stateDir: this.folder, hostName: 'host-a' });
-    Object.assign(config.decision, { controlShare: 0 });
+    // The thresholds that the tests calculate with; the defaults may change.
+    Object.assign(config.decision, { controlShare: 0, thetaUser: 0.9, thetaSpike: 0.8 });
     overrides(config);
     this.config = config;
   }
