@@ -6,7 +6,6 @@ import { overrideSchema } from './schema/functions.js';
 import { configSchema } from './schema.js';
 
 const inline = (value: unknown): string => JSON.stringify(value);
-const cell = (text: string): string => text.replaceAll('|', '\\|');
 
 function* grouped(): Generator<{ section: string; description: string; keys: KeyInfo[] }> {
   const keys = [...keysOf(configSchema)];
@@ -27,25 +26,19 @@ export function configReference(): string {
     'ignored. Keys marked *live* change at SIGHUP, the others at a restart. A relative path in the',
     'file is relative to its folder, in a variable or flag to the working directory.',
     '',
+    'The variable of a key is `GLEANER_` and its path in capitals, joined by `_`:',
+    `\`hook.sampleMs\` is \`${environmentName(['hook', 'sampleMs'])}\`. A key is shown with its`,
+    'default, then range, unit and *live* in parentheses.',
+    '',
   ];
   for (const { section, description, keys } of grouped()) {
     out.push(section === '' ? '## Top' : `## \`${section}\``, '', description, '');
     if (keys.length === 0) continue;
-    out.push(
-      '| key | default | unit | range | live | environment | meaning |',
-      '|---|---|---|---|---|---|---|',
-    );
     for (const info of keys) {
-      const cells = [
-        `\`${info.path.at(-1)}\``,
-        `\`${inline(info.fallback)}\``,
-        info.unit ?? '',
-        rangeOf(info.schema),
-        info.reload ? 'yes' : '',
-        `\`${environmentName(info.path)}\``,
-        info.description,
-      ];
-      out.push(`| ${cells.map(cell).join(' | ')} |`);
+      const range = [rangeOf(info.schema), info.unit].filter(Boolean).join(' ');
+      const facts = info.reload ? `${range}; *live*` : range;
+      const value = `${info.path.at(-1)}: ${inline(info.fallback)}`;
+      out.push(`- \`${value}\` (${facts}): ${info.description}`);
     }
     out.push('');
     if (section === 'functions') out.push(...overrideReference());
@@ -54,10 +47,10 @@ export function configReference(): string {
 }
 
 function overrideReference(): string[] {
-  const out = ['An entry of `overrides`:', '', '| field | range | meaning |', '|---|---|---|'];
+  const out = ['An entry of `overrides`:', ''];
   for (const [name, schema] of Object.entries(overrideSchema.shape as Record<string, z.ZodType>)) {
-    const range = cell(name === 'bounds' ? 'map' : rangeOf(schema));
-    out.push(`| \`${name}\` | ${range} | ${cell(schema.meta()?.description ?? '')} |`);
+    const range = name === 'bounds' ? 'map' : rangeOf(schema);
+    out.push(`- \`${name}\` (${range}): ${schema.meta()?.description ?? ''}`);
   }
   out.push('');
   return out;

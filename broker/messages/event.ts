@@ -19,7 +19,9 @@ export const eventSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9_.-]{1,128}$/)
     .optional(),
-  before: finite.optional().describe("In the resource's unit: millicores, bytes, pieces."),
+  before: finite
+    .optional()
+    .describe('Before and after, in the unit of the resource: millicores, bytes, pieces.'),
   after: finite.optional(),
   reason: text.describe('A code, or a sentence.'),
 });

@@ -6,7 +6,7 @@ import { isHostName } from '../subjects.js';
 /** Every number is finite. `-0` is refused: JSON keeps it and comparisons do not. */
 export const finite = z.number().refine((value) => !Object.is(value, -0), 'is -0');
 export const nonNegative = finite.min(0);
-export const share = finite.min(0).max(1).meta({ typeLabel: 'share, 0..1' });
+export const share = finite.min(0).max(1).meta({ typeLabel: 'share' });
 export const count = z
   .int()
   .min(0)
@@ -22,35 +22,33 @@ export const memory = nonNegative
   .meta({ typeLabel: 'bytes' }) as unknown as z.ZodType<Bytes>;
 export const time = nonNegative.meta({ typeLabel: 'ms' }) as unknown as z.ZodType<Millis>;
 /** Wall clock, us since the epoch: for people, never for decisions. */
-export const wallClock = nonNegative.meta({
-  typeLabel: 'wall clock, us since 1970',
-}) as unknown as z.ZodType<Micros>;
+export const wallClock = nonNegative.meta({ typeLabel: 'time' }) as unknown as z.ZodType<Micros>;
 
 export const version = z.literal(1);
 export const functionField = z
   .string()
   .max(FUNCTION_NAME_MAX)
   .refine(isFunctionName, 'is not the name of an action')
-  .meta({ typeLabel: 'name of a function' });
+  .meta({ typeLabel: 'function' });
 export const hostField = z
   .string()
   .max(64)
   .refine(isHostName, 'is not the name of a host')
-  .meta({ typeLabel: 'name of a host' });
+  .meta({ typeLabel: 'host' });
 /** Random at each start of a process: sequences are comparable within one boot only. */
 export const bootField = z
   .string()
   .regex(/^[A-Za-z0-9_-]{4,64}$/)
-  .meta({ typeLabel: 'name of one start of a process' });
+  .meta({ typeLabel: 'boot' });
 /** Rises by one with each message of its sender; starts anywhere. */
-export const sequenceField = count.meta({ typeLabel: 'rises by one' });
+export const sequenceField = count.meta({ typeLabel: 'sequence' });
 export const word = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
   .meta({ typeLabel: 'word' });
 export const text = z.string().max(512);
 
-export const modeField = z.enum(['observe', 'recommend', 'enforce']);
+export const modeField = z.enum(['observe', 'recommend', 'enforce']).meta({ typeLabel: 'mode' });
 export type Mode = z.infer<typeof modeField>;
 
 export const amounts = z.object({ cpu, memory });

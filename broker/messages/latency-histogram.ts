@@ -20,7 +20,8 @@ export const latencyHistogram = z
     sum: nonNegative,
     max: nonNegative,
   })
-  .refine((value) => value.first + value.counts.length <= LATENCY_BUCKETS, 'has too many buckets');
+  .refine((value) => value.first + value.counts.length <= LATENCY_BUCKETS, 'has too many buckets')
+  .meta({ typeLabel: 'latency histogram' });
 export type LatencyHistogramMessage = z.infer<typeof latencyHistogram>;
 
 export const bucketBound = (index: number): number => LOWEST * 2 ** (index / PER_OCTAVE);

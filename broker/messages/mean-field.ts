@@ -26,7 +26,7 @@ export const sumsSchema = z.object({
   state: z
     .array(finite)
     .max(STATE_MAX)
-    .describe('Sum over members of each local feature, and of its square.'),
+    .describe('Sum over members of each local feature; `squares`: of its square.'),
   squares: z.array(nonNegative).max(STATE_MAX),
   actions: z
     .array(finite)

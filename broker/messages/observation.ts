@@ -44,7 +44,9 @@ export const observationSchema = z.object({
   coldLatency: latencyHistogram
     .optional()
     .describe('Cold starts in `latency`; absent without any.'),
-  peak: amounts.describe('Highest and mean use over the activations: busy cores, working set.'),
+  peak: amounts.describe(
+    'Highest use over the activations: busy cores, working set; `used` is the mean.',
+  ),
   used: amounts,
   throttledShare: share.describe('Throttled periods / all periods; 0 without a quota.'),
   cpuWait: time

@@ -25,7 +25,7 @@ export const targetSchema = z.object({
   cpu: cpu
     .refine((value) => value > 0, 'is not positive')
     .optional()
-    .describe('Per container. Millicores, bytes; never zero.'),
+    .describe('CPU and memory are per container, never zero.'),
   memory: memory.refine((value) => value > 0, 'is not positive').optional(),
   weightFactor: finite
     .min(1 / 64)

@@ -87,7 +87,9 @@ const sizeAdviceSchema = z.object({
   ),
   highest: memory.describe('Highest working set of an activation.'),
   recent: memory.describe('The same, with decay.'),
-  calls: count.describe('Activations since the start, and since the last change of the limit.'),
+  calls: count.describe(
+    'Activations since the start; `callsAtLimit`: since the last change of the limit.',
+  ),
   callsAtLimit: count,
   seen: time.describe('Time since its first observation.'),
   rate: nonNegative.describe('Activations per second over that time.'),
@@ -125,6 +127,8 @@ const tunedConcurrencySchema = z.object({
 });
 export type TunedConcurrency = Readonly<z.output<typeof tunedConcurrencySchema>>;
 
+export const agentHostSchema = z.object(hostState);
+
 export const AGENTS_PAGE = 1000;
 const page = {
   offset: count.default(0),
@@ -134,7 +138,7 @@ const onFunction = z.object({ function: functionField });
 const maybeFunction = z.object({
   function: functionField.optional().describe('Absent: the whole agent host.'),
 });
-const description = z.object({
+export const agentDetailSchema = z.object({
   ...summary,
   features: z.array(finite),
   state: z.unknown().describe("The manager's state."),
@@ -166,7 +170,7 @@ export const agentsService = {
   inspect: {
     description: "one agent: its manager's state, features, newest observation and decision",
     request: onFunction,
-    answer: description,
+    answer: agentDetailSchema,
   },
   explain: {
     description: "an agent's last 16 decisions, with their inputs",
@@ -201,13 +205,13 @@ export const agentsService = {
     description:
       'stops targets, for one function or for all; hooks return to user limits and their policies',
     request: maybeFunction,
-    answer: z.object(hostState),
+    answer: agentHostSchema,
   },
   resume: {
     changes: true,
     description: 'sends targets again',
     request: maybeFunction,
-    answer: z.object(hostState),
+    answer: agentHostSchema,
   },
   retrain: {
     changes: true,
@@ -215,7 +219,7 @@ export const agentsService = {
       'starts learning again; the agent keeps deciding, guarded by the fallback. ' +
       'Error 501 if the manager does not learn',
     request: onFunction,
-    answer: description,
+    answer: agentDetailSchema,
   },
 } satisfies Record<string, EndpointContract>;
 

@@ -19,6 +19,7 @@ const stateFields = {
   agents: z.array(hostField).describe('Agent hosts in the totals.'),
   invokers: z.array(hostField).describe('Invoker hosts in the totals.'),
 };
+export const aggregatorSchema = z.object(stateFields);
 
 const perResource = z.object({ cpu: finite, memory: finite });
 
@@ -27,7 +28,7 @@ export const aggregatorService = {
   list: {
     description: 'state, and the hosts in the totals',
     request: z.object({}),
-    answer: z.object(stateFields),
+    answer: aggregatorSchema,
   },
   inspect: {
     description: 'the same, with the last published mean field',
@@ -63,12 +64,12 @@ export const aggregatorService = {
     changes: true,
     description: 'no mean field is published; agents decide without it after 1.5 steps',
     request: z.object({}),
-    answer: z.object(stateFields),
+    answer: aggregatorSchema,
   },
   resume: {
     changes: true,
     description: 'it is published again',
     request: z.object({}),
-    answer: z.object(stateFields),
+    answer: aggregatorSchema,
   },
 } satisfies Record<string, EndpointContract>;

@@ -17,7 +17,7 @@ const cpu = finite.min(0).meta({ typeLabel: 'millicores' });
 const memory = finite.min(0).meta({ typeLabel: 'bytes' });
 const time = finite.min(0).meta({ typeLabel: 'ms' });
 const seconds = finite.meta({ typeLabel: 'seconds' });
-const shares = finite.min(0).meta({ typeLabel: 'weight, as cgroup v1 `cpu.shares`' });
+const shares = finite.min(0).meta({ typeLabel: 'cgroup v1 shares' });
 
 /** Sums for the comparison with the control arm; they can be added over functions and hosts. */
 const comparison = z
@@ -204,7 +204,7 @@ export const explanationSchema = z.object({
   activation: z.string(),
   version: z.string(),
   container: z.string(),
-  startedAt: finite.meta({ typeLabel: 'wall clock, us since 1970' }),
+  startedAt: finite.meta({ typeLabel: 'time' }),
   durationMillis: time,
   initMillis: time,
   cold: z.boolean(),
@@ -232,7 +232,7 @@ export type ExplanationView = Readonly<z.output<typeof explanationSchema>>;
 const failedInits = z
   .object({
     count,
-    at: finite.meta({ typeLabel: 'wall clock of the newest, us since 1970' }),
+    at: finite.meta({ typeLabel: 'time of the newest' }),
     status: finite.describe('Status of the newest answer; 0 without one.'),
     container: z.string().describe('Name of the newest container.'),
   })

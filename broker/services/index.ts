@@ -1,5 +1,5 @@
 export * from './agents-service.js';
-export { aggregatorService } from './aggregator-service.js';
+export { aggregatorSchema, aggregatorService } from './aggregator-service.js';
 export { askEvery } from './ask.js';
 export { contractedEndpoints, type ServiceContract } from './contract.js';
 export * from './hook-service.js';

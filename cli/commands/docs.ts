@@ -35,15 +35,35 @@ export function addCommands(program: Command): void {
     });
 }
 
-const flag = (option: Option): string => {
-  const fallback =
-    option.defaultValue === undefined
-      ? ''
-      : ` (default \`${JSON.stringify(option.defaultValue)}\`)`;
-  return `| \`${option.flags.replaceAll('|', '\\|')}\` | ${option.description}${fallback} |`;
-};
+/** An option of as many commands as this is described once. */
+const SHARED_FROM = 3;
 
-function section(command: Command, path: string): string[] {
+function describe(option: Option): string {
+  const { defaultValue } = option;
+  const isPlain = defaultValue === undefined || defaultValue === false || defaultValue === '';
+  const fallback = isPlain ? '' : ` (default \`${JSON.stringify(defaultValue)}\`)`;
+  return `- \`${option.flags}\`: ${option.description}${fallback}`;
+}
+
+const optionsOf = (command: Command): Option[] => command.options.filter(({ hidden }) => !hidden);
+const childrenOf = (command: Command): Command[] =>
+  command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((child) => child.name() !== 'help');
+
+/** Lines that describe options of several commands. */
+function sharedOptions(program: Command): Set<string> {
+  const seen = new Map<string, number>();
+  const count = (command: Command): void => {
+    for (const line of optionsOf(command).map(describe)) seen.set(line, (seen.get(line) ?? 0) + 1);
+    childrenOf(command).forEach(count);
+  };
+  count(program);
+  return new Set([...seen].filter(([, uses]) => uses >= SHARED_FROM).map(([line]) => line));
+}
+
+function section(command: Command, path: string, shared: ReadonlySet<string>): string[] {
   const own = `${path} ${command.name()}`.trim();
   const usage = [
     own,
@@ -51,25 +71,26 @@ function section(command: Command, path: string): string[] {
       argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
     ),
   ].join(' ');
-  const options = command.options.filter((option) => !option.hidden);
-  const table =
-    options.length === 0 ? [] : ['| option | meaning |', '|---|---|', ...options.map(flag), ''];
-  const below = command
-    .createHelp()
-    .visibleCommands(command)
-    .filter((child) => child.name() !== 'help');
+  const options = optionsOf(command);
+  const elsewhere = options.filter((option) => shared.has(describe(option)));
+  const lines = options.map(describe).filter((line) => !shared.has(line));
+  if (elsewhere.length > 0) {
+    const names = elsewhere.map(({ long, short }) => `\`${long ?? short}\``);
+    lines.push(`- [shared](#shared-options): ${names.join(', ')}`);
+  }
   return [
     `## \`${usage}\``,
     '',
     command.description(),
     '',
-    ...table,
-    ...below.flatMap((child) => section(child, own)),
+    ...(lines.length > 0 ? [...lines, ''] : []),
+    ...childrenOf(command).flatMap((child) => section(child, own, shared)),
   ];
 }
 
 /** docs/reference/cli.md, generated from the commands. */
 export function commandReference(program: Command): string {
+  const shared = sharedOptions(program);
   const lines = [
     '# Command reference',
     '',
@@ -79,7 +100,11 @@ export function commandReference(program: Command): string {
     'Tables are for people and may change; `--output json` is for programs and is stable.',
     'Without a terminal, or with `NO_COLOR`, there are no colors.',
     '',
-    ...section(program, ''),
+    '## Shared options',
+    '',
+    ...[...shared].sort(),
+    '',
+    ...section(program, '', shared),
   ];
   return `${lines.join('\n').trimEnd()}\n`;
 }

@@ -9,7 +9,8 @@ export function metricsReference(): string {
     'on `metrics.<part>` of the [configuration](config.md), by default on loopback. Times are',
     'seconds, memory bytes, CPU cores. A series is absent while its value is unknown. The label',
     '`function` has the `metrics.functions` busiest functions and `other`; no counter falls when a',
-    'function moves between them. Figures of every function are on NATS.',
+    'function moves between them. Figures of every function are on NATS. Names that end in',
+    '`_total` are counters, the others gauges or, if stated, histograms. Labels are in braces.',
     '',
   ];
   for (const part of METRIC_PARTS) {
@@ -17,11 +18,11 @@ export function metricsReference(): string {
       parts.length === METRIC_PARTS.length ? part === 'hook' : parts.includes(part),
     );
     const shared = rows.filter(([, { parts }]) => parts.length > 1);
-    if (shared.length > 0) lines.push('## Every part', '', ...table(shared));
+    if (shared.length > 0) lines.push('## Every part', '', ...list(shared));
     lines.push(
       `## \`gleaner ${part}\``,
       '',
-      ...table(rows.filter(([, { parts }]) => parts.length === 1)),
+      ...list(rows.filter(([, { parts }]) => parts.length === 1)),
     );
   }
   lines.push('## The process', '', "Of prom-client's own figures these:", '');
@@ -29,10 +30,10 @@ export function metricsReference(): string {
   return `${lines.join('\n').trimEnd()}\n`;
 }
 
-function table(rows: readonly [string, MetricRow][]): string[] {
-  const cells = rows.map(([name, { type, labels, help }]) => {
-    const shown = labels.map((label) => `\`${label}\``).join(', ');
-    return `| \`${name}\` | ${type} | ${shown} | ${help.replaceAll('|', '\\|')} |`;
+function list(rows: readonly [string, MetricRow][]): string[] {
+  const lines = rows.map(([name, { type, labels, help }]) => {
+    const shown = labels.length === 0 ? '' : `{${labels.join(', ')}}`;
+    return `- \`${name}${shown}\`${type === 'histogram' ? ' (histogram)' : ''}: ${help}`;
   });
-  return ['| metric | type | labels | meaning |', '|---|---|---|---|', ...cells, ''];
+  return [...lines, ''];
 }
