@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { trackedFiles } from '../support/tracked-files.js';
 
-const terms = [...readFileSync('docs/glossary.md', 'utf8').matchAll(/^\| ([a-z][a-z -]+) \|/gm)]
-  .map(([, term]) => term!)
-  .filter((term) => term !== 'term');
+const page = readFileSync('docs/glossary.md', 'utf8');
+const terms = [...page.matchAll(/^- \*\*([a-z][a-z -]+)\*\*: /gm)].map(([, term]) => term!);
 
 /** As written in prose, or as a part of an identifier: `user limit`, `userLimit`, `user_limit`. */
 const occurrence = (term: string): RegExp => new RegExp(term.split(/[ -]/).join('[ _-]?\\n?'), 'i');

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { trackedFiles } from '../support/tracked-files.js';
 
-const keys = [...readFileSync('docs/references.md', 'utf8').matchAll(/^\| `([^`]+)` \|/gm)].map(
+const keys = [...readFileSync('docs/references.md', 'utf8').matchAll(/^- `([^`]+)`: /gm)].map(
   ([, key]) => key!,
 );
 

@@ -13,7 +13,7 @@ const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
 
 test('docs/dependencies.md gives a reason for each runtime dependency, and lists no other', (t) => {
   const listed = [
-    ...readFileSync('docs/dependencies.md', 'utf8').matchAll(/^\| `([^`]+)` \| (.+) \|$/gm),
+    ...readFileSync('docs/dependencies.md', 'utf8').matchAll(/^- `([^`]+)`: (.+)$/gm),
   ];
   const runtime = { ...manifest.dependencies, ...manifest.optionalDependencies };
   t.deepEqual(listed.map((row) => row[1]).sort(), Object.keys(runtime).sort());
