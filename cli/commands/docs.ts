@@ -65,19 +65,17 @@ function sharedOptions(program: Command): Set<string> {
 
 function section(command: Command, path: string, shared: ReadonlySet<string>): string[] {
   const own = `${path} ${command.name()}`.trim();
+  const options = optionsOf(command);
   const usage = [
     own,
     ...command.registeredArguments.map((argument) =>
       argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
     ),
+    ...options
+      .filter((option) => shared.has(describe(option)))
+      .map(({ long, flags }) => `[${long ?? flags}]`),
   ].join(' ');
-  const options = optionsOf(command);
-  const elsewhere = options.filter((option) => shared.has(describe(option)));
   const lines = options.map(describe).filter((line) => !shared.has(line));
-  if (elsewhere.length > 0) {
-    const names = elsewhere.map(({ long, short }) => `\`${long ?? short}\``);
-    lines.push(`- [shared](#shared-options): ${names.join(', ')}`);
-  }
   return [
     `## \`${usage}\``,
     '',
@@ -101,6 +99,8 @@ export function commandReference(program: Command): string {
     'Without a terminal, or with `NO_COLOR`, there are no colors.',
     '',
     '## Shared options',
+    '',
+    'The headings of the commands name those that they take.',
     '',
     ...[...shared].sort(),
     '',

@@ -287,8 +287,8 @@ export class Connections {
   #report(connection: Connection): void {
     const { id, server, client, kind, identity, initName, headAt, contentLength } = connection;
     if (connection.isReported || !this.#isOfContainer(connection)) return;
-    const canTeach = kind === 'init' || identity !== null;
-    if (!this.sources.allows(client) && !(canTeach && this.sources.learn(client))) {
+    const isCredible = kind === 'init' || identity !== null;
+    if (!this.sources.allows(client) && !(isCredible && this.sources.learn(client))) {
       this.#anomaly('unknown_source', server);
       return;
     }
