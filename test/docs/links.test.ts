@@ -67,7 +67,7 @@ test('every page for operators is reached from the README', (t) => {
   );
 });
 
-test('each folder behind a door has a README, and READMEs name files that exist', (t) => {
+test('each folder behind a door has a README that says where to start and names real files', (t) => {
   const files = trackedFiles(/./);
   const owners = 'agents|broker|experiments|openwhisk-plugin|runtime|simulator';
   const door = new RegExp(`^(${owners})/[\\w-]+/index\\.ts$`);
@@ -76,6 +76,12 @@ test('each folder behind a door has a README, and READMEs name files that exist'
     .map((path) => dirname(path))
     .filter((folder) => !existsSync(join(folder, 'README.md')));
   t.deepEqual(missing, []);
+  const withoutStart = files.filter(
+    (path) =>
+      /^(?!docs|test).*\/README\.md$/.test(path) &&
+      !/\bStart (?:with|at|reading|here)\b/.test(readFileSync(path, 'utf8')),
+  );
+  t.deepEqual(withoutStart, []);
   const wrong: string[] = [];
   for (const page of files.filter((path) => path.endsWith('README.md'))) {
     const folder = dirname(page);
