@@ -67,7 +67,7 @@ test('every page for operators is reached from the README', (t) => {
   );
 });
 
-test('each folder behind a door has a README that says where to start and names real files', (t) => {
+test('each folder behind a door has a README that says where to start, of real files', (t) => {
   const files = trackedFiles(/./);
   const owners = 'agents|broker|experiments|openwhisk-plugin|runtime|simulator';
   const door = new RegExp(`^(${owners})/[\\w-]+/index\\.ts$`);
