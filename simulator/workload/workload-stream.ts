@@ -13,7 +13,8 @@ export interface StreamOptions {
 
 /**
  * A workload's activations, made on request, in order of arrival, ties in the order of the
- * functions. Random streams are forked by function and purpose. Memory and cost per activation do not depend on their number.
+ * functions. Random streams are forked by function and purpose. Memory and cost per activation do
+ * not depend on their number.
  *
  * The next activation of each function is in a heap with four children a node, kept as columns;
  * taking one replaces it with that function's next. Each round has its own draws.

@@ -20,7 +20,7 @@ const CRITIC_EPOCHS = 4;
 const ADAM = { ...adamDefaults, learningRate: 1e-3 };
 /** Recorded episodes from which a surrogate is fitted. */
 export const SURROGATE_FROM = 4;
-/** PPO in the surrogate: rounds at most, each of so many branches of so many steps. */
+/** PPO in the surrogate: rounds at most, branches of each, steps of a branch. */
 const ROUNDS = 4;
 const BRANCHES = 48;
 const LENGTH = 8;
