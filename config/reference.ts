@@ -35,10 +35,13 @@ export function configReference(): string {
     out.push(section === '' ? '## Top' : `## \`${section}\``, '', description, '');
     if (keys.length === 0) continue;
     for (const info of keys) {
-      const range = [rangeOf(info.schema), info.unit].filter(Boolean).join(' ');
-      const facts = info.reload ? `${range}; *live*` : range;
+      // The default shows that a key is a switch or a text.
+      const range = /^(?:`true`, `false`|text)$/.test(rangeOf(info.schema))
+        ? ''
+        : [rangeOf(info.schema), info.unit].filter(Boolean).join(' ');
+      const facts = [range, info.reload ? '*live*' : ''].filter(Boolean).join('; ');
       const value = `${info.path.at(-1)}: ${inline(info.fallback)}`;
-      out.push(`- \`${value}\` (${facts}): ${info.description}`);
+      out.push(`- \`${value}\`${facts && ` (${facts})`}: ${info.description}`);
     }
     out.push('');
     if (section === 'functions') out.push(...overrideReference());

@@ -32,9 +32,10 @@ test('a decision passes at most eight files from observation to target', (t) => 
   for (const file of files) t.true(existsSync(file), file);
 });
 
-test('each file that the page names exists', (t) => {
-  for (const [, file] of page.matchAll(/`([\w-]+(?:\/[\w-]+)+\.ts)`/g))
-    t.true(existsSync(file!), file);
+test('each file that the page and CONTRIBUTING name exists', (t) => {
+  for (const text of [page, readFileSync('CONTRIBUTING.md', 'utf8')])
+    for (const [, file] of text.matchAll(/`([\w-]+(?:\/[\w.-]+)+\.ts)`/g))
+      t.true(existsSync(file!), file);
 });
 
 test('each folder of the tree exists', (t) => {
