@@ -157,7 +157,7 @@ const HEAD = [
   '`.<name>` and `.<name>.<id>`. An endpoint has three subjects:',
   `\`${endpointSubject('<service>', '<endpoint>')}\` (any instance answers), \`….<host>\``,
   `(the one on that host), \`….${ALL_HOSTS}\` (each answers). An error has the headers`,
-  '`Nats-Service-Error-Code` and `Nats-Service-Error`.',
+  '`Nats-Service-Error-Code` and `Nats-Service-Error`. Where no request is shown it is empty.',
   '',
 ];
 
@@ -195,6 +195,9 @@ function heldBy(schema: z.ZodType): z.ZodType | null {
   if (schema instanceof z.ZodRecord) return unwrapped(schema.def.valueType as z.ZodType).inner;
   return null;
 }
+
+const hasFields = (schema: z.ZodType): boolean =>
+  !(schema instanceof z.ZodObject) || Object.keys(schema.shape).length > 0;
 
 /** Objects with a section of their own, besides those with a label. */
 const SECTIONS: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, string>([
@@ -324,7 +327,6 @@ class NatsReference {
     const { inner } = unwrapped(schema);
     const head = title === '' ? '' : `${title}: `;
     if (!(inner instanceof z.ZodObject)) return [`${head}${this.#kindOf(inner)}`];
-    if (Object.keys(inner.shape).length === 0) return [`${head}\`{}\``];
     const kind = this.#kindOf(inner);
     if (kind !== 'object') return [`${head}${kind}`];
     return [...(title === '' ? [] : [`${title}:`]), ...this.#list(inner)];
@@ -340,8 +342,7 @@ class NatsReference {
           '',
           `${does[0]!.toUpperCase()}${does.slice(1)}.`,
           '',
-          ...this.#whole(request, 'Request'),
-          '',
+          ...(hasFields(request) ? [...this.#whole(request, 'Request'), ''] : []),
           ...this.#whole(answer, 'Answer'),
           '',
         );
