@@ -3,16 +3,10 @@ import { chmod, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promise
 import { dirname } from 'node:path';
 import { type Logger, RateLimitedLog } from '../../broker/index.js';
 import { type Cancel, type Micros, messageOf, millis, type Timers } from '../../config/index.js';
+import type { LimitResource } from './tallies.js';
 
 /** What a record is about. */
-export type AuditResource =
-  | 'cpu.shares'
-  | 'cpu.quota'
-  | 'memory'
-  | 'memory.low'
-  | 'mode'
-  | 'oom'
-  | 'none';
+export type AuditResource = LimitResource | 'mode' | 'oom' | 'none';
 
 /**
  * One line of the audit log, formatted later, away from the hot path. -1 = does not apply. Shares

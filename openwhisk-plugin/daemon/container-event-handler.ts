@@ -56,12 +56,9 @@ export class ContainerEventHandler implements ContainerEngineListener {
     const { containers, applier, decider, log, clock } = this.#parts;
     const container = containers.add(info);
     if (container === null) {
-      log.warn(
-        'unmanaged_container',
-        clock.monotonic(),
-        { container: info.id, name: info.name },
-        'a container cannot be managed: its cgroup cannot be opened',
-      );
+      const message = 'a container cannot be managed: its cgroup cannot be opened';
+      const fields = { container: info.id, name: info.name };
+      log.warn('unmanaged_container', clock.monotonic(), fields, message);
       return;
     }
     this.#pipeline.containerAdded(container);
@@ -122,11 +119,9 @@ export class ContainerEventHandler implements ContainerEngineListener {
   }
 
   reconciled(): void {
+    const { logger, containers } = this.#parts;
     if (!this.isEngineReachable)
-      this.#parts.logger.info(
-        { containers: this.#parts.containers.size },
-        'the container engine answers again',
-      );
+      logger.info({ containers: containers.size }, 'the container engine answers again');
     this.isEngineReachable = true;
   }
 

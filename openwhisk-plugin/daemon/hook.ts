@@ -21,9 +21,8 @@ import { hostSlowerThanControl } from '../decision/index.js';
 import type { ContainerEventHandler } from './container-event-handler.js';
 import type { Container } from './containers.js';
 import type { UnidentifiedInits } from './failed-inits.js';
-import { functionFigures, type HookFigures } from './figures.js';
 import type { HookParts } from './hook-parts.js';
-import { containerSums, containerViews, functionView } from './inspect.js';
+import { containerSums, containerViews, functionFigures, functionView } from './inspect.js';
 import type { KillSwitch } from './kill-switch.js';
 import type { Modes } from './modes.js';
 import type { Pipeline } from './pipeline.js';
@@ -62,6 +61,9 @@ export interface RestoreResult {
 }
 
 export type InspectRequest = z.output<typeof hookService.inspect.request>;
+
+/** Figures for metrics. */
+export type HookFigures = ReturnType<Hook['figures']>;
 
 /** Views of the hook, and its controls: modes, pauses, kill switch, restore. */
 export class Hook {
@@ -147,7 +149,8 @@ export class Hook {
     };
   }
 
-  figures(): HookFigures {
+  /** Everything that a scrape reads; valid until the event loop continues. */
+  figures() {
     const { parts, pipeline, reports, sampler, targets, reporter } = this.#controls;
     const { audit } = parts;
     return {

@@ -1,5 +1,6 @@
 export { appendToAudit, type RestoreAuthor, restoreLines } from './audit-restore.js';
 export { END_COUNTERS } from './counters.js';
-export type { FunctionFigures, HookFigures } from './figures.js';
+export type { HookFigures } from './hook.js';
+export type { FunctionFigures } from './inspect.js';
 export { runHook } from './run-hook.js';
 export { LIMIT_DIRECTIONS, LIMIT_RESOURCES, LIMIT_RESULTS } from './tallies.js';

@@ -1,28 +1,19 @@
 import type { FunctionView, Inspection } from '../../broker/services/index.js';
 import { comparisonOf, comparisonSums } from '../../config/index.js';
 import type { FunctionRecord } from '../control/index.js';
-import { JUDGED_ACTIVATIONS, slowerThanControl } from '../decision/index.js';
+import { JUDGED_ACTIVATIONS, NO_LIMIT, slowerThanControl } from '../decision/index.js';
 import type { HookParts } from './hook-parts.js';
 
-/** Sums over the containers of one function. */
-export interface ContainerSums {
-  count: number;
-  /** Containers that may have limits other than the user's. */
-  limited: number;
-  shares: number;
-  quota: number;
-  memory: number;
-  borrowed: number;
-}
+/** Sums over the containers of one function; `limited`: those that may have other limits. */
+const noSums = () => ({ count: 0, limited: 0, shares: 0, quota: 0, memory: 0, borrowed: 0 });
+type ContainerSums = ReturnType<typeof noSums>;
 
 /** Walks over all containers once: one walk per function would delay the tap. */
 export function containerSums(
   { containers }: HookParts,
   functions: readonly FunctionRecord[],
 ): ReadonlyMap<FunctionRecord, ContainerSums> {
-  const sums = new Map<FunctionRecord, ContainerSums>();
-  for (const fn of functions)
-    sums.set(fn, { count: 0, limited: 0, shares: 0, quota: 0, memory: 0, borrowed: 0 });
+  const sums = new Map(functions.map((fn) => [fn, noSums()]));
   for (const container of containers.values()) {
     const { revision, handle, state } = container;
     const sum = revision === null ? undefined : sums.get(revision.fn);
@@ -142,4 +133,56 @@ export function containerViews(
     limits: { ...container.handle.expected },
     loan: container.state.memoryLoan,
   }));
+}
+
+/** One function as metrics need it: millicores, bytes, ms; sums since the hook's start. */
+export type FunctionFigures = NonNullable<ReturnType<typeof figuresOf>>;
+
+/** One row per function that has run. Walks over all containers once. */
+export function functionFigures(parts: HookParts): FunctionFigures[] {
+  const rows = new Map<FunctionRecord, FunctionFigures>();
+  for (const fn of parts.functions.values()) {
+    const row = figuresOf(fn, parts);
+    if (row !== null) rows.set(fn, row);
+  }
+  for (const container of parts.containers.values()) {
+    const row = container.revision === null ? undefined : rows.get(container.revision.fn);
+    const limit = container.handle.expected.memory;
+    const user = container.info.user.memory;
+    if (row === undefined || limit === NO_LIMIT || user === NO_LIMIT) continue;
+    row.memoryLimit += limit;
+    row.memoryHarvested += Math.max(0, user - limit);
+    row.memoryBorrowed += Math.max(0, limit - user);
+  }
+  return [...rows.values()];
+}
+
+function figuresOf(fn: FunctionRecord, { decider }: HookParts) {
+  if (fn.revision === null) return null;
+  const { state } = fn.revision;
+  const compared = comparisonOf(comparisonSums([state]));
+  return {
+    action: fn.action,
+    mode: fn.mode,
+    paused: fn.paused,
+    activations: fn.activations,
+    running: fn.running,
+    containers: fn.containers,
+    /** Sum of the memory limits of its containers; containers without a limit count as 0. */
+    memoryLimit: 0,
+    /** Amounts by which these limits are below and above the users'. */
+    memoryHarvested: 0,
+    memoryBorrowed: 0,
+    /** CPU-ms below and above the user's quota, and the estimated ms saved. */
+    harvestedCpu: state.harvested,
+    acceleratedCpu: state.accelerated,
+    saved: state.saved,
+    /** NaN while unknown; the slowdown below 20 control samples. */
+    p99: fn.latency.count > 0 ? fn.latency.quantile(0.99) : Number.NaN,
+    slo: decider.objectives.slo(state, decider.settings),
+    slowdown: compared.known ? compared.ratio : Number.NaN,
+    slowerThanControl: slowerThanControl(state),
+    /** The next activation runs at user limits after a spike, a failure or an OOM kill. */
+    safeguarded: state.cpuSpiked || state.memorySpiked || state.lastFailed || state.oomHold > 0,
+  };
 }

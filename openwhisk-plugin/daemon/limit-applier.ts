@@ -215,12 +215,9 @@ export class LimitApplier implements LimitPort<Container> {
     container.memoryBusy = true;
     const work = this.#lowering(container, who, why, again)
       .catch((error: unknown) => {
-        this.#log.warn(
-          'memory_reduction',
-          this.#clock.monotonic(),
-          { container: container.info.id, error: String(error) },
-          'a memory limit could not be lowered',
-        );
+        const fields = { container: container.info.id, error: String(error) };
+        const now = this.#clock.monotonic();
+        this.#log.warn('memory_reduction', now, fields, 'a memory limit could not be lowered');
       })
       .finally(() => {
         container.memoryBusy = false;

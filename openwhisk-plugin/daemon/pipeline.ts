@@ -138,12 +138,8 @@ export class Pipeline implements TapListener {
       [...containers.values()].filter(({ info }) => bridge === null || info.bridge === bridge),
       'tap_lost',
     );
-    log.warn(
-      `tap_${reason}`,
-      clock.monotonic(),
-      { bridge, detail, restored },
-      'tap lost: user limits are in force until it listens again',
-    );
+    const message = 'tap lost: user limits are in force until it listens again';
+    log.warn(`tap_${reason}`, clock.monotonic(), { bridge, detail, restored }, message);
   }
 
   counted(interfaceDrops: number, ignored: number): void {

@@ -136,12 +136,8 @@ export class Reporter {
     if (worse.length === 0) return;
     const hint = 'run `gleaner explain`, and set mode recommend until the cause is known';
     const fields = { functions: worse.slice(0, 10), count: worse.length, hint };
-    log.warn(
-      'worse_than_nothing',
-      clock.monotonic(),
-      fields,
-      'functions are slower than their control arm: Gleaner slows them down',
-    );
+    const message = 'functions are slower than their control arm: Gleaner slows them down';
+    log.warn('worse_than_nothing', clock.monotonic(), fields, message);
   }
 
   /** `send`: the report takes the next sequence number. */
@@ -210,12 +206,9 @@ export class Reporter {
       else this.dropped++;
     } catch (error) {
       this.dropped++;
-      this.#parts.log.warn(
-        'publish',
-        this.#clock.monotonic(),
-        { error: messageOf(error) },
-        'a message cannot be published',
-      );
+      const fields = { error: messageOf(error) };
+      const now = this.#clock.monotonic();
+      this.#parts.log.warn('publish', now, fields, 'a message cannot be published');
     }
   }
 }

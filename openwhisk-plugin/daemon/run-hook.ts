@@ -1,16 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { type Broker, hostNameFrom, type Logger, RateLimitedLog } from '../../broker/index.js';
 import type { Inspection } from '../../broker/services/index.js';
-import {
-  type Config,
-  mebibytes,
-  messageOf,
-  millis,
-  type Random,
-  timeOfDay,
-} from '../../config/index.js';
+import { type Config, mebibytes, messageOf, type Random, timeOfDay } from '../../config/index.js';
 import { type Explanation, HostController, targetRules } from '../control/index.js';
 import { Decider, decisionSettings, type HostCapacity, MemoryHeadroom } from '../decision/index.js';
 import { EngineLock, HookLock } from '../host/lock/index.js';
@@ -21,9 +15,8 @@ import { ContainerEventHandler } from './container-event-handler.js';
 import { type Container, ContainerRegistry } from './containers.js';
 import { Counters } from './counters.js';
 import type { UnidentifiedInits } from './failed-inits.js';
-import type { HookFigures } from './figures.js';
 import { FunctionRegistry } from './functions.js';
-import { Hook, type InspectRequest, type RestoreResult } from './hook.js';
+import { Hook, type HookFigures, type InspectRequest, type RestoreResult } from './hook.js';
 import type { HookParts } from './hook-parts.js';
 import { KillSwitch } from './kill-switch.js';
 import { LimitApplier } from './limit-applier.js';
@@ -347,13 +340,5 @@ async function start(options: HookOptions, release: () => void): Promise<Running
 }
 
 /** Uses real time also on a simulated platform, because it waits for the kernel. */
-async function withDeadline(work: Promise<void>, limit: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([
-    work,
-    new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, millis(limit));
-    }),
-  ]);
-  clearTimeout(timer);
-}
+const withDeadline = (work: Promise<void>, millis: number): Promise<void> =>
+  Promise.race([work, setTimeout(millis, undefined, { ref: false })]);

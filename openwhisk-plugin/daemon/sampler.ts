@@ -6,8 +6,8 @@ import {
   StepTimes,
   type Timers,
 } from '../../config/index.js';
-import type { Limits } from '../decision/index.js';
 import { type DriftHandle, findDrift, QUOTA_ROUNDING } from '../host/cgroup/index.js';
+import { emptyLimits } from '../host/ports/index.js';
 import type { ContainerEventHandler } from './container-event-handler.js';
 import { type Container, SLICES } from './containers.js';
 import type { HookParts } from './hook-parts.js';
@@ -48,11 +48,7 @@ export class Sampler {
   readonly #with: SamplerParts;
   /** How often each running container is sampled. */
   #sampleMillis: number;
-  readonly #limits: Limits = {
-    shares: 0,
-    quota: 0 as Limits['quota'],
-    memory: 0 as Limits['memory'],
-  };
+  readonly #limits = emptyLimits();
   #slice = 0;
   #headroomAt = Number.NEGATIVE_INFINITY;
   #drift: IterableIterator<Container> | null = null;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Bytes, Millicores } from '../../../config/index.js';
 import { type Limits, NO_LIMIT, type WriteResult } from '../../decision/index.js';
-import type { ContainerInfo, LimitHandle } from '../ports/index.js';
+import { type ContainerInfo, emptyLimits, type LimitHandle } from '../ports/index.js';
 import type { CgroupPaths } from './cgroup-paths.js';
 import { UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 import { CpuFiles, MemoryFiles } from './limit-files.js';
@@ -37,7 +37,7 @@ export class CgroupLimitHandle implements LimitHandle {
   /** Null on v1, where the file has shares. */
   readonly #weights: ContainerWeight | null;
   readonly #swapAllowance: number;
-  readonly #expected: Limits;
+  readonly #expected = emptyLimits();
   readonly #scopeListener: ScopeListener;
   /** Counts changes of the memory limit: a newer one cancels a reduction in progress. */
   readonly #generation = new Int32Array(new SharedArrayBuffer(4));
@@ -71,7 +71,6 @@ export class CgroupLimitHandle implements LimitHandle {
       failed: (error) => context.scopeFailed(container, error),
       applied: () => this.#writeAgain(),
     };
-    this.#expected = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
     this.read(this.#expected);
     if (this.#memory !== null)
       context.guaranteedBytes.set(this.#memory.directory, wholePages(user.memory));

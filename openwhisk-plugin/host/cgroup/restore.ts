@@ -1,31 +1,22 @@
-import { type Bytes, type GleanerError, messageOf } from '../../../config/index.js';
+import { type Bytes, messageOf } from '../../../config/index.js';
 import type { Limits, WriteResult } from '../../decision/index.js';
-import type { ContainerInfo, LimitHandle, LimitWriter } from '../ports/index.js';
+import {
+  type ContainerInfo,
+  emptyLimits,
+  type LimitHandle,
+  type LimitWriter,
+} from '../ports/index.js';
 import { CgroupNotFoundError } from './cgroup-errors.js';
 
 interface ContainerListing {
   snapshot(): Promise<readonly ContainerInfo[]>;
 }
 
-interface RestoredContainer {
-  readonly container: ContainerInfo;
-  /** As found; equal to `after` where nothing had to be done. */
-  readonly before: Readonly<Limits>;
-  readonly after: Readonly<Limits>;
-  readonly shares: WriteResult;
-  readonly quota: WriteResult;
-  /** `refused` where a loan is in use: taking it back would kill. It ends with the container. */
-  readonly memory: WriteResult;
-  /** Of `memory.low`; `unsupported` on cgroup v1. */
-  readonly protection: WriteResult;
-}
+type RestoredContainer = NonNullable<Awaited<ReturnType<typeof restoreUserLimits>>>;
 
 export interface RestoreReport {
   readonly restored: readonly RestoredContainer[];
-  readonly failed: readonly {
-    readonly container: ContainerInfo;
-    readonly error: GleanerError | Error;
-  }[];
+  readonly failed: readonly { readonly container: ContainerInfo; readonly error: Error }[];
 }
 
 /**
@@ -68,13 +59,13 @@ export async function restoreAll(parts: {
   return { restored, failed };
 }
 
-/** One container, over a handle that stays its owner's. Null where the container ended. */
-async function restoreUserLimits(
-  container: ContainerInfo,
-  handle: LimitHandle,
-): Promise<RestoredContainer | null> {
-  const before = empty();
-  const after = empty();
+/**
+ * One container, over a handle that stays its owner's. Null: the container ended. Memory in use
+ * above the user's limit stays (`refused`): taking a loan back would kill.
+ */
+async function restoreUserLimits(container: ContainerInfo, handle: LimitHandle) {
+  const before = emptyLimits();
+  const after = emptyLimits();
   if (!handle.read(before)) return null;
   const { user } = container;
   const shares = handle.setShares(user.shares);
@@ -87,12 +78,6 @@ async function restoreUserLimits(
   if (!handle.read(after)) return null;
   return { container, before, after, shares, quota, memory, protection };
 }
-
-const empty = (): Limits => ({
-  shares: 0,
-  quota: 0 as Limits['quota'],
-  memory: 0 as Limits['memory'],
-});
 
 /** A handle that also watches swap; others are watched for their limits only. */
 export interface DriftHandle extends LimitHandle {

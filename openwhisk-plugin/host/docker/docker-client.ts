@@ -7,7 +7,7 @@ import {
   systemClock,
   systemTimers,
 } from '../../../config/index.js';
-import { pingVersion, versionSchema } from './docker-schemas.js';
+import { versionSchema } from './docker-schemas.js';
 import {
   EngineResponseError,
   EngineStatusError,
@@ -91,12 +91,12 @@ export class DockerClient {
    */
   async apiVersion(): Promise<string> {
     if (this.#version === null) {
-      const pinged = pingVersion(await this.#call('/_ping', (_body, { headers }) => ({ headers })));
+      const pinged = await this.#call('/_ping', (_body, { headers }) => headers['api-version']);
       const version = await this.#call('/version', (body) =>
         parse('/version', body, versionSchema),
       );
       this.#version = negotiate(
-        version.ApiVersion ?? pinged ?? '',
+        String(version.ApiVersion ?? pinged ?? ''),
         version.MinAPIVersion ?? '1.24',
       );
     }

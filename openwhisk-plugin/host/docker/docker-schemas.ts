@@ -90,9 +90,3 @@ export const eventSchema = z.object({
 });
 
 export type EngineEvent = z.infer<typeof eventSchema>;
-
-/** `Api-Version` of a `/_ping`, which engines before 17.x may not send. */
-export function pingVersion(answer: { headers: NodeJS.Dict<string | string[]> }): string | null {
-  const value = answer.headers['api-version'];
-  return typeof value === 'string' ? value : null;
-}

@@ -6,7 +6,7 @@ export type {
   HostFacts,
   SkippedEvent,
 } from './container-engine.js';
-export type { LimitHandle, LimitWriter } from './limit-writer.js';
+export { emptyLimits, type LimitHandle, type LimitWriter } from './limit-writer.js';
 export type { Platform } from './platform.js';
 export {
   addressOf,

@@ -25,6 +25,13 @@ export interface LimitHandle {
   close(): void;
 }
 
+/** For {@link LimitHandle.read}. */
+export const emptyLimits = (): Limits => ({
+  shares: 0,
+  quota: 0 as Millicores,
+  memory: 0 as Bytes,
+});
+
 export interface LimitWriter {
   /** Finds the container's cgroups and opens them. Throws a GleanerError (`GLN_CGROUP_…`). */
   open(container: ContainerInfo): LimitHandle;

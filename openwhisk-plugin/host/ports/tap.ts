@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import type { Micros } from '../../../config/index.js';
 import type { Bridge } from './container-engine.js';
 
@@ -83,14 +84,8 @@ export interface Tap {
 
 /** Dotted IPv4 → unsigned number; NaN where it is not one. */
 export function addressOf(dotted: string): number {
-  const parts = dotted.split('.');
-  if (parts.length !== 4) return Number.NaN;
-  let value = 0;
-  for (const part of parts) {
-    if (!/^\d{1,3}$/.test(part) || Number(part) > 255) return Number.NaN;
-    value = value * 256 + Number(part);
-  }
-  return value;
+  if (!isIPv4(dotted)) return Number.NaN;
+  return dotted.split('.').reduce((value, part) => value * 256 + Number(part), 0);
 }
 
 export function dottedOf(address: number): string {
