@@ -56,7 +56,7 @@ export class HookBus {
       metadata: { boot, platform },
       endpoints: hookEndpoints(this.#hook),
     });
-    const { logger } = this.#hook;
+    const { logger } = this.#hook.controls.parts;
     this.#cancels.push(
       () => service.stop(),
       logStores(this.#broker.stores, logger),
@@ -89,7 +89,7 @@ export class HookBus {
   }
 
   #receiveMode(key: string, value: Uint8Array | null): void {
-    const { modes, killSwitch } = this.#hook;
+    const { modes, killSwitch } = this.#hook.controls;
     const action = key.startsWith(FUNCTION_KEY)
       ? functionName(key.slice(FUNCTION_KEY.length))
       : null;
@@ -108,7 +108,7 @@ export class HookBus {
   }
 
   #receiveAction(key: string, value: Uint8Array | null): void {
-    const { modes } = this.#hook;
+    const { modes } = this.#hook.controls;
     const action = functionName(key);
     if (action === null) return;
     if (value === null) {
@@ -146,6 +146,6 @@ export class HookBus {
   }
 
   #warn(kind: string, fields: object, message: string): void {
-    this.#log.warn(kind, this.#hook.clock.monotonic(), fields, message);
+    this.#log.warn(kind, this.#hook.controls.parts.clock.monotonic(), fields, message);
   }
 }

@@ -19,7 +19,7 @@ export class Counters {
   answers = 0;
   started = 0;
   ended = 0;
-  /** Ended by the answer, clocks agreeing, undisturbed. */
+  /** Ended by the answer, undisturbed. */
   clean = 0;
   /** Other kinds of end. */
   closed = 0;

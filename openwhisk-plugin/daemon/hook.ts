@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { Logger } from '../../broker/index.js';
 import type { PolicyParameters } from '../../broker/messages/index.js';
 import {
   type HostView,
@@ -9,7 +8,6 @@ import {
   PAGE_FUNCTIONS,
 } from '../../broker/services/index.js';
 import {
-  type Clock,
   type Config,
   comparisonSums,
   type Micros,
@@ -67,33 +65,20 @@ export type HookFigures = ReturnType<Hook['figures']>;
 
 /** Views of the hook, and its controls: modes, pauses, kill switch, restore. */
 export class Hook {
-  readonly #controls: HookControls;
+  readonly controls: HookControls;
   readonly #identity: HookIdentity;
   #policyNames: Config['decision']['policy'];
   /** Real time, also on a simulated host, because people read it. */
   readonly #startedAt = systemClock.monotonic();
 
   constructor(controls: HookControls, identity: HookIdentity) {
-    this.#controls = controls;
+    this.controls = controls;
     this.#identity = identity;
     this.#policyNames = controls.policyNames;
   }
 
-  get clock(): Clock {
-    return this.#controls.parts.clock;
-  }
-  get logger(): Logger {
-    return this.#controls.parts.logger;
-  }
-  get modes(): Modes {
-    return this.#controls.modes;
-  }
-  get killSwitch(): KillSwitch {
-    return this.#controls.killSwitch;
-  }
-
   hostView(): HostView {
-    const { parts, pipeline, containerEvents, modes, killSwitch, reporter } = this.#controls;
+    const { parts, pipeline, containerEvents, modes, killSwitch, reporter } = this.controls;
     const { capacity, pool } = reporter.hostReport(false);
     return {
       ...this.#identity,
@@ -116,12 +101,12 @@ export class Hook {
   }
 
   functionNames(): readonly string[] {
-    return [...this.#controls.parts.functions.values()].map((fn) => fn.action);
+    return [...this.controls.parts.functions.values()].map((fn) => fn.action);
   }
 
   /** The functions with the most activations, or a page by name, or one function. */
   inspect(request: Partial<InspectRequest> = {}): Inspection {
-    const { parts, pipeline, containerEvents, policies, targets, reporter } = this.#controls;
+    const { parts, pipeline, containerEvents, policies, targets, reporter } = this.controls;
     const { audit } = parts;
     const { containers = PAGE_CONTAINERS } = request;
     const page = this.#page(request);
@@ -151,7 +136,7 @@ export class Hook {
 
   /** Everything that a scrape reads; valid until the event loop continues. */
   figures() {
-    const { parts, pipeline, reports, sampler, targets, reporter } = this.#controls;
+    const { parts, pipeline, reports, sampler, targets, reporter } = this.controls;
     const { audit } = parts;
     return {
       host: this.hostView(),
@@ -174,7 +159,7 @@ export class Hook {
     offset,
     limit = PAGE_FUNCTIONS,
   }: Partial<InspectRequest>): readonly FunctionRecord[] {
-    const { functions } = this.#controls.parts;
+    const { functions } = this.controls.parts;
     const known = (record: FunctionRecord | undefined): record is FunctionRecord =>
       record?.revision != null;
     if (action !== undefined) return [functions.get(action)].filter(known);
@@ -186,22 +171,22 @@ export class Hook {
 
   /** Newest first; empty for an unknown function. */
   explain(action: string): readonly Explanation[] {
-    const latest = this.#controls.parts.functions.get(action)?.explanations.latest() ?? [];
+    const latest = this.controls.parts.functions.get(action)?.explanations.latest() ?? [];
     return latest.map((one) => ({
       ...one,
-      startedAt: timeOfDay(this.clock, one.startedAt as Micros),
+      startedAt: timeOfDay(this.controls.parts.clock, one.startedAt as Micros),
     }));
   }
 
   /** Failed `/init`s of this name whose activation could not be read. */
   failedInits(action: string): UnidentifiedInits | null {
-    const found = this.#controls.pipeline.failedInits.of(action);
-    return found && { ...found, at: timeOfDay(this.clock, found.at) };
+    const found = this.controls.pipeline.failedInits.of(action);
+    return found && { ...found, at: timeOfDay(this.controls.parts.clock, found.at) };
   }
 
   /** As {@link restoreNow}, and waits until the kernel has reclaimed the memory. */
   async restoreAll(who: string, why: string): Promise<RestoreResult> {
-    const { parts } = this.#controls;
+    const { parts } = this.controls;
     const changed = this.restoreNow(who, why);
     await parts.applier.settled();
     const failed = changed.filter((each) => !each.ended && parts.applier.isChanged(each));
@@ -210,7 +195,7 @@ export class Hook {
 
   /** Restores all but reductions of memory limits before it returns. */
   restoreNow(who: string, why: string): Container[] {
-    const { parts, pipeline } = this.#controls;
+    const { parts, pipeline } = this.controls;
     const changed = [...parts.containers.values()].filter(
       (each) => !each.ended && parts.applier.isChanged(each),
     );
@@ -220,15 +205,15 @@ export class Hook {
 
   /** Restores containers that are no longer enforced, after any change of modes. */
   modesChanged(reason: string, action: string | null = null): void {
-    const { parts, pipeline, modes, killSwitch } = this.#controls;
+    const { parts, pipeline, modes, killSwitch } = this.controls;
     parts.functions.refresh(killSwitch.killed);
     pipeline.controller.onModeChanged(
       parts.containers.values(),
       modes.global === 'enforce' && !killSwitch.killed,
       reason,
-      this.clock.monotonic(),
+      this.controls.parts.clock.monotonic(),
     );
-    const record = parts.audit.next(this.clock.wall());
+    const record = parts.audit.next(this.controls.parts.clock.wall());
     record.who = reason;
     record.why = 'mode_changed';
     record.resource = 'mode';
@@ -243,7 +228,7 @@ export class Hook {
   }
 
   acceptParameters(parameters: PolicyParameters): void {
-    this.#controls.policies.accept(parameters);
+    this.controls.policies.accept(parameters);
     this.#choosePolicies();
   }
 
@@ -254,7 +239,7 @@ export class Hook {
   }
 
   #choosePolicies(): void {
-    const { parts, policies, killSwitch } = this.#controls;
+    const { parts, policies, killSwitch } = this.controls;
     parts.decider.policies = policies.forHost(this.#policyNames);
     parts.functions.refresh(killSwitch.killed);
   }

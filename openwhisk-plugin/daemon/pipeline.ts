@@ -57,8 +57,6 @@ export class Pipeline implements TapListener {
     }
   }
 
-  // ---- from the tap
-
   request(request: TapRequest): void {
     const { counters, containers } = this.#parts;
     counters.requests++;

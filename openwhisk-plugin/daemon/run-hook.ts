@@ -53,10 +53,8 @@ export interface RunningHook {
    * a GleanerError, and keeps the old configuration, for an unknown policy.
    */
   reload(config: Config): void;
-  /** Toggles the signal's kill switch. */
   kill(): void;
   inspect(request?: Partial<InspectRequest>): Inspection;
-  /** Figures for metrics. */
   figures(): HookFigures;
   explain(action: string): readonly Explanation[];
   failedInits(action: string): UnidentifiedInits | null;

@@ -6,7 +6,7 @@ import {
   StepTimes,
   type Timers,
 } from '../../config/index.js';
-import { type DriftHandle, findDrift, QUOTA_ROUNDING } from '../host/cgroup/index.js';
+import { findDrift, QUOTA_ROUNDING } from '../host/cgroup/index.js';
 import { emptyLimits } from '../host/ports/index.js';
 import type { ContainerEventHandler } from './container-event-handler.js';
 import { type Container, SLICES } from './containers.js';
@@ -29,7 +29,6 @@ export interface SamplerParts {
 
 /** Steps of one tick, in this order. */
 const SAMPLER_STEPS = ['expire', 'headroom', 'sample', 'drift'] as const;
-export type SamplerStep = (typeof SAMPLER_STEPS)[number];
 
 /** Maximum age of an idle container's memory reading: a host may have two thousand of them. */
 const IDLE_MILLIS = 30_000;
@@ -152,8 +151,7 @@ export class Sampler {
       this.#retryUserLimits(container);
       return;
     }
-    const watched: DriftHandle = handle;
-    const drift = findDrift(watched, this.#limits);
+    const drift = findDrift(handle, this.#limits);
     if (drift === 'gone') return;
     if (drift === 'none') {
       this.#retryRestore(container, handle.expected.memory);
@@ -161,7 +159,7 @@ export class Sampler {
     }
     const { counters, events, applier } = this.#parts;
     counters.drift++;
-    if (watched.swapHolds?.() === false) watched.repairSwap?.();
+    if (handle.swapHolds?.() === false) handle.repairSwap?.();
     applier.repair(container, this.#limits);
     events.push({
       kind: 'drift',
@@ -196,13 +194,10 @@ export class Sampler {
   #retryRestore(container: Container, memory: number): void {
     const { user } = container.info;
     if (container.running > 0) return;
-    if (
-      !container.boosted &&
-      Math.abs(container.handle.expected.quota - user.quota) > QUOTA_ROUNDING
-    ) {
-      this.#parts.applier.setQuota(container, user.quota, IDLE);
-    }
-    if (user.memory === 0 || memory <= user.memory + container.state.memoryLoan) return;
-    this.#parts.applier.setMemory(container, user.memory + container.state.memoryLoan, IDLE);
+    const { applier } = this.#parts;
+    const quotaDiffers = Math.abs(container.handle.expected.quota - user.quota) > QUOTA_ROUNDING;
+    if (quotaDiffers && !container.boosted) applier.setQuota(container, user.quota, IDLE);
+    const own = user.memory + container.state.memoryLoan;
+    if (user.memory > 0 && memory > own) applier.setMemory(container, own, IDLE);
   }
 }

@@ -7,7 +7,7 @@ import type { Hook } from './hook.js';
 
 /** Endpoints of the service `gleaner-hook`. Every change is audited with its author. */
 export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
-  const { modes, killSwitch } = hook;
+  const { modes, killSwitch } = hook.controls;
   const pause = (asked: { function: string; author: string }, paused: boolean) => {
     modes.pause(asked.function, paused, asked.author);
     return { function: asked.function, paused: modes.isPaused(asked.function) };

@@ -1,7 +1,6 @@
 import { DurationHistogram, type Mode } from '../../config/index.js';
 import type { RangeReason, WriteResult } from '../decision/index.js';
 
-/** Resources whose limits are written. */
 export const LIMIT_RESOURCES = ['cpu.shares', 'cpu.quota', 'memory', 'memory.low'] as const;
 export type LimitResource = (typeof LIMIT_RESOURCES)[number];
 export const LIMIT_DIRECTIONS = ['lower', 'raise'] as const;

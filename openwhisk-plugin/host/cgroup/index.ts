@@ -2,7 +2,6 @@ export { readMounts } from './cgroup-mounts.js';
 export { availableControllers } from './cgroup-paths.js';
 export { CgroupLimitWriter } from './limit-writer.js';
 export {
-  type DriftHandle,
   findDrift,
   QUOTA_ROUNDING,
   type RestoreReport,

@@ -1,5 +1,5 @@
 import { type Bytes, messageOf } from '../../../config/index.js';
-import type { Limits, WriteResult } from '../../decision/index.js';
+import type { Limits } from '../../decision/index.js';
 import {
   type ContainerInfo,
   emptyLimits,
@@ -79,14 +79,6 @@ async function restoreUserLimits(container: ContainerInfo, handle: LimitHandle) 
   return { container, before, after, shares, quota, memory, protection };
 }
 
-/** A handle that also watches swap; others are watched for their limits only. */
-export interface DriftHandle extends LimitHandle {
-  swapHolds?(): boolean;
-  repairSwap?(): WriteResult;
-  /** systemd has its limits and is writing them. */
-  isSettling?(): boolean;
-}
-
 /** Millicores: what rounding a quota to whole microseconds can make. */
 export const QUOTA_ROUNDING = 0.02;
 
@@ -97,7 +89,7 @@ export type Drift = 'none' | 'limits' | 'swap' | 'gone';
  * Compares the last written limits with the kernel's, read into `found`. A quota that differs only
  * by rounding becomes the expected one.
  */
-export function findDrift(handle: DriftHandle, found: Limits): Drift {
+export function findDrift(handle: LimitHandle, found: Limits): Drift {
   const { shares, quota, memory } = handle.expected;
   if (!handle.read(found)) return 'gone';
   if (handle.isSettling?.() === true) return 'none';

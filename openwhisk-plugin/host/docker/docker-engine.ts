@@ -33,28 +33,22 @@ export interface DockerEngineOptions extends ReaderOptions {
 }
 
 /** What is known of one managed container, from its start to its end. */
-interface Known {
-  info: ContainerInfo | null;
-  paused: boolean;
+class Known {
+  info: ContainerInfo | null = null;
+  paused = false;
   /** Number of the pass before which it was announced: an earlier listing does not have it. */
   seenIn: number;
   /** Position, among all starts, of its start event or of the listing that found it. */
   readonly order: number;
   /** Its inspect answer was unreadable: no retry before the next full pass. */
-  isUnreadable: boolean;
+  isUnreadable = false;
   /** Settled when the container's inspect answer has been dealt with. */
-  learned: Promise<void>;
-}
+  learned: Promise<void> = Promise.resolve();
 
-function newlyKnown(seenIn: number, order: number): Known {
-  return {
-    info: null,
-    paused: false,
-    seenIn,
-    order,
-    isUnreadable: false,
-    learned: Promise.resolve(),
-  };
+  constructor(seenIn: number, order: number) {
+    this.seenIn = seenIn;
+    this.order = order;
+  }
 }
 
 /** The managed containers of Docker: subscribes to events, lists, and reconciles by id. */
@@ -196,7 +190,7 @@ export class DockerEngine implements ContainerEngine {
   }
 
   #learn(id: string, order: number, isFound: boolean): Promise<void> {
-    const known = newlyKnown(this.#passNumber, order);
+    const known = new Known(this.#passNumber, order);
     this.#known.set(id, known);
     known.learned = this.#inspectNew(id, known, isFound);
     return known.learned;
@@ -250,7 +244,7 @@ export class DockerEngine implements ContainerEngine {
     }
     this.#ended(id);
     if (info === null) return;
-    this.#announce(id, newlyKnown(this.#passNumber, order), info, true);
+    this.#announce(id, new Known(this.#passNumber, order), info, true);
   }
 
   #event(event: EngineEvent, at: Micros): void {

@@ -20,6 +20,11 @@ export interface LimitHandle {
   protectMemory(amount: Bytes): WriteResult;
   /** What the kernel has in force now; false when the cgroup is gone. */
   read(into: Limits): boolean;
+  /** False if the swap limit was reset, as systemd does. Absent: swap is not limited. */
+  swapHolds?(): boolean;
+  repairSwap?(): WriteResult;
+  /** systemd has the limits and is writing them. */
+  isSettling?(): boolean;
   /** The limits this handle last wrote or read: what drift is measured against. */
   readonly expected: Readonly<Limits>;
   close(): void;
