@@ -1,4 +1,4 @@
-import { type FunctionView, reasonText } from '../broker/services/index.js';
+import { type FunctionView, functionViewSchema, reasonText } from '../broker/services/index.js';
 import { comparisonOf, errorClass, noComparison, suggest } from '../config/index.js';
 import {
   type Colors,
@@ -18,46 +18,16 @@ import {
 /** A function on one host. */
 export type FunctionRow = FunctionView & { readonly host: string; readonly killed: boolean };
 
-/** Keys of `--output json` in their order; programs rely on them. Unknown values are null. */
-export const FUNCTION_KEYS = [
+const KEYS = [
   'name',
   'host',
-  'mode',
   'killed',
-  'paused',
-  'activations',
-  'running',
-  'containers',
-  'cpuMode',
-  'userCpu',
-  'cpu',
-  'userShares',
-  'shares',
-  'userMemory',
-  'memory',
-  'borrowedMemory',
-  'harvestedCpuSeconds',
-  'harvestedMebibyteSeconds',
-  'acceleratedCpuSeconds',
-  'savedSeconds',
-  'p99',
-  'slo',
-  'objective',
-  'learning',
-  'coldStarts',
-  'initTime',
-  'slowdown',
-  'comparison',
-  'slowerThanControl',
-  'safeguard',
-  'target',
-  'ooms',
-  'concurrent',
-  'payload',
-] as const satisfies readonly (keyof FunctionRow)[];
+  ...Object.keys(functionViewSchema.shape),
+] as (keyof FunctionRow)[];
 
+/** For `--output json`: every key of the contract, null if unknown. Programs rely on them. */
 export const functionJson = (row: FunctionRow): Record<string, unknown> =>
-  Object.fromEntries(FUNCTION_KEYS.map((key) => [key, row[key] ?? null]));
+  Object.fromEntries(KEYS.map((key) => [key, row[key] ?? null]));
 
 /** Width of the default table if there is no terminal. */
 export const NARROW = 100;

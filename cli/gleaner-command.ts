@@ -2,54 +2,26 @@ import { Command } from 'commander';
 import { suggest, UsageError } from '../config/index.js';
 
 /** Words of other command lines, and Gleaner's commands for them. */
-const COMMAND_SYNONYMS: readonly (readonly [
-  words: readonly string[],
-  commands: readonly string[],
-])[] = [
-  [
-    ['get', 'list', 'ls', 'ps', 'show'],
-    ['functions', 'agents list', 'actions list', 'status'],
-  ],
-  [
-    ['describe', 'inspect', 'why'],
-    ['explain', 'agents explain', 'status'],
-  ],
-  [
-    ['logs', 'log', 'history', 'tail'],
-    ['events --follow', 'audit'],
-  ],
-  [['watch'], ['functions --watch', 'top', 'events --follow']],
-  [
-    ['start', 'run', 'serve', 'daemon'],
-    ['up', 'hook', 'agents', 'aggregator'],
-  ],
-  [
-    ['stop', 'kill', 'down', 'off'],
-    ['restore --hold', 'mode observe', 'pause'],
-  ],
-  [
-    ['info', 'health', 'ping'],
-    ['status', 'doctor'],
-  ],
-  [
-    ['validate', 'lint', 'settings'],
-    ['config check', 'config print'],
-  ],
-  [['update', 'upgrade'], ['install']],
-  [['uninstall', 'delete', 'purge'], ['remove']],
-  [
-    ['nodes', 'hosts', 'invokers'],
-    ['status', 'meanfield'],
-  ],
-  [
-    ['managers', 'policies'],
-    ['agents list', 'compare'],
-  ],
-];
+const COMMAND_SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  'get list ls ps show': ['functions', 'agents list', 'actions list', 'status'],
+  'describe inspect why': ['explain', 'agents explain', 'status'],
+  'logs log history tail': ['events --follow', 'audit'],
+  watch: ['functions --watch', 'top', 'events --follow'],
+  'start run serve daemon': ['up', 'hook', 'agents', 'aggregator'],
+  'stop kill down off': ['restore --hold', 'mode observe', 'pause'],
+  'info health ping': ['status', 'doctor'],
+  'validate lint settings': ['config check', 'config print'],
+  'update upgrade': ['install'],
+  'uninstall delete purge': ['remove'],
+  'nodes hosts invokers': ['status', 'meanfield'],
+  'managers policies': ['agents list', 'compare'],
+};
 
 /** Gleaner's commands for a word of another command line; empty: none known. */
 export const commandsFor = (word: string): readonly string[] =>
-  COMMAND_SYNONYMS.find(([words]) => words.includes(word.toLowerCase()))?.[1] ?? [];
+  Object.entries(COMMAND_SYNONYMS).find(([words]) =>
+    words.split(' ').includes(word.toLowerCase()),
+  )?.[1] ?? [];
 
 /** A command whose usage errors have the form of all other errors: message and hint. */
 export class GleanerCommand extends Command {

@@ -15,30 +15,9 @@ import {
 } from '../runtime/index.js';
 import { verdictLines } from './verdict.js';
 
-/** The fields of a hook's function view that a line shows. */
-export type FunctionLine = Omit<
-  FunctionView,
-  'paused' | 'slowerThanControl' | 'target' | 'ooms' | 'concurrent'
->;
-
-type HostLine = Pick<
-  HostView,
-  | 'host'
-  | 'mode'
-  | 'killed'
-  | 'cpu'
-  | 'memory'
-  | 'poolCpu'
-  | 'poolMemory'
-  | 'activations'
-  | 'running'
-  | 'comparison'
-  | 'upSeconds'
->;
-
 export interface LiveModel {
-  readonly hosts: readonly HostLine[];
-  readonly functions: readonly FunctionLine[];
+  readonly hosts: readonly HostView[];
+  readonly functions: readonly FunctionView[];
   readonly manager: string;
   readonly platform: string;
   readonly nats: 'connected' | 'away';
@@ -66,12 +45,12 @@ function limits(
   cpu: number,
   shares: number,
   memory: number,
-  mode: FunctionLine['cpuMode'],
+  mode: FunctionView['cpuMode'],
 ): string {
   return `${mode === 'quota' ? cores(cpu) : `w${Math.round(shares)}`} / ${mebibytesText(memory)}`;
 }
 
-function columns(colors: Colors): Column<FunctionLine>[] {
+function columns(colors: Colors): Column<FunctionView>[] {
   return [
     left('function', (row) => row.name),
     right('calls', (row) => count(row.activations)),
@@ -88,7 +67,7 @@ function columns(colors: Colors): Column<FunctionLine>[] {
   ];
 }
 
-function objective(row: FunctionLine, colors: Colors): string {
+function objective(row: FunctionView, colors: Colors): string {
   if (row.learning !== undefined && row.learning.activations < row.learning.activationsNeeded)
     return '-';
   const text = span(row.p99);
@@ -122,7 +101,7 @@ const ending = ({ upSeconds }: LiveModel): string =>
   upSeconds === null ? 'Ctrl-C quits this view only' : 'Ctrl-C restores and stops';
 
 /** Green below the user limit, cyan above. */
-function colored(row: FunctionLine, colors: Colors): string {
+function colored(row: FunctionView, colors: Colors): string {
   const text = limits(row.cpu, row.shares, row.memory, row.cpuMode);
   const [now, user] =
     row.cpuMode === 'quota' ? [row.cpu, row.userCpu] : [row.shares, row.userShares];

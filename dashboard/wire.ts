@@ -77,7 +77,6 @@ export interface FunctionRow {
   /** Core-seconds since the hook's start. */
   readonly harvested: number;
   readonly lent: number;
-  readonly borrowedMemory: number;
   /** Seconds, an estimate. */
   readonly saved: number;
   readonly p99: number | null;
@@ -135,8 +134,6 @@ export interface MeanFieldRow {
   readonly members: number;
   readonly demandCpu: number;
   readonly demandMemory: number;
-  readonly allocatedCpu: number;
-  readonly allocatedMemory: number;
   readonly containers: number;
   readonly capacityCpu: number;
   readonly capacityMemory: number;
@@ -153,7 +150,7 @@ export interface MeanFieldRow {
     readonly priceCpu: number;
     readonly priceMemory: number;
   }[];
-  readonly agentHosts: readonly { readonly host: string; readonly sequence: number }[];
+  readonly agentHosts: number;
 }
 
 /** Which function waited for which on one host in the last minute. */
@@ -175,8 +172,6 @@ export interface ContentionView {
 export interface Verdict extends ComparisonView {
   /** In one sentence, as on the command line. */
   readonly text: string;
-  /** Until there are enough control samples; null: unknown, or there are enough. */
-  readonly expectedSeconds: number | null;
 }
 
 export interface Totals {
@@ -185,7 +180,6 @@ export interface Totals {
   readonly harvestedTotal: number;
   readonly lentCores: number;
   readonly lentTotal: number;
-  readonly lentMemory: number;
   readonly savedTotal: number;
   /** Share of the last five minutes' activations with an objective; null: no activation. */
   readonly sloKept: number | null;
@@ -215,7 +209,7 @@ export const OVERVIEW_COLUMNS = [
   'calls',
 ] as const;
 export type OverviewColumn = (typeof OVERVIEW_COLUMNS)[number];
-export type Columns<K extends string> = Readonly<Record<K, readonly (number | null)[]>>;
+export type Columns<K extends string> = Record<K, (number | null)[]>;
 
 export const MEAN_FIELD_COLUMNS = [
   'at',

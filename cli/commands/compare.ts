@@ -6,18 +6,13 @@ import { EXIT, packageVersion } from '../../config/index.js';
 import {
   type Comparison,
   type ComparisonRequest,
-  type ComparisonWithVerdicts,
-  changeText,
   compareRuns,
+  comparisonOverview,
   comparisonReport,
   configuredContender,
-  figure,
-  percentage,
   placeOf,
   planJobs,
   planSections,
-  RANKED_BY,
-  ranking,
   runJobs,
   runsCsv,
   withVerdicts,
@@ -26,11 +21,8 @@ import {
   compactJson,
   type GlobalOptions,
   json,
-  left,
   processScreen,
-  right,
   stderrProgress,
-  table,
 } from '../../runtime/index.js';
 import type { ClusterMode } from '../../simulator/engine/index.js';
 import {
@@ -135,10 +127,10 @@ export function addCommands(program: Command): void {
     ];
     for (const [name, text] of files) writeFileSync(join(options.out, name), text);
     if (options.output === 'json') processScreen.write(json(comparison));
-    else
-      processScreen.write(
-        `${overview(comparison)}\n${files.map(([name]) => join(options.out, name)).join('\n')}\n`,
-      );
+    else {
+      processScreen.write(`${comparisonOverview(comparison)}\n`);
+      for (const [name] of files) processScreen.write(`${join(options.out, name)}\n`);
+    }
     for (const warning of comparison.warnings) process.stderr.write(`gleaner: ${warning}\n`);
     const ahead = comparison.sections.flatMap(({ beatOracle }) => beatOracle);
     if (ahead.length > 0)
@@ -215,26 +207,4 @@ function commandOf(self: Command, { config, set = [] }: GlobalOptions): string {
     'compare',
     ...flags,
   ].join(' ');
-}
-
-/** The ranking of every section, for the terminal. */
-function overview({ sections }: ComparisonWithVerdicts): string {
-  return sections
-    .map((section) => {
-      const rows = [...ranking(section), ...section.rows.filter(({ isNoise }) => isNoise)];
-      const body = table(rows, [
-        left('contender', ({ name }) => name),
-        right('slowdown', ({ figures }) => figure(figures[RANKED_BY]!.mean)),
-        right('against fixed (95 %)', ({ paired }) =>
-          paired === undefined ? '-' : changeText(paired[RANKED_BY]!, { unit: '' }),
-        ),
-        right('response ms', ({ figures }) => figure(figures['response.mean']!.mean)),
-        right('cold', ({ figures }) => percentage(figures['cold.share']!.mean)),
-        right('saved s', ({ figures }) => figure(figures['saved.seconds']!.mean)),
-        right('slowed down', ({ victims }) => `${victims.slowedDown}/${victims.judged}`),
-      ]);
-      const load = `offered load ${figure(section.offeredLoad)}; the oracle has 1`;
-      return `${section.setting.name} (${load})\n${body}${section.verdict.join('\n')}\n`;
-    })
-    .join('\n');
 }

@@ -1,6 +1,10 @@
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../config/index.js';
-import { configuredContender, runTable } from '../../experiments/compare/index.js';
+import {
+  ActivationExport,
+  configuredContender,
+  runTable,
+} from '../../experiments/compare/index.js';
 import {
   type GlobalOptions,
   json,
@@ -30,7 +34,6 @@ import {
   type LoadedWorkload,
   openWorkload,
 } from '../../simulator/workload/index.js';
-import { ActivationExport } from '../activation-export.js';
 import { simulationSettings, warnIgnored } from '../simulation-settings.js';
 import { addOutputOption, globalOptions, type OutputOptions, wholeNumber } from './common.js';
 import {

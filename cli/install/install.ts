@@ -114,17 +114,9 @@ function expectedFiles(
  */
 export function install({ layout, from, parts, node, services }: InstallOptions): Installed {
   const before = readManifest(layout);
-  const { name, placed } = placeProgram(from, layout.at(layout.releases));
-  const changed: string[] = placed ? [join(layout.releases, name)] : [];
-  return finish(
-    layout,
-    before,
-    name,
-    [...new Set([...(before?.parts ?? []), ...parts])],
-    node,
-    services,
-    changed,
-  );
+  const { name: release, placed } = placeProgram(from, layout.at(layout.releases));
+  const wanted = { release, parts: [...new Set([...(before?.parts ?? []), ...parts])], node };
+  return finish(layout, services, before, wanted, placed ? [join(layout.releases, release)] : []);
 }
 
 /** Returns to the previous release. */
@@ -132,16 +124,14 @@ export function rollback(layout: Layout, services: ServiceManager | null): Insta
   const before = requireManifest(layout);
   if (before.previous === null || !existsSync(layout.at(join(layout.releases, before.previous))))
     throw new NotInstalledError('there is no previous release');
-  return finish(layout, before, before.previous, before.parts, before.node, services, []);
+  return finish(layout, services, before, { ...before, release: before.previous }, []);
 }
 
 function finish(
   layout: Layout,
-  before: Manifest | null,
-  release: string,
-  parts: readonly ServicePart[],
-  node: string,
   services: ServiceManager | null,
+  before: Manifest | null,
+  { release, parts, node }: Pick<Manifest, 'release' | 'parts' | 'node'>,
   changed: string[],
 ): Installed {
   const { at } = layout;
@@ -171,7 +161,7 @@ function finish(
   const previous =
     before === null || before.release === release ? (before?.previous ?? null) : before.release;
   const hashes = Object.fromEntries([...files].map(([path, text]) => [path, hashOf(text)]));
-  const manifest: Manifest = { release, previous, parts: [...parts], node, files: hashes };
+  const manifest: Manifest = { release, previous, parts, node, files: hashes };
   if (JSON.stringify(manifest) !== JSON.stringify(before)) writeManifest(layout, manifest);
   prune(layout, manifest);
   const all = parts.map(unitOf);

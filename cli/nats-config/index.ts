@@ -2,10 +2,16 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { nkeys } from 'nats';
 import { stringify } from 'yaml';
-import { CredentialsError, isHostName, ROLES } from '../../broker/index.js';
+import {
+  CredentialsError,
+  inboxPrefixOf,
+  isHostName,
+  permissionsOf,
+  ROLES,
+  type Role,
+} from '../../broker/index.js';
 import { UsageError } from '../../config/index.js';
 import { type CertificateFiles, makeCertificates } from './certificate.js';
-import { clientConfig, type Identity, serverConfig } from './server-config.js';
 
 export interface NatsConfigSettings {
   readonly folder: string;
@@ -20,6 +26,16 @@ export interface NatsConfigSettings {
   readonly rotate: readonly string[];
   /** Null: made with openssl. */
   readonly certificates: CertificateFiles | null;
+}
+
+/** One user of the server. */
+interface Identity {
+  /** `viewer` or `hook-<host>`; also the name of its files. */
+  readonly name: string;
+  readonly role: Role;
+  /** The only host that it may publish for; null: any. */
+  readonly host: string | null;
+  readonly publicKey: string;
 }
 
 interface WrittenIdentity extends Identity {
@@ -75,14 +91,14 @@ export function writeNatsConfig(options: NatsConfigSettings): WrittenNatsConfig 
       publicKey: publicKeyOf(seed, options.rotate.includes(name)),
     };
     const text = `# Identity ${name}: use it with \`gleaner --config\`, or copy the keys.\n`;
-    writeFileSync(config, text + stringify(clientConfig(identity, { seed, ca }, servers)));
+    const inboxPrefix = inboxPrefixOf(role);
+    const nats = { servers, nkeySeedFile: seed, inboxPrefix, caFile: ca };
+    writeFileSync(config, text + stringify({ nats }));
     return { ...identity, seed, config };
   });
   const server = at('nats-server.conf');
-  const { listen, storeFolder } = options;
-  writeFileSync(server, serverConfig({ listen, storeFolder, certificate, key, identities }), {
-    mode: 0o640,
-  });
+  const text = serverConfig(options, certificate, key, identities);
+  writeFileSync(server, text, { mode: 0o640 });
   chmodSync(server, 0o640);
   return { server, identities };
 }
@@ -103,4 +119,50 @@ function publicKeyOf(file: string, replace: boolean): string {
     if (isNew) throw error;
     throw new CredentialsError(file, 'it holds no nkey seed');
   }
+}
+
+const quote = (text: string): string => JSON.stringify(text);
+const list = (subjects: readonly string[]): string =>
+  `[\n${subjects.map((s) => `            ${quote(s)}`).join('\n')}\n          ]`;
+
+/** Modes and leases are small, policies 25 KB each, and trajectories bounded by their stream. */
+const MAX_STORE = '4GB';
+
+/** For nats-server 2.9 and newer: TLS, one NKey per identity, unlisted subjects denied. */
+function serverConfig(
+  { listen, storeFolder }: NatsConfigSettings,
+  certificate: string,
+  key: string,
+  identities: readonly Identity[],
+): string {
+  const users = identities.map(({ name, role, host, publicKey }) => {
+    const { publish, subscribe } = permissionsOf(role, host ?? undefined);
+    return [
+      `      # ${name}`,
+      '      {',
+      `        nkey: ${publicKey}`,
+      '        permissions: {',
+      `          publish: { allow: ${list(publish)} }`,
+      `          subscribe: { allow: ${list(subscribe)} }`,
+      '        }',
+      '      }',
+    ].join('\n');
+  });
+  return `# Written by \`gleaner nats-config\`; do not edit, run it again. Seeds are in other files.
+listen: ${quote(listen)}
+server_name: gleaner
+max_payload: 1MB
+# Slow clients are disconnected; Gleaner reconnects.
+write_deadline: "5s"
+jetstream { store_dir: ${quote(storeFolder)}, max_file_store: ${MAX_STORE} }
+tls { cert_file: ${quote(certificate)}, key_file: ${quote(key)}, timeout: 5 }
+accounts {
+  GLEANER {
+    jetstream: enabled
+    users: [
+${users.join('\n')}
+    ]
+  }
+}
+`;
 }

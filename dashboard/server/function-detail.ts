@@ -13,36 +13,22 @@ import type { Collector } from './collector.js';
 
 const SHOWN = 16;
 
-const grantView = (grant: ExplanationView['cpu']): GrantView => ({
-  user: grant.user,
-  demand: grant.demand,
-  lower: grant.lower,
-  upper: grant.upper,
-  granted: grant.granted,
-  peak: grant.peak === null || grant.peak < 0 ? null : grant.peak,
-  why: grantReason(grant.rangeReason, grant.choice),
+const grantView = ({ rangeReason, choice, peak, ...grant }: ExplanationView['cpu']): GrantView => ({
+  ...grant,
+  peak: peak === null || peak < 0 ? null : peak,
+  why: grantReason(rangeReason, choice),
 });
 
 const activationView = (host: string, one: ExplanationView): ActivationView => ({
+  ...one,
   host,
-  activation: one.activation,
   at: one.startedAt / 1_000_000,
   duration: one.durationMillis,
   init: one.initMillis,
-  cold: one.cold,
-  control: one.control,
-  enforced: one.enforced,
   endedBy: one.ended === 'answer' ? '' : reasonText(one.ended),
-  cpuMode: one.cpuMode,
-  shares: one.shares,
-  userShares: one.userShares,
   cpu: grantView(one.cpu),
   memory: grantView(one.memory),
-  loan: one.loan,
   tripped: one.trippedCpu || one.trippedMemory,
-  harvested: one.harvested,
-  accelerated: one.accelerated,
-  saved: one.saved,
 });
 
 const stepView = (one: AgentDecision): AgentStep => ({

@@ -123,7 +123,6 @@ export class FunctionEntry {
       usedMemory: rounded(this.usedMemory),
       harvested: rounded(sum(({ harvestedCpuSeconds }) => harvestedCpuSeconds)),
       lent: rounded(sum(({ acceleratedCpuSeconds }) => acceleratedCpuSeconds)),
-      borrowedMemory: rounded(sum(({ borrowedMemory }) => borrowedMemory)),
       saved: rounded(sum(({ savedSeconds }) => savedSeconds)),
       p99: round(worst(({ p99, learning }) => (isShown(learning) ? p99 : null))),
       slo: round(first.slo),

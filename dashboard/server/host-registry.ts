@@ -56,8 +56,8 @@ export class HostRegistry {
 
   verdict(): Verdict {
     const views = [...this.#hosts.values()].flatMap(({ view }) => (view === null ? [] : [view]));
-    const { comparison, text, expectedSeconds } = verdictOf(views);
-    return { ...comparisonView(comparison), text, expectedSeconds };
+    const { comparison, text } = verdictOf(views);
+    return { ...comparisonView(comparison), text };
   }
 
   rows(now: number): HostRow[] {

@@ -25,8 +25,6 @@ export class MeanFieldHistory {
       members: totals.members,
       demandCpu: totals.demand.cpu,
       demandMemory: totals.demand.memory,
-      allocatedCpu: totals.allocated.cpu,
-      allocatedMemory: totals.allocated.memory,
       containers: totals.allocated.containers,
       capacityCpu: capacity.cpu,
       capacityMemory: capacity.memory,
@@ -38,7 +36,7 @@ export class MeanFieldHistory {
         priceCpu: price.cpu,
         priceMemory: price.memory,
       })),
-      agentHosts: field.batches.map(({ host, sequence }) => ({ host, sequence })),
+      agentHosts: field.batches.length,
     };
     const worst = (of: (host: MeanField['hosts'][number]) => number): number =>
       hosts.reduce((most, host) => Math.max(most, of(host)), 0);

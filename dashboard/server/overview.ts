@@ -118,7 +118,6 @@ export class Overview {
       lentTotal:
         total(evicted, ({ lent }) => lent) +
         total(views, ({ acceleratedCpuSeconds }) => acceleratedCpuSeconds),
-      lentMemory: total(views, ({ borrowedMemory }) => borrowedMemory),
       savedTotal:
         total(evicted, ({ saved }) => saved) + total(views, ({ savedSeconds }) => savedSeconds),
       functionsKept: kept,

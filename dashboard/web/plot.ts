@@ -28,7 +28,6 @@ export interface PlotOptions {
   }[];
   readonly unit: (value: number) => string;
   readonly height?: number;
-  readonly minSpan?: number;
   /** Smallest upper end of the axis. */
   readonly top?: number;
   /** Plots with the same name share the cursor. */
@@ -120,17 +119,7 @@ export class Plot {
     this.#plot?.destroy();
     this.#theme = theme;
     const color = styleOf();
-    const {
-      lines,
-      bands = [],
-      unit,
-      height = 190,
-      minSpan = 0,
-      top = 0,
-      sync,
-      plainX,
-      binary,
-    } = this.#options;
+    const { lines, bands = [], unit, height = 190, top = 0, sync, plainX, binary } = this.#options;
     const font = `11px ${color('sans')}`;
     const axis = {
       stroke: color('muted'),
@@ -167,10 +156,7 @@ export class Plot {
         scales: {
           x: { time: !plainX },
           y: {
-            range: (_plot, low, high) => [
-              Math.min(minSpan, low),
-              Math.max(top, high * 1.08, minSpan + 1e-6),
-            ],
+            range: (_plot, low, high) => [Math.min(0, low), Math.max(top, high * 1.08, 1e-6)],
           },
         },
         series: [{}, ...series],

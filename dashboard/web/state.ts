@@ -1,4 +1,5 @@
 import {
+  type Columns,
   type ContentionView,
   type EventRow,
   type FunctionRow,
@@ -13,8 +14,6 @@ import {
   type Tick,
   type Totals,
 } from '../wire.js';
-
-export type History<K extends string> = Record<K, (number | null)[]>;
 
 const KEPT_EVENTS = 500;
 const OVERVIEW_POINTS = 900;
@@ -44,8 +43,8 @@ export class State {
     this.functions.clear();
     this.events = [];
     this.meanField = null;
-    this.overview = copyHistory(OVERVIEW_COLUMNS, snapshot.history.overview);
-    this.field = copyHistory(MEAN_FIELD_COLUMNS, snapshot.history.field);
+    this.overview = snapshot.history.overview;
+    this.field = snapshot.history.field;
     this.apply(snapshot);
   }
 
@@ -69,21 +68,12 @@ export class State {
   }
 }
 
-function emptyHistory<K extends string>(columns: readonly K[]): History<K> {
-  return Object.fromEntries(columns.map((name) => [name, []])) as unknown as History<K>;
-}
-
-function copyHistory<K extends string>(
-  columns: readonly K[],
-  from: Readonly<Record<K, readonly (number | null)[]>>,
-): History<K> {
-  return Object.fromEntries(
-    columns.map((name) => [name, [...from[name]]]),
-  ) as unknown as History<K>;
+function emptyHistory<K extends string>(columns: readonly K[]): Columns<K> {
+  return Object.fromEntries(columns.map((name) => [name, []])) as unknown as Columns<K>;
 }
 
 function append<K extends string>(
-  history: History<K>,
+  history: Columns<K>,
   columns: readonly K[],
   row: readonly (number | null)[],
   most: number,

@@ -1,3 +1,4 @@
+export { ActivationExport } from './activation-export.js';
 export { type Comparison, compareRuns } from './comparison.js';
 export {
   type Contender,
@@ -11,11 +12,11 @@ export {
 } from './contenders.js';
 export { type ComparisonRequest, placeOf, planJobs, planSections } from './plan.js';
 export { runJobs } from './pool.js';
-export { changeText, figure, percentage } from './report/figures.js';
+export { comparisonOverview } from './report/overview.js';
 export { comparisonReport } from './report/report.js';
 export { runTable } from './report/run-table.js';
-export { type ComparisonWithVerdicts, RANKED_BY, ranking, withVerdicts } from './report/verdict.js';
-export { csvCell, runsCsv } from './runs-csv.js';
+export { withVerdicts } from './report/verdict.js';
+export { runsCsv } from './runs-csv.js';
 export { withDefaultSizes } from './setting.js';
 export { ENOUGH, Slowdowns } from './slowdowns.js';
 export {

@@ -2,7 +2,6 @@ import test from 'ava';
 import { functionViewSchema } from '../../broker/services/index.js';
 import {
   AmbiguousFunctionError,
-  FUNCTION_KEYS,
   type FunctionRow,
   functionJson,
   functionNamed,
@@ -86,11 +85,10 @@ test('the wide table has every figure, with units in headings only', (t) => {
   t.notRegex(lines[0]!, /\d(ms|s|min|%)\b/);
 });
 
-test('JSON has the same keys in the same order, with every figure of the hooks', (t) => {
-  t.deepEqual(Object.keys(functionJson(row)), [...FUNCTION_KEYS]);
+test('JSON has every key of the contract, and null for a figure that a hook leaves out', (t) => {
   t.is(functionJson(row).payload, null, 'absent in the answer');
   t.deepEqual(
-    [...FUNCTION_KEYS].sort(),
+    Object.keys(functionJson(row)).sort(),
     [...Object.keys(functionViewSchema.shape), 'host', 'killed'].sort(),
   );
 });

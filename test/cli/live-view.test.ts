@@ -1,14 +1,9 @@
 import test from 'ava';
-import {
-  type FunctionLine,
-  type LiveModel,
-  LiveScreen,
-  renderLive,
-  renderPlain,
-} from '../../cli/live-view.js';
+import type { FunctionView, HostView } from '../../broker/services/index.js';
+import { type LiveModel, LiveScreen, renderLive, renderPlain } from '../../cli/live-view.js';
 import { colorsFor, visibleLength } from '../../runtime/output.js';
 
-const row: FunctionLine = {
+const row = {
   name: '/guest/thumb',
   mode: 'enforce',
   activations: 12,
@@ -31,7 +26,7 @@ const row: FunctionLine = {
   objective: 'kept',
   slowdown: null,
   safeguard: 'over_provisioned',
-};
+} as FunctionView;
 const model: LiveModel = {
   hosts: [
     {
@@ -44,7 +39,7 @@ const model: LiveModel = {
       poolMemory: 1_073_741_824,
       activations: 12,
       running: 1,
-    },
+    } as HostView,
   ],
   functions: [
     row,

@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { collected, processesWith, until } from '../support/gleaner.js';
+import { collected, endOwn, processesWith, until } from '../support/gleaner.js';
 
 function start(stateDir: string) {
   const child = spawn(
@@ -19,8 +19,11 @@ function start(stateDir: string) {
 
 test.serial('npm start shows figures, and a SIGTERM to it stops everything', async (t) => {
   const state = join(tmpdir(), `gleaner-start-${process.pid}`);
-  t.teardown(() => rmSync(state, { recursive: true, force: true }));
   const { child, ended, output } = start(state);
+  t.teardown(async () => {
+    await endOwn(child, state);
+    rmSync(state, { recursive: true, force: true });
+  });
   await until(() => /calls [1-9]/.test(output()), 60_000, 'figures');
   child.kill('SIGTERM');
   t.is(await ended, 0, output());
@@ -30,8 +33,11 @@ test.serial('npm start shows figures, and a SIGTERM to it stops everything', asy
 
 test.serial('a killed start script ends every part', async (t) => {
   const state = join(tmpdir(), `gleaner-start-${process.pid}-b`);
-  t.teardown(() => rmSync(state, { recursive: true, force: true }));
   const { child, ended, output } = start(state);
+  t.teardown(async () => {
+    await endOwn(child, state);
+    rmSync(state, { recursive: true, force: true });
+  });
   await until(() => output().includes('calls'), 60_000, 'a line');
   child.kill('SIGKILL');
   await ended;

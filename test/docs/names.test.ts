@@ -29,9 +29,11 @@ const headings = new Set(
 
 /** Columns of the files that `gleaner simulate` writes. */
 const fileColumns = new Set(
-  [...readFileSync('cli/activation-export.ts', 'utf8').matchAll(/^ {2}\['(\w+)', \(/gm)].map(
-    ([, name]) => name!,
-  ),
+  [
+    ...readFileSync('experiments/compare/activation-export.ts', 'utf8').matchAll(
+      /^ {2}\['(\w+)', \(/gm,
+    ),
+  ].map(([, name]) => name!),
 );
 
 /**

@@ -50,8 +50,8 @@ export interface Up extends Collected {
   readonly child: ChildProcess;
   readonly config: string;
   readonly folder: string;
-  /** Throws where a part had a fault that nothing caught. */
-  clean(): void;
+  /** Ends what still runs. Rejects where a part had a fault that nothing caught. */
+  clean(): Promise<void>;
 }
 
 /** `gleaner up` with a configuration and a state folder of its own. */
@@ -68,7 +68,8 @@ export function startUp(config: Record<string, unknown>, args: readonly string[]
     config: file,
     folder,
     ...collected(child),
-    clean: () => {
+    clean: async () => {
+      await endOwn(child, folder);
       const faults = uncaughtFaults(join(folder, 'state'));
       rmSync(folder, { recursive: true, force: true });
       if (faults.length > 0) throw new Error(`faults that nothing caught:\n${faults.join('\n')}`);
@@ -89,6 +90,18 @@ export function processesWith(text: string): { pid: number; args: string }[] {
     }
   }
   return found;
+}
+
+/**
+ * Ends a process, in order, and kills by their ids those of its children that are left: `folder`,
+ * which only this test uses, is on their command lines.
+ */
+export async function endOwn(child: ChildProcess, folder: string): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+  const gone = (): boolean => processesWith(folder).length === 0;
+  await until(gone, 20_000, 'every process has ended').catch(() => {
+    for (const { pid } of processesWith(folder)) process.kill(pid, 'SIGKILL');
+  });
 }
 
 export async function until(

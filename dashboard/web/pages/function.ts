@@ -1,4 +1,10 @@
-import type { ActivationView, AgentStep, FunctionDetail, FunctionRow } from '../../wire.js';
+import type {
+  ActivationView,
+  AgentStep,
+  FunctionColumn,
+  FunctionDetail,
+  FunctionRow,
+} from '../../wire.js';
 import { actionButton } from '../actions.js';
 import { h, setStyle, setText } from '../dom.js';
 import {
@@ -54,17 +60,8 @@ export function functionPage(name: string): Page {
   const buttons = h('div.chips');
   const facts = h('p.note.facts-line');
   const sync = 'function';
-  const cpu = new Plot({
-    ...GRANTED,
-    unit: cores,
-    sync,
-  });
-  const mem = new Plot({
-    ...GRANTED,
-    unit: memory,
-    binary: true,
-    sync,
-  });
+  const cpu = new Plot({ ...GRANTED, unit: cores, sync });
+  const mem = new Plot({ ...GRANTED, unit: memory, binary: true, sync });
   const latency = new Plot({
     lines: [
       { label: 'p99', tone: 'blue' },
@@ -151,28 +148,14 @@ export function functionPage(name: string): Page {
   const showDetail = (detail: FunctionDetail): void => {
     const { history } = detail;
     featureNames = detail.featureNames;
-    const at = history.at as readonly (number | null)[];
-    cpu.set([
-      at,
-      history.cpuMax,
-      history.cpuMin,
-      history.cpu,
-      history.userCpu,
-      history.usedCpu,
-      history.peakCpu,
-    ]);
-    mem.set([
-      at,
-      history.memoryMax,
-      history.memoryMin,
-      history.memory,
-      history.userMemory,
-      history.usedMemory,
-      history.peakMemory,
-    ]);
-    latency.set([at, history.p99, history.mean, history.slo, history.control, history.cold]);
+    const columns = (...names: FunctionColumn[]) => names.map((name) => history[name]);
+    cpu.set(columns('at', 'cpuMax', 'cpuMin', 'cpu', 'userCpu', 'usedCpu', 'peakCpu'));
+    mem.set(
+      columns('at', 'memoryMax', 'memoryMin', 'memory', 'userMemory', 'usedMemory', 'peakMemory'),
+    );
+    latency.set(columns('at', 'p99', 'mean', 'slo', 'control', 'cold'));
     slowdown.set([
-      at,
+      history.at,
       history.slowdown,
       row?.cpuMode === 'weight' ? history.weight : history.weight.map(() => null),
     ]);

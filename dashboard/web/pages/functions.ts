@@ -28,6 +28,19 @@ const limitOf = (row: FunctionRow): string =>
 const weight = ({ shares, userShares }: FunctionRow): number =>
   userShares > 0 ? shares / userShares : 1;
 
+const titledCell =
+  (parts: (row: FunctionRow) => readonly [text: string, tone: string, title: string | false]) =>
+  (element: HTMLElement) => {
+    const inner = h('span');
+    element.append(inner);
+    return (row: FunctionRow): void => {
+      const [text, tone, title] = parts(row);
+      setText(inner, text);
+      setClass(inner, tone);
+      element.title = title || '';
+    };
+  };
+
 const columns: readonly Column<FunctionRow>[] = [
   {
     title: 'Function',
@@ -161,17 +174,12 @@ const columns: readonly Column<FunctionRow>[] = [
     right: true,
     hidePriority: 3,
     sort: ({ p99 }) => p99 ?? -1,
-    cell: (element) => {
-      const inner = h('span');
-      element.append(inner);
-      return (row) => {
-        setText(inner, span(row.p99));
-        setClass(inner, { learning: '', kept: 'good', missed: 'bad' }[row.objective]);
-        const { activations, activationsNeeded } = row.learning;
-        element.title =
-          row.p99 === null ? `${activations} of ${activationsNeeded} warm activations` : '';
-      };
-    },
+    cell: titledCell((row) => [
+      span(row.p99),
+      { learning: '', kept: 'good', missed: 'bad' }[row.objective],
+      row.p99 === null &&
+        `${row.learning.activations} of ${row.learning.activationsNeeded} warm activations`,
+    ]),
   },
   {
     title: 'Objective',
@@ -180,17 +188,12 @@ const columns: readonly Column<FunctionRow>[] = [
     right: true,
     hidePriority: 6,
     sort: ({ slo }) => slo ?? -1,
-    cell: (element) => {
-      const inner = h('span');
-      element.append(inner);
-      return (row) => {
-        setText(inner, row.slo === null ? 'learning' : span(row.slo));
-        setClass(inner, row.slo === null ? 'dim' : '');
-        const { controlSamples, controlSamplesNeeded } = row.learning;
-        element.title =
-          row.slo === null ? `${controlSamples} of ${controlSamplesNeeded} control samples` : '';
-      };
-    },
+    cell: titledCell((row) => [
+      row.slo === null ? 'learning' : span(row.slo),
+      row.slo === null ? 'dim' : '',
+      row.slo === null &&
+        `${row.learning.controlSamples} of ${row.learning.controlSamplesNeeded} control samples`,
+    ]),
   },
   {
     title: 'Change',

@@ -87,7 +87,7 @@ export function meanFieldPage(): Page {
       members.set(
         number(meanField.members),
         '',
-        `on ${counted(meanField.agentHosts.length, 'agent host')}`,
+        `on ${counted(meanField.agentHosts, 'agent host')}`,
         field.members,
       );
       demand.set(

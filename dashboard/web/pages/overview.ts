@@ -127,14 +127,8 @@ export function overviewPage(): Page {
         `${number(totals.safeguardTotal)} so far`,
         overview.safeguard,
       );
-      plot.set([
-        overview.at,
-        overview.used,
-        overview.granted,
-        overview.harvested,
-        overview.lent,
-        overview.capacity,
-      ] as (number | null)[][]);
+      const { at, used, granted, harvested: free, lent: borrowed, capacity } = overview;
+      plot.set([at, used, granted, free, borrowed, capacity]);
       const entries = Object.entries(totals.phases);
       phases.replaceChildren(
         entries.length === 0

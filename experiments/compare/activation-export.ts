@@ -1,13 +1,13 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { messageOf, UsageError } from '../config/index.js';
-import { csvCell } from '../experiments/compare/index.js';
+import { messageOf, UsageError } from '../../config/index.js';
 import {
   type ActivationRecorder,
   ClusterOutcome,
   type SimulatedActivation,
   StartKind,
-} from '../simulator/engine/index.js';
-import type { StreamedFunction } from '../simulator/workload/index.js';
+} from '../../simulator/engine/index.js';
+import type { StreamedFunction } from '../../simulator/workload/index.js';
+import { csvCell } from './runs-csv.js';
 
 type Cell = string | number | null;
 
