@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { services } from '../../broker/index.js';
 import { agentsService, callEveryInstance } from '../../broker/services/index.js';
 import { EXIT, messageOf } from '../../config/index.js';
-import { json, loadSettings, plainText, processScreen, withBroker } from '../../runtime/index.js';
+import { loadSettings, plainText, withBroker } from '../../runtime/index.js';
 import {
   changeEverywhere,
   modeOutcomeJson,
@@ -15,6 +15,7 @@ import {
   checkFunctionName,
   globalOptions,
   type OutputOptions,
+  print,
   reportNoAnswer,
 } from './common.js';
 
@@ -48,12 +49,9 @@ function addPause(program: Command, name: 'pause' | 'resume', description: strin
     const outcome = await withBroker(config, (broker) =>
       changeEverywhere(broker, fn, { paused }, who, options.storeFor),
     );
-    if (options.output === 'json')
-      processScreen.write(json({ function: fn, paused, ...modeOutcomeJson(outcome) }));
-    else
-      processScreen.write(
-        `${fn}: ${paused ? 'paused, user limits apply on every host' : 'managed again'}\n`,
-      );
+    const what = paused ? 'paused, user limits apply on every host' : 'managed again';
+    const value = { function: fn, paused, ...modeOutcomeJson(outcome) };
+    print(options.output, value, () => `${fn}: ${what}\n`);
     process.exitCode = reportModeOutcome(outcome) ? EXIT.ok : EXIT.failed;
   });
 }
@@ -89,16 +87,15 @@ export function addCommands(program: Command): void {
     });
     // One agent host has the function; the other hosts' errors matter only if none has it.
     const done = hosts.filter(({ ok }) => ok);
-    if (options.output === 'json') processScreen.write(json({ function: fn, hosts }));
-    else if (done.length > 0)
-      for (const { host, phase } of done)
-        processScreen.write(
-          `${fn}: phase ${plainText(phase ?? 'unknown')} on ${plainText(host)}` +
-            `${LEARNS[phase ?? ''] ?? ''}\n`,
-        );
-    else
-      for (const { host, error } of hosts)
-        processScreen.write(`${plainText(host)}: ${plainText(error ?? '')}\n`);
+    const lines =
+      done.length > 0
+        ? done.map(
+            ({ host, phase }) =>
+              `${fn}: phase ${plainText(phase ?? 'unknown')} on ${plainText(host)}` +
+              `${LEARNS[phase ?? ''] ?? ''}\n`,
+          )
+        : hosts.map(({ host, error }) => `${plainText(host)}: ${plainText(error ?? '')}\n`);
+    print(options.output, { function: fn, hosts }, () => lines.join(''));
     if (hosts.length === 0) reportNoAnswer('agent host');
     process.exitCode = done.length > 0 ? EXIT.ok : EXIT.failed;
   });

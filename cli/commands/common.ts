@@ -23,6 +23,11 @@ export function addOutputOption(command: Command): Command {
   );
 }
 
+/** Prints `value` as JSON, or the text. */
+export function print(output: OutputFormat, value: unknown, text: () => string): void {
+  processScreen.write(output === 'json' ? json(value) : text());
+}
+
 /** Prints `value` as JSON, or the rows below headings. */
 export function printTable<Row>(
   output: OutputFormat,
@@ -30,7 +35,7 @@ export function printTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
 ): void {
-  processScreen.write(output === 'json' ? json(value) : table(rows, columns));
+  print(output, value, () => table(rows, columns));
 }
 
 /** The options of `gleaner` itself, from any subcommand. */

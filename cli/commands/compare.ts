@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { EXIT, packageVersion } from '../../config/index.js';
 import {
   type Comparison,
@@ -41,6 +41,7 @@ import {
   MANAGERS_HINT,
   namedContender,
   offeredLoad,
+  oneOf,
 } from './simulation-options.js';
 
 interface CompareOptions extends OutputOptions, HostOptions, GlobalOptions {
@@ -91,7 +92,7 @@ export function addCommands(program: Command): void {
     .option(
       '--modes <list>',
       'weight: stock containers; quota: with a CPU quota each',
-      listOf(clusterMode),
+      listOf(oneOf('weight', 'quota')),
       MODES,
     )
     .option(
@@ -139,12 +140,6 @@ export function addCommands(program: Command): void {
       );
     process.exitCode = ahead.length > 0 ? EXIT.failed : EXIT.ok;
   });
-}
-
-function clusterMode(text: string): ClusterMode {
-  if (text !== 'weight' && text !== 'quota')
-    throw new InvalidArgumentError('must be weight or quota');
-  return text;
 }
 
 async function compare(

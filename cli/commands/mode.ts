@@ -1,15 +1,7 @@
 import { Argument, type Command } from 'commander';
 import type { Mode } from '../../broker/messages/index.js';
 import { EXIT, modes } from '../../config/index.js';
-import {
-  inspectHooks,
-  json,
-  left,
-  loadSettings,
-  processScreen,
-  table,
-  withBroker,
-} from '../../runtime/index.js';
+import { inspectHooks, left, loadSettings, table, withBroker } from '../../runtime/index.js';
 import {
   changeEverywhere,
   modeOutcomeJson,
@@ -22,6 +14,7 @@ import {
   checkFunctionName,
   globalOptions,
   type OutputOptions,
+  print,
   reportNoAnswer,
   warnUnreadable,
 } from './common.js';
@@ -47,13 +40,8 @@ export function addCommands(program: Command): void {
       if (mode === undefined) return { outcome: null, ...(await inspectHooks(broker)) };
       const who = { author: author(), reason: options.reason };
       const change = { mode: mode === 'default' ? null : (mode as Mode) };
-      const done = await changeEverywhere(
-        broker,
-        options.function ?? null,
-        change,
-        who,
-        options.storeFor,
-      );
+      const fn = options.function ?? null;
+      const done = await changeEverywhere(broker, fn, change, who, options.storeFor);
       return { outcome: done, ...(await inspectHooks(broker)) };
     });
     const rows = hooks.map(({ host }) => ({
@@ -61,28 +49,18 @@ export function addCommands(program: Command): void {
       mode: host.mode,
       killed: host.killed,
     }));
-    if (options.output === 'json')
-      processScreen.write(
-        json({
-          set: mode ?? null,
-          function: options.function ?? null,
-          hosts: rows,
-          ...(outcome && modeOutcomeJson(outcome)),
-        }),
-      );
-    else {
-      if (mode !== undefined)
-        processScreen.write(`${options.function ?? 'all functions'}: ${mode}\n`);
-      else
-        processScreen.write(
-          table(rows, [
+    const fn = options.function ?? null;
+    const value = { set: mode ?? null, function: fn, hosts: rows };
+    print(options.output, { ...value, ...(outcome && modeOutcomeJson(outcome)) }, () =>
+      mode === undefined
+        ? table(rows, [
             left('host', (row) => row.host),
             left('mode', (row) =>
               row.killed ? `${row.mode} (stopped by the kill switch)` : row.mode,
             ),
-          ]),
-        );
-    }
+          ])
+        : `${fn ?? 'all functions'}: ${mode}\n`,
+    );
     warnUnreadable(unread);
     if (rows.length + unread.length === 0) reportNoAnswer('hook');
     const done = outcome === null ? rows.length > 0 : reportModeOutcome(outcome);

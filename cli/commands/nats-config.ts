@@ -2,11 +2,11 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../config/index.js';
-import { json, left, processScreen, table } from '../../runtime/index.js';
+import { left, table } from '../../runtime/index.js';
 import { collect } from '../gleaner-command.js';
 import type { CertificateFiles } from '../nats-config/certificate.js';
 import { writeNatsConfig } from '../nats-config/index.js';
-import { addOutputOption, type OutputOptions } from './common.js';
+import { addOutputOption, type OutputOptions, print } from './common.js';
 
 interface NatsConfigOptions extends OutputOptions {
   readonly folder: string;
@@ -59,17 +59,13 @@ export function addCommands(program: Command): void {
       rotate: options.rotate ?? [],
       certificates: certificatesOf(options),
     });
-    if (options.output === 'json') {
-      processScreen.write(json(written));
-      return;
-    }
-    processScreen.write(
-      table(written.identities, [
+    print(options.output, written, () => {
+      const files = table(written.identities, [
         left('identity', (row) => row.name),
         left('seed (secret)', (row) => row.seed),
         left('configuration', (row) => row.config),
-      ]),
-    );
-    processScreen.write(`\nnats-server -c ${written.server}\n`);
+      ]);
+      return `${files}\nnats-server -c ${written.server}\n`;
+    });
   });
 }

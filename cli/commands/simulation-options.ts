@@ -17,6 +17,15 @@ export function offeredLoad(text: string): number {
   return value;
 }
 
+/** Parses one of some names. */
+export const oneOf =
+  <Name extends string>(...names: readonly Name[]) =>
+  (text: string): Name => {
+    const found = names.find((name) => name === text);
+    if (found === undefined) throw new InvalidArgumentError(`must be one of ${names.join(', ')}`);
+    return found;
+  };
+
 /** Parses comma-separated values. */
 export const listOf =
   <Value>(one: (text: string) => Value) =>

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { SIMPPO_NAMES, type SimppoName } from '../../agents/simppo/index.js';
 import { UsageError } from '../../config/index.js';
 import { placeOf } from '../../experiments/compare/index.js';
@@ -15,6 +15,7 @@ import {
   LARGE_HOSTS,
   listOf,
   offeredLoad,
+  oneOf,
 } from './simulation-options.js';
 
 const FAASRM = 'faasrm';
@@ -65,7 +66,7 @@ export function addCommands(program: Command): void {
         '--modes <list>',
         'weight, quota (default weight), each with its own policy; ' +
           'faasrm: quota (default) or freyr-2021',
-      ).argParser(listOf(trainMode)),
+      ).argParser(listOf(oneOf('weight', 'quota', PUBLISHED))),
     )
     .option('--loads <list>', 'offered loads', listOf(offeredLoad), [0.7, 0.8, 0.9])
     .option('--episodes <n>', 'runs, each with its own seed', wholeNumber, 180)
@@ -92,11 +93,6 @@ export function addCommands(program: Command): void {
             `${rewards}\n${out}\n`,
         );
     });
-}
-
-function trainMode(text: string): TrainMode {
-  if (text === 'weight' || text === 'quota' || text === PUBLISHED) return text;
-  throw new InvalidArgumentError(`must be one of weight, quota, ${PUBLISHED}`);
 }
 
 function trainingOf(options: Omit<TrainOptions, 'out'>) {

@@ -15,7 +15,10 @@ export interface CertificateFiles {
 
 const CA_DAYS = '3650';
 const SERVER_DAYS = '825';
-const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+/** `{ days: '10' }` → `-days 10`. */
+const flags = (values: Readonly<Record<string, string>>): string[] =>
+  Object.entries(values).flatMap(([name, value]) => [`-${name}`, value]);
+const NEW_KEY = ['-nodes', ...flags({ newkey: 'ec', pkeyopt: 'ec_paramgen_curve:P-256' })];
 
 /**
  * Makes a certificate authority and a server certificate for `hosts` with openssl, unless they
@@ -25,18 +28,9 @@ export function makeCertificates(folder: string, hosts: readonly string[]): Cert
   const at = (name: string): string => join(folder, name);
   const files = { ca: at('ca.pem'), certificate: at('server.pem'), key: at('server-key.pem') };
   if (!existsSync(files.ca)) {
-    const ends = [
-      '-keyout',
-      at('ca-key.pem'),
-      '-out',
-      files.ca,
-      '-days',
-      CA_DAYS,
-      '-subj',
-      '/CN=Gleaner NATS CA',
-    ];
-    const uses = ['-addext', 'keyUsage=critical,keyCertSign,cRLSign'];
-    openssl(['req', '-x509', ...NEW_KEY, ...ends, ...uses]);
+    const made = { keyout: at('ca-key.pem'), out: files.ca, days: CA_DAYS };
+    const named = { subj: '/CN=Gleaner NATS CA', addext: 'keyUsage=critical,keyCertSign,cRLSign' };
+    openssl(['req', '-x509', ...NEW_KEY, ...flags({ ...made, ...named })]);
     chmodSync(files.ca, 0o644);
   }
   if (existsSync(files.certificate) && existsSync(files.key)) return files;
@@ -52,29 +46,11 @@ export function makeCertificates(folder: string, hosts: readonly string[]): Cert
       extensions,
       `subjectAltName=${names}\nextendedKeyUsage=serverAuth\nbasicConstraints=CA:FALSE\n`,
     );
-    openssl(['req', ...NEW_KEY, '-keyout', files.key, '-out', request, '-subj', `/CN=${hosts[0]}`]);
-    const signed = [
-      '-CA',
-      files.ca,
-      '-CAkey',
-      at('ca-key.pem'),
-      '-CAcreateserial',
-      '-CAserial',
-      join(scratch, 'serial'),
-    ];
-    openssl([
-      'x509',
-      '-req',
-      '-in',
-      request,
-      ...signed,
-      '-out',
-      files.certificate,
-      '-days',
-      SERVER_DAYS,
-      '-extfile',
-      extensions,
-    ]);
+    const subject = { keyout: files.key, out: request, subj: `/CN=${hosts[0]}` };
+    openssl(['req', ...NEW_KEY, ...flags(subject)]);
+    const authority = { CA: files.ca, CAkey: at('ca-key.pem'), CAserial: join(scratch, 'serial') };
+    const signed = { in: request, out: files.certificate, days: SERVER_DAYS, extfile: extensions };
+    openssl(['x509', '-req', '-CAcreateserial', ...flags({ ...authority, ...signed })]);
     chmodSync(files.certificate, 0o644);
   } finally {
     rmSync(scratch, { recursive: true, force: true });

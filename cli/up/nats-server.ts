@@ -45,15 +45,7 @@ export function natsServerSpec(
   setpriv: string | null,
 ): ChildSpec {
   mkdirSync(folder, { recursive: true });
-  const args = [
-    '--addr',
-    '127.0.0.1',
-    '--port',
-    String(port),
-    '--jetstream',
-    '--store_dir',
-    folder,
-  ];
+  const args = `--addr 127.0.0.1 --port ${port} --jetstream --store_dir`.split(' ').concat(folder);
   return {
     name: 'nats-server',
     command: setpriv ?? binary,
