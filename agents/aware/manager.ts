@@ -172,7 +172,7 @@ export class AwareManager implements ResourceManager<AwareState> {
     const { observation } = view;
     const { host } = observation;
     const known = before.hosts[host];
-    const seen = hostStateOf(known, observation, settings, now);
+    const seen = hostStateOf(known, observation, now);
     // Asked at each step, so that its state is current when it has to decide.
     const fallbackStep = fallback.decide(before.fallback, view, now);
     const arrivals = observation.activations > 0;

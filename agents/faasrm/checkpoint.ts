@@ -1,14 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FEATURE_LAYOUT } from '../../broker/messages/index.js';
-import {
-  type Checkpoint,
-  CheckpointForeignError,
-  decodeCheckpoint,
-  readModel,
-  scoreShape,
-} from '../nn/index.js';
+import { type Checkpoint, CheckpointForeignError, readShipped, scoreShape } from '../nn/index.js';
 import { type LearnerState, ppoState } from '../ppo/index.js';
 import type { FaasrmSettings } from './settings.js';
 
@@ -81,18 +74,9 @@ export function shippedFaasrm(name: ShippedFaasrm): LearnerState | null {
   let state = read.get(name);
   if (state === undefined) {
     const folder = join(SHIPPED, name);
-    const path = join(folder, 'model.json');
-    state = existsSync(path) ? readShipped(folder, path) : null;
+    const checkpoint = readShipped(folder, expectedFaasrm);
+    state = checkpoint && faasrmState(folder, checkpoint);
     read.set(name, state);
   }
   return state;
-}
-
-function readShipped(folder: string, path: string): LearnerState {
-  const text = readFileSync(path, 'utf8');
-  const { weightsFile } = readModel(path, text);
-  return faasrmState(
-    path,
-    decodeCheckpoint(path, text, readFileSync(join(folder, weightsFile)), expectedFaasrm),
-  );
 }

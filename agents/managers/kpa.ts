@@ -4,33 +4,16 @@ import type { ResourceManager } from '../resource-manager.js';
 import { containersOf, type HostSnapshot, withHostSnapshot } from './host-snapshots.js';
 import { busyMillis, CONTAINERS_MAX } from './validation.js';
 
-/** Constants of Knative's pod autoscaler. Times in ms. */
-export interface KpaConstants {
-  readonly tick: number;
-  readonly stableTicks: number;
-  readonly panicTicks: number;
-  /** Panic mode starts at this ratio of desired to ready containers. */
-  readonly panicThreshold: number;
-  /** Target utilization: share of a container's concurrency. */
-  readonly utilization: number;
-  readonly riseRate: number;
-  readonly fallRate: number;
-  readonly least: number;
-  readonly most: number;
-}
-
-/** Knative's defaults [Knative KPA]: windows of 60 s and 6 s in ticks of 2 s. */
-export const KPA_PUBLISHED: KpaConstants = {
-  tick: 2000,
-  stableTicks: 30,
-  panicTicks: 3,
-  panicThreshold: 2,
-  utilization: 0.7,
-  riseRate: 1000,
-  fallRate: 2,
-  least: 1,
-  most: CONTAINERS_MAX,
-};
+// Knative's defaults [Knative KPA]: windows of 60 s and 6 s in ticks of 2 s.
+const TICK = 2000;
+const STABLE_TICKS = 30;
+const PANIC_TICKS = 3;
+/** Panic mode starts at this ratio of desired to ready containers. */
+const PANIC_THRESHOLD = 2;
+/** Target share of a container's concurrency. */
+const UTILIZATION = 0.7;
+const RISE_RATE = 1000;
+const FALL_RATE = 2;
 
 export interface KpaState {
   readonly hostSnapshots: readonly HostSnapshot[];
@@ -56,35 +39,29 @@ const KPA_INITIAL: KpaState = {
 };
 
 /** Spreads the step's mean concurrency over the ticks that it covers; hosts are summed. */
-function withConcurrency(
-  state: KpaState,
-  observation: Observation,
-  constants: KpaConstants,
-  now: Millis,
-): KpaState {
-  const { tick: length, stableTicks } = constants;
+function withConcurrency(state: KpaState, observation: Observation, now: Millis): KpaState {
   // The instant between two ticks belongs to the earlier one.
-  const tick = Math.max(state.tick, Math.ceil(now / length) - 1);
-  const moved = Math.min(stableTicks, tick - state.tick);
+  const tick = Math.max(state.tick, Math.ceil(now / TICK) - 1);
+  const moved = Math.min(STABLE_TICKS, tick - state.tick);
   const ticks: number[] =
     state.ticks.length > 0
       ? [...state.ticks.slice(moved), ...new Array<number>(moved).fill(0)]
-      : new Array<number>(stableTicks).fill(0);
+      : new Array<number>(STABLE_TICKS).fill(0);
   const { span } = observation;
   const concurrency = busyMillis(observation) / span;
   const from = now - span;
-  for (let i = 0; i < stableTicks; i++) {
-    const start = (tick - stableTicks + 1 + i) * length;
-    const overlap = Math.min(now, start + length) - Math.max(from, start);
-    if (overlap > 0) ticks[i] = ticks[i]! + (concurrency * overlap) / length;
+  for (let i = 0; i < STABLE_TICKS; i++) {
+    const start = (tick - STABLE_TICKS + 1 + i) * TICK;
+    const overlap = Math.min(now, start + TICK) - Math.max(from, start);
+    if (overlap > 0) ticks[i] = ticks[i]! + (concurrency * overlap) / TICK;
   }
   return { ...state, ticks, tick, firstAt: state.firstAt ?? (from as Millis) };
 }
 
 /** Mean concurrency over the last `count` ticks, up to now and not before the first step. */
-function averageOver(state: KpaState, count: number, length: number, now: Millis): number {
-  const mass = state.ticks.slice(-count).reduce((total, one) => total + one, 0) * length;
-  const window = Math.min(now - (state.tick - count + 1) * length, now - (state.firstAt ?? now));
+function averageOver(state: KpaState, count: number, now: Millis): number {
+  const mass = state.ticks.slice(-count).reduce((total, one) => total + one, 0) * TICK;
+  const window = Math.min(now - (state.tick - count + 1) * TICK, now - (state.firstAt ?? now));
   return window > 0 ? mass / window : 0;
 }
 
@@ -94,7 +71,7 @@ function averageOver(state: KpaState, count: number, length: number, now: Millis
  * Concurrency follows from durations by Little's law; a step longer than the panic window is spread
  * evenly, so panic starts a step late. Scaling to zero is left to OpenWhisk.
  */
-export function kpaManager(constants: KpaConstants): ResourceManager<KpaState> {
+export function kpaManager(): ResourceManager<KpaState> {
   return {
     name: 'kpa',
     initialState: () => KPA_INITIAL,
@@ -104,8 +81,8 @@ export function kpaManager(constants: KpaConstants): ResourceManager<KpaState> {
       let state: KpaState = { ...before, hostSnapshots };
       const previous = before.containers ?? containersOf(hostSnapshots);
       if (observation.span >= 1) {
-        state = withConcurrency(state, observation, constants, now);
-        state = kpaStep(state, observation.concurrency, constants, now);
+        state = withConcurrency(state, observation, now);
+        state = kpaStep(state, observation.concurrency, now);
       }
       const { containers } = state;
       if (containers === null) return { state, decision: { actions: [0, 0, 0] } };
@@ -114,36 +91,20 @@ export function kpaManager(constants: KpaConstants): ResourceManager<KpaState> {
   };
 }
 
-function kpaStep(
-  state: KpaState,
-  perContainer: number,
-  constants: KpaConstants,
-  now: Millis,
-): KpaState {
-  const {
-    tick,
-    stableTicks,
-    panicTicks,
-    panicThreshold,
-    utilization,
-    riseRate,
-    fallRate,
-    least,
-    most,
-  } = constants;
+function kpaStep(state: KpaState, perContainer: number, now: Millis): KpaState {
   const ready = Math.max(1, containersOf(state.hostSnapshots));
-  const target = utilization * perContainer;
-  const low = Math.floor(ready / fallRate);
-  const high = Math.ceil(riseRate * ready);
+  const target = UTILIZATION * perContainer;
+  const low = Math.floor(ready / FALL_RATE);
+  const high = Math.ceil(RISE_RATE * ready);
   const desiredOver = (ticks: number): number =>
-    Math.min(high, Math.max(low, Math.ceil(averageOver(state, ticks, tick, now) / target - 1e-9)));
-  const stable = desiredOver(stableTicks);
-  const panic = desiredOver(panicTicks);
+    Math.min(high, Math.max(low, Math.ceil(averageOver(state, ticks, now) / target - 1e-9)));
+  const stable = desiredOver(STABLE_TICKS);
+  const panic = desiredOver(PANIC_TICKS);
   let { panicAt, panicMost } = state;
-  if (panic / ready >= panicThreshold) {
+  if (panic / ready >= PANIC_THRESHOLD) {
     if (panicAt === null) panicMost = 0;
     panicAt = now;
-  } else if (panicAt !== null && now - panicAt >= stableTicks * tick) {
+  } else if (panicAt !== null && now - panicAt >= STABLE_TICKS * TICK) {
     panicAt = null;
     panicMost = 0;
   }
@@ -152,5 +113,10 @@ function kpaStep(
     panicMost = Math.max(panicMost, stable, panic);
     desired = panicMost;
   }
-  return { ...state, panicAt, panicMost, containers: Math.min(most, Math.max(least, desired)) };
+  return {
+    ...state,
+    panicAt,
+    panicMost,
+    containers: Math.min(CONTAINERS_MAX, Math.max(1, desired)),
+  };
 }

@@ -12,7 +12,7 @@ import { fixedManager } from './fixed.js';
 import { GREEDY_DEFAULT, GREEDY_FREYR, greedyManager } from './greedy.js';
 import { HPA_PUBLISHED, hpaManager } from './hpa.js';
 import { HPA_VPA_DEFAULT, HPA_VPA_PUBLISHED, hpaVpaManager } from './hpa-vpa.js';
-import { KPA_PUBLISHED, kpaManager } from './kpa.js';
+import { kpaManager } from './kpa.js';
 import { RIGHT_SIZE_DEFAULT, rightSizeManager } from './right-size.js';
 import { validated } from './validation.js';
 import { VPA_DEFAULT, VPA_PUBLISHED, vpaManager } from './vpa.js';
@@ -55,7 +55,7 @@ const makers = {
     vpaManager(preset === 'freyr' ? VPA_PUBLISHED : VPA_DEFAULT),
   'hpa-vpa': ({ preset }: ManagerSettings) =>
     hpaVpaManager(preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT),
-  kpa: () => kpaManager(KPA_PUBLISHED),
+  kpa: () => kpaManager(),
   'right-size': () => rightSizeManager(RIGHT_SIZE_DEFAULT),
   simppo: (settings) => createSimppo('simppo', settings),
   'single-agent': (settings) => createSimppo('single-agent', settings),

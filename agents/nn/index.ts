@@ -1,6 +1,6 @@
 export type { Checkpoint, Expected } from './checkpoint/checkpoint.js';
-export { loadCheckpoint, saveCheckpoint } from './checkpoint/folder.js';
-export { decodeCheckpoint, readModel } from './checkpoint/layers-format.js';
+export { loadCheckpoint, readShipped, saveCheckpoint } from './checkpoint/folder.js';
+export { decodeCheckpoint } from './checkpoint/layers-format.js';
 export { PolicyStore } from './checkpoint/store.js';
 export type {
   ActorCritic,

@@ -1,4 +1,5 @@
 import type { Observation } from '../../broker/messages/index.js';
+import { mebibytes } from '../../config/index.js';
 import type { Cap } from '../resource-manager.js';
 import type { ActionSettings } from './settings.js';
 
@@ -37,18 +38,19 @@ interface Range {
   readonly upper: number;
 }
 
+// The hooks' default safeguard range: agents do not ask for what a hook would clip.
+const THETA_USER = 0.9;
+const TARGET_UTILIZATION = 0.75;
+const CPU_UNIT = 50;
+const CPU_UNIT_SHARE = 0.05;
+const MEMORY_UNIT = mebibytes(16);
+
 /** The safeguard's range of one resource, from its highest known peak; null: user limits only. */
-function rangeOf(
-  peak: number,
-  user: number,
-  unit: number,
-  cap: number,
-  { range }: ActionSettings,
-): Range | null {
+function rangeOf(peak: number, user: number, unit: number, cap: number): Range | null {
   if (!(peak > 0) || !(user > 0)) return null;
-  const above = Math.max(peak + unit, peak / range.targetUtilization);
+  const above = Math.max(peak + unit, peak / TARGET_UTILIZATION);
   const most = Math.max(cap, user);
-  if (peak <= range.thetaUser * user) return { lower: Math.min(user, above), upper: user };
+  if (peak <= THETA_USER * user) return { lower: Math.min(user, above), upper: user };
   return { lower: Math.min(above, most), upper: most };
 }
 
@@ -64,17 +66,15 @@ export function boundsOf(
   cap: Cap,
   settings: ActionSettings,
 ): Bounds {
-  const { range, maxWeightFactor, dimensions } = settings;
-  const cpuUnit = Math.max(range.cpuUnit, range.cpuUnitShare * user.cpu);
+  const { maxWeightFactor, dimensions } = settings;
+  const cpuUnit = Math.max(CPU_UNIT, CPU_UNIT_SHARE * user.cpu);
   const cpu =
     cpuMode === 'weight'
       ? { lower: 1 / maxWeightFactor, upper: maxWeightFactor }
-      : rangeOf(peaks.cpu, user.cpu, cpuUnit, cap.cpu, settings);
+      : rangeOf(peaks.cpu, user.cpu, cpuUnit, cap.cpu);
   return {
     cpu: dimensions.cpu ? cpu : null,
-    memory: dimensions.memory
-      ? rangeOf(peaks.memory, user.memory, range.memoryUnit, cap.memory, settings)
-      : null,
+    memory: dimensions.memory ? rangeOf(peaks.memory, user.memory, MEMORY_UNIT, cap.memory) : null,
   };
 }
 

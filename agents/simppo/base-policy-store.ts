@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Logger, silentLogger, warnOnce } from '../../broker/index.js';
+import { silentLogger, warnOnce } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import {
   type Checkpoint,
@@ -7,9 +7,9 @@ import {
   CheckpointForeignError,
   type PolicyStore,
 } from '../nn/index.js';
-import type { LearnerState } from '../ppo/index.js';
-import { expectedPolicy, policyCheckpoint, policyState } from './base-policy.js';
-import type { SimppoSettings } from './settings.js';
+import { type LearnerState, ppoState } from '../ppo/index.js';
+import { expectedPolicy, policyCheckpoint } from './base-policy.js';
+import type { OwnPolicyStoreOptions } from './own-policy-store.js';
 
 /** Stores the base policy's weights. Decisions never wait for it: missing weights are relearned. */
 export interface BasePolicyStore {
@@ -18,13 +18,9 @@ export interface BasePolicyStore {
   load(done: (state: LearnerState | null) => void): void;
 }
 
-export interface BrokerBasePolicyStoreOptions {
-  readonly manager: string;
-  readonly settings: SimppoSettings;
-  readonly seed: number;
+export interface BrokerBasePolicyStoreOptions extends OwnPolicyStoreOptions {
   /** What comes with the product, and what is learned live began with; null: nothing. */
   readonly shipped: LearnerState | null;
-  readonly logger?: Logger;
 }
 
 /**
@@ -111,7 +107,7 @@ export class BrokerBasePolicyStore implements BasePolicyStore {
       expectedPolicy(this.#options.settings),
     );
     if (checkpoint === null || checkpoint.configuration.began !== this.#began) return null;
-    return policyState(this.#name, checkpoint);
+    return ppoState(this.#name, checkpoint);
   }
 }
 

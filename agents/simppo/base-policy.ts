@@ -1,9 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Observation } from '../../broker/messages/index.js';
 import { SeededRandom } from '../../config/index.js';
-import { type Checkpoint, decodeCheckpoint, type Engine, readModel } from '../nn/index.js';
+import { type Checkpoint, type Engine, readShipped } from '../nn/index.js';
 import {
   expectedPpo,
   type LearnerState,
@@ -21,8 +20,6 @@ export type CpuMode = (typeof CPU_MODES)[number];
 
 const SHIPPED = fileURLToPath(new URL('../../../agents/simppo/shipped/', import.meta.url));
 const shipped = new Map<string, LearnerState | null>();
-
-const shippedFolder = (name: string, mode: CpuMode): string => join(SHIPPED, name, mode);
 
 export const simppoShape = (settings: SimppoSettings) => ({
   features: featuresOf(settings),
@@ -54,29 +51,18 @@ export function shippedPolicy(
   mode: CpuMode,
   settings: SimppoSettings,
 ): LearnerState | null {
-  const folder = shippedFolder(name, mode);
+  const folder = join(SHIPPED, name, mode);
   let state = shipped.get(folder);
   if (state === undefined) {
-    const path = join(folder, 'model.json');
-    state = existsSync(path) ? read(path, folder, settings) : null;
+    const checkpoint = readShipped(folder, expectedPolicy(settings));
+    state = checkpoint && ppoState(folder, checkpoint);
     shipped.set(folder, state);
   }
   return state;
 }
 
-function read(path: string, folder: string, settings: SimppoSettings): LearnerState {
-  const text = readFileSync(path, 'utf8');
-  const { weightsFile } = readModel(path, text);
-  const weights = readFileSync(join(folder, weightsFile));
-  return policyState(path, decodeCheckpoint(path, text, weights, expectedPolicy(settings)));
-}
-
 export const expectedPolicy = (settings: SimppoSettings) =>
   expectedPpo(simppoShape(settings), settings.ppo);
-
-export function policyState(where: string, checkpoint: Checkpoint): LearnerState {
-  return ppoState(where, checkpoint);
-}
 
 /** A policy as it is kept: with Adam's moments and counters, so that learning goes on. */
 export function policyCheckpoint(

@@ -1,7 +1,6 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import { granted, type Held } from './actions.js';
-import type { SimppoSettings } from './settings.js';
 
 /** What is remembered of a function on one host; small and plain, so that it can be shown. */
 export interface HostState {
@@ -17,6 +16,8 @@ export interface HostState {
   readonly control: { readonly mean: number; readonly runs: number };
 }
 
+/** As the safeguard's, ms. */
+const PEAK_HALF_LIFE = 3_600_000;
 /** Control runs that a mean stands for at most, and from which it says something. */
 const CONTROL_MAX = 200;
 const CONTROL_MIN = 3;
@@ -25,12 +26,11 @@ const CONTROL_MIN = 3;
 export function hostStateOf(
   known: HostState | undefined,
   observation: Observation,
-  { actions }: SimppoSettings,
   now: Millis,
 ): HostState {
   const { user, peak, activations, control, span, containers, cpuMode } = observation;
   const byWeight = cpuMode === 'weight';
-  const decay = known === undefined ? 0 : 2 ** (-(now - known.at) / actions.range.halfLife);
+  const decay = known === undefined ? 0 : 2 ** (-(now - known.at) / PEAK_HALF_LIFE);
   const runs = (known?.control.runs ?? 0) + control.activations;
   const mean = known?.control.mean ?? 0;
   // A factor on a weight and millicores of a quota are not each other's continuation.

@@ -11,7 +11,6 @@ export {
 export {
   expectedPolicy,
   policyCheckpoint,
-  policyState,
   shippedPolicy,
   simppoShape,
 } from './base-policy.js';

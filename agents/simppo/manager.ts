@@ -133,7 +133,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const before = trigger?.shouldRetrain(observation) === true ? this.retrain(was) : was;
     const known = before.hosts[host];
     const seen = {
-      ...hostStateOf(known, observation, this.#options.settings, now),
+      ...hostStateOf(known, observation, now),
       last: known?.last ?? ([0, 0, 0] as const),
     };
     const rate = rateAfter(before, observation, now);

@@ -7,8 +7,8 @@ import {
 } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import type { PolicyStore } from '../nn/index.js';
-import type { LearnerState } from '../ppo/index.js';
-import { expectedPolicy, policyCheckpoint, policyState } from './base-policy.js';
+import { type LearnerState, ppoState } from '../ppo/index.js';
+import { expectedPolicy, policyCheckpoint } from './base-policy.js';
 import type { SimppoSettings } from './settings.js';
 
 /** Stores functions' own policies. Decisions never wait for it: missing weights are relearned. */
@@ -28,47 +28,33 @@ export function functionOfPolicy(name: string): string | null {
   return token === undefined ? null : functionName(token);
 }
 
+export interface OwnPolicyStoreOptions {
+  readonly manager: string;
+  readonly settings: SimppoSettings;
+  readonly seed: number;
+  readonly logger?: Logger;
+}
+
 /** In the broker's object store, an object a function and manager. */
 export class BrokerOwnPolicyStore implements OwnPolicyStore {
   readonly #store: PolicyStore;
-  readonly #manager: string;
-  readonly #settings: SimppoSettings;
-  readonly #seed: number;
+  readonly #options: OwnPolicyStoreOptions;
   readonly #tell: (fields: object, message: string) => void;
   #writing = 0;
-  readonly counts = { kept: 0, found: 0, skipped: 0, failures: 0 };
 
-  constructor(
-    store: PolicyStore,
-    {
-      manager,
-      settings,
-      seed,
-      logger = silentLogger,
-    }: {
-      readonly manager: string;
-      readonly settings: SimppoSettings;
-      readonly seed: number;
-      readonly logger?: Logger;
-    },
-  ) {
+  constructor(store: PolicyStore, options: OwnPolicyStoreOptions) {
     this.#store = store;
-    this.#manager = manager;
-    this.#settings = settings;
-    this.#seed = seed;
-    this.#tell = warnOnce(logger);
+    this.#options = options;
+    this.#tell = warnOnce(options.logger ?? silentLogger);
   }
 
   save(fn: string, state: LearnerState): boolean {
-    if (this.#writing >= WRITES_MAX) {
-      this.counts.skipped++;
-      return false;
-    }
+    if (this.#writing >= WRITES_MAX) return false;
     this.#writing++;
-    this.#store.save(this.#name(fn), policyCheckpoint(state, this.#settings, this.#seed)).then(
+    const { settings, seed } = this.#options;
+    this.#store.save(this.#name(fn), policyCheckpoint(state, settings, seed)).then(
       () => {
         this.#writing--;
-        this.counts.kept++;
       },
       (error: unknown) => {
         this.#writing--;
@@ -80,10 +66,9 @@ export class BrokerOwnPolicyStore implements OwnPolicyStore {
 
   load(fn: string, done: (state: LearnerState | null) => void): void {
     const name = this.#name(fn);
-    this.#store.load(name, expectedPolicy(this.#settings)).then(
+    this.#store.load(name, expectedPolicy(this.#options.settings)).then(
       (checkpoint) => {
-        if (checkpoint !== null) this.counts.found++;
-        done(checkpoint && policyState(name, checkpoint));
+        done(checkpoint && ppoState(name, checkpoint));
       },
       (error: unknown) => {
         this.#failed(fn, error, 'cannot read a stored policy');
@@ -93,11 +78,10 @@ export class BrokerOwnPolicyStore implements OwnPolicyStore {
   }
 
   #name(fn: string): string {
-    return `own-${this.#manager}-${functionToken(fn)}`;
+    return `own-${this.#options.manager}-${functionToken(fn)}`;
   }
 
   #failed(fn: string, error: unknown, what: string): void {
-    this.counts.failures++;
     this.#tell({ function: fn, error: messageOf(error).slice(0, 300) }, what);
   }
 }

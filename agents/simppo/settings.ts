@@ -17,19 +17,6 @@ export interface ActionSettings {
     readonly memory: boolean;
     readonly containers: boolean;
   };
-  /**
-   * The hooks' default safeguard range: with peak <= thetaUser x user a function is
-   * over-provisioned; the lower bound is max(peak + unit, peak / targetUtilization). Hooks clip in
-   * any case, so these only keep agents from asking for what would be clipped.
-   */
-  readonly range: {
-    readonly thetaUser: number;
-    readonly targetUtilization: number;
-    readonly cpuUnit: Millicores;
-    readonly cpuUnitShare: number;
-    readonly memoryUnit: Bytes;
-    readonly halfLife: Millis;
-  };
 }
 
 /** Weights of the reward's terms. */
@@ -96,14 +83,6 @@ export const simppoSettings: SimppoSettings = {
     memoryStep: mebibytes(32),
     maxContainers: 20,
     dimensions: { cpu: true, memory: false, containers: false },
-    range: {
-      thetaUser: 0.9,
-      targetUtilization: 0.75,
-      cpuUnit: 50 as Millicores,
-      cpuUnitShare: 0.05,
-      memoryUnit: mebibytes(16),
-      halfLife: 3_600_000 as Millis,
-    },
   },
   // Utilization and reversals weigh little: at .3 and .1 agents learn to hold quotas at the least
   // allowed, and otherwise to stay where they are.

@@ -3,7 +3,6 @@ import type { ResourceManager } from '../../agents/index.js';
 import {
   HPA_VPA_DEFAULT,
   hpaVpaManager,
-  KPA_PUBLISHED,
   kpaManager,
   NO_TARGET,
 } from '../../agents/managers/index.js';
@@ -143,7 +142,7 @@ export function hpaVpaController(demand: Demand, { target, least }: Tuning): Con
 }
 
 export const kpaController = (demand: Demand): Controller =>
-  new ManagedController(kpaManager(KPA_PUBLISHED) as ResourceManager, callsPerCore(demand));
+  new ManagedController(kpaManager() as ResourceManager, callsPerCore(demand));
 
 /**
  * The setting that earns most of those that hold the SLO on this demand; the one that misses least

@@ -7,11 +7,10 @@ import {
   loadCheckpoint,
   saveCheckpoint,
 } from '../../agents/nn/index.js';
-import type { LearnerState } from '../../agents/ppo/index.js';
+import { type LearnerState, ppoState } from '../../agents/ppo/index.js';
 import {
   expectedPolicy,
   policyCheckpoint,
-  policyState,
   settingsOf,
   widenPolicy,
 } from '../../agents/simppo/index.js';
@@ -66,9 +65,9 @@ export function policyRun(
       // `simppo` extends a policy that saw no other agents.
       const from = manager === 'simppo' ? settingsOf('single-agent') : settings;
       const checkpoint = await loadCheckpoint(beginWith, expectedPolicy(from));
-      return widenPolicy(policyState(beginWith, checkpoint), from, settings);
+      return widenPolicy(ppoState(beginWith, checkpoint), from, settings);
     },
-    state: policyState,
+    state: ppoState,
     checkpoint: (state) => policyCheckpoint(state, settings, seed),
     run: (resume) => train({ ...plan, refines, resume }),
   };

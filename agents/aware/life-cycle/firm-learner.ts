@@ -1,7 +1,7 @@
 import type { DdpgSettings, DdpgShape } from '../../ddpg/index.js';
 import { FirmAgent } from '../../firm/index.js';
 import type { Engine } from '../../nn/index.js';
-import type { DemonstratedEpisode, Demonstration } from './demonstration.js';
+import type { Demonstration } from './demonstration.js';
 import { type FirmTrainingJob, trainFirmOffline } from './firm-training.js';
 import type { ActingWeights, LifeCycleLearner } from './learner.js';
 import type { OfflineTrainer } from './offline-trainer.js';
@@ -18,16 +18,12 @@ export interface FirmLifeCycleLearnerOptions {
   readonly offlineTrainer?: OfflineTrainer;
 }
 
-/** Offline it learns from at most this many episodes, the newest. */
-const EPISODES_MAX = 12;
 /** FIRM's agent under the life cycle: the fallback's steps go into DDPG's replay memory. */
 export class FirmLifeCycleLearner implements LifeCycleLearner {
   updates = 0;
   readonly #options: FirmLifeCycleLearnerOptions;
   readonly #pending = new PendingTraining();
   #agent: FirmAgent | null = null;
-  #episodes: DemonstratedEpisode[] = [];
-  #steps: Demonstration[] = [];
   #rounds = 0;
   #restarts = 0;
   #input: Float32Array | null = null;
@@ -45,25 +41,21 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
   }
 
   recordDemonstration(step: Demonstration): void {
-    this.#steps.push(step);
+    this.#pending.record(step);
   }
 
   trainOffline(after: Float32Array): number | null {
-    const steps = this.#steps;
-    if (steps.length === 0) return null;
-    this.#episodes = [...this.#episodes, { steps, after }].slice(-EPISODES_MAX);
-    this.#steps = [];
+    const steps = this.#pending.endEpisode(after);
+    if (steps === null) return null;
+    const agent = this.#ensureAgent();
     steps.forEach(({ input, action, reward }, i) => {
-      this.#ensureAgent().rememberStep(input, action, reward, steps[i + 1]?.input ?? after);
+      agent.rememberStep(input, action, reward, steps[i + 1]?.input ?? after);
     });
     const { engine, offlineTrainer } = this.#options;
-    if (offlineTrainer === undefined) {
-      const { state, estimatedGain } = trainFirmOffline(engine, this.#trainingJob());
-      this.#ensureAgent().import(state);
-      return estimatedGain;
-    }
     return this.#pending.trainOffline(
-      () => offlineTrainer.trainFirmOffline(this.#trainingJob()),
+      () =>
+        offlineTrainer?.trainFirmOffline(this.#trainingJob()) ??
+        trainFirmOffline(engine, this.#trainingJob()),
       (state) => this.#ensureAgent().import(state),
     );
   }
@@ -103,9 +95,7 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
   }
 
   forget(): void {
-    this.#pending.invalidate();
-    this.#episodes = [];
-    this.#steps = [];
+    this.#pending.forget();
     const state = this.#agent?.export();
     this.#agent?.dispose();
     this.#agent = null;
@@ -142,7 +132,7 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
       ddpg,
       state: agent.export(),
       memory: agent.memory.export(),
-      episodes: this.#episodes,
+      episodes: this.#pending.episodes,
       seed,
       restart: this.#restarts,
       round: ++this.#rounds,

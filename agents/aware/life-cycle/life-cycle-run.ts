@@ -7,6 +7,7 @@ import {
   type LifeCycleOverrides,
   type LifeCyclePhase,
   type LifeCycleState,
+  type LifeCycleStep,
   type LifeCycleTransition,
   retrain,
 } from './life-cycle.js';
@@ -47,28 +48,24 @@ export const actorOf = ({ life, guard }: LifeCycleRunState): 'agent' | 'fallback
 
 export const phaseOf = ({ life }: LifeCycleRunState): LifeCyclePhase => life.phase;
 
+const changed = (
+  before: LifeCycleRunState,
+  { state: life, transition }: LifeCycleStep,
+): LifeCycleRunStep => ({
+  state: entered(before, life),
+  transitions: transition === null ? [] : [transition],
+  ended: false,
+});
+
 /** At the start, and when the operator's overrides may have changed. */
-export function beginLifeCycleRun(
+export const beginLifeCycleRun = (
   state: LifeCycleRunState,
   overrides: LifeCycleOverrides,
-): LifeCycleRunStep {
-  const { state: life, transition } = beginEpisode(state.life, overrides);
-  return {
-    state: entered(state, life),
-    transitions: transition === null ? [] : [transition],
-    ended: false,
-  };
-}
+): LifeCycleRunStep => changed(state, beginEpisode(state.life, overrides));
 
 /** An operator's `retrain`; it affects only a serving agent, as others are learning already. */
-export function retrainLifeCycleRun(state: LifeCycleRunState): LifeCycleRunStep {
-  const { state: life, transition } = retrain(state.life);
-  return {
-    state: entered(state, life),
-    transitions: transition === null ? [] : [transition],
-    ended: false,
-  };
-}
+export const retrainLifeCycleRun = (state: LifeCycleRunState): LifeCycleRunStep =>
+  changed(state, retrain(state.life));
 
 /**
  * `estimatedGain`: of the agent over the fallback per step, asked at the end of an offline episode.

@@ -1,28 +1,69 @@
-/** Training in another thread, one job at a time; a result is dropped after `invalidate`. */
+import type { DemonstratedEpisode, Demonstration } from './demonstration.js';
+
+/** The newest episodes of the fallback that an agent learns from. */
+const EPISODES_MAX = 12;
+
+interface Trained<State> {
+  readonly state: State;
+  readonly estimatedGain: number | null;
+}
+
+/**
+ * The fallback's episodes and the training on them, here or in another thread, one job at a time. A
+ * result that arrives after `invalidate` is dropped.
+ */
 export class PendingTraining {
   busy = false;
+  episodes: readonly DemonstratedEpisode[] = [];
+  #steps: Demonstration[] = [];
   #epoch = 0;
   /** Of the newest result, until it is read. */
   #estimatedGain: number | null = null;
+
+  record(step: Demonstration): void {
+    this.#steps.push(step);
+  }
+
+  /** The steps of the episode; null without any. */
+  endEpisode(after: Float32Array): readonly Demonstration[] | null {
+    const steps = this.#steps;
+    if (steps.length === 0) return null;
+    this.episodes = [...this.episodes, { steps, after }].slice(-EPISODES_MAX);
+    this.#steps = [];
+    return steps;
+  }
 
   invalidate(): void {
     this.#epoch++;
     this.#estimatedGain = null;
   }
 
-  /** Begins a job unless one is running. Returns the newest finished estimate, each once. */
+  forget(): void {
+    this.invalidate();
+    this.episodes = [];
+    this.#steps = [];
+  }
+
+  /**
+   * Trains unless a job is running; steps recorded meanwhile are part of the next. Returns the
+   * newest finished estimate, each once.
+   */
   trainOffline<State>(
-    begin: () => Promise<{ readonly state: State; readonly estimatedGain: number | null } | null>,
+    train: () => Trained<State> | Promise<Trained<State> | null>,
     take: (state: State) => void,
   ): number | null {
     const known = this.#estimatedGain;
     this.#estimatedGain = null;
-    if (!this.busy) {
-      this.begin(begin(), ({ state, estimatedGain }) => {
-        take(state);
-        this.#estimatedGain = estimatedGain;
-      });
+    if (this.busy) return known;
+    const trained = train();
+    if (!(trained instanceof Promise)) {
+      take(trained.state);
+      return trained.estimatedGain;
     }
+    this.begin(trained, ({ state, estimatedGain }) => {
+      take(state);
+      this.#estimatedGain = estimatedGain;
+    });
     return known;
   }
 

@@ -1,7 +1,7 @@
 import { type Random, SeededRandom } from '../../../config/index.js';
 import type { Engine } from '../../nn/index.js';
 import { type LearnerState, PpoAgent, type PpoSettings } from '../../ppo/index.js';
-import type { DemonstratedEpisode, Demonstration } from './demonstration.js';
+import type { Demonstration } from './demonstration.js';
 import type { ActingWeights, LifeCycleLearner } from './learner.js';
 import { learnOffline, type OfflineJob, SURROGATE_FROM } from './offline.js';
 import type { OfflineTrainer } from './offline-trainer.js';
@@ -25,17 +25,12 @@ export interface PpoLifeCycleLearnerOptions {
   readonly offlineTrainer?: OfflineTrainer;
 }
 
-/** Offline it learns from at most this many episodes, the newest. */
-const EPISODES_MAX = 12;
-
 /** SIMPPO's learner under the life cycle: one function's PPO agent. */
 export class PpoLifeCycleLearner implements LifeCycleLearner {
   updates = 0;
   readonly #options: PpoLifeCycleLearnerOptions;
   readonly #random: Random;
   #agent: PpoAgent | null = null;
-  #episodes: DemonstratedEpisode[] = [];
-  #steps: Demonstration[] = [];
   #rounds = 0;
   #trajectory = '';
   #after: Float32Array | null = null;
@@ -64,21 +59,16 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
   }
 
   recordDemonstration(step: Demonstration): void {
-    this.#steps.push(step);
+    this.#pending.record(step);
   }
 
   trainOffline(after: Float32Array): number | null {
-    if (this.#steps.length === 0) return null;
-    this.#episodes = [...this.#episodes, { steps: this.#steps, after }].slice(-EPISODES_MAX);
-    this.#steps = [];
+    if (this.#pending.endEpisode(after) === null) return null;
     const { engine, offlineTrainer } = this.#options;
-    if (offlineTrainer === undefined) {
-      const { state, estimatedGain } = learnOffline(engine, this.#trainingJob());
-      this.agent.import(state);
-      return estimatedGain;
-    }
     return this.#pending.trainOffline(
-      () => offlineTrainer.trainOffline(this.#trainingJob()),
+      () =>
+        offlineTrainer?.trainOffline(this.#trainingJob()) ??
+        learnOffline(engine, this.#trainingJob()),
       (state) => this.agent.import(state),
     );
   }
@@ -117,9 +107,7 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
   }
 
   forget(): void {
-    this.#pending.invalidate();
-    this.#episodes = [];
-    this.#steps = [];
+    this.#pending.forget();
   }
 
   weights(): ActingWeights {
@@ -148,7 +136,7 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
       ppo,
       surrogateFrom: surrogateFrom ?? SURROGATE_FROM,
       state: this.agent.export(),
-      episodes: this.#episodes,
+      episodes: this.#pending.episodes,
       clone: start === null,
       seed: (seed + ++this.#rounds) >>> 0,
     };

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointDamagedError, CheckpointMissingError } from '../errors.js';
@@ -60,4 +61,16 @@ export async function loadCheckpoint(folder: string, expected?: Expected): Promi
     }
   }
   throw new CheckpointDamagedError(path, 'its weights file is missing', failure);
+}
+
+/**
+ * A checkpoint that comes with the product; null if there is none. Throws
+ * `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or `_NEWER`.
+ */
+export function readShipped(folder: string, expected: Expected): Checkpoint | null {
+  const path = join(folder, MODEL);
+  if (!existsSync(path)) return null;
+  const text = readFileSync(path, 'utf8');
+  const weights = readFileSync(join(folder, readModel(path, text).weightsFile));
+  return decodeCheckpoint(path, text, weights, expected);
 }

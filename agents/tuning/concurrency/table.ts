@@ -20,23 +20,6 @@ export interface TableOwner {
   readonly revision: string;
 }
 
-const headSchema = z.object({
-  v: z.int().min(1),
-  function: z.string(),
-  revision: z.string(),
-  search: z.string(),
-  fingerprint: z.string(),
-  grid: z.object({ least: z.number(), most: z.number(), step: z.number() }),
-  learned: z.unknown(),
-});
-
-const guardSchema = z.object({
-  v: z.int().min(1),
-  function: z.string(),
-  revision: z.string(),
-  guard: savedGuardSchema,
-});
-
 /** Where tables are kept: an object store of the broker is one. */
 export type TableStore = Pick<ObjectStore, 'get' | 'put'>;
 
@@ -57,54 +40,47 @@ export function ownerOfTable(name: string): TableOwner | null {
   return { function: text(fn), revision: text(revision) };
 }
 
-export function encodeTable<State>(
+/** An object of the store: the head says what it belongs to, `key` holds the value. */
+interface Stored<Value> {
+  readonly head: Readonly<Record<string, unknown>>;
+  readonly key: 'learned' | 'guard';
+  readonly schema: z.ZodType<Value>;
+}
+
+const tableOf = <State>(
   owner: TableOwner,
   search: LimitSearch<State>,
   grid: LimitGrid,
-  learned: State,
-): string {
-  const { name, fingerprint } = search;
-  return `${JSON.stringify({ v: VERSION, ...owner, search: name, fingerprint, grid, learned })}\n`;
-}
+): Stored<State> => ({
+  head: { ...owner, search: search.name, fingerprint: search.fingerprint, grid },
+  key: 'learned',
+  schema: search.schema(grid),
+});
 
-/** @throws TableDamagedError, TableForeignError, TableNewerError */
-export function decodeTable<State>(
-  where: string,
-  text: string,
-  owner: TableOwner,
-  search: LimitSearch<State>,
-  grid: LimitGrid,
-): State {
-  const head = checkedAs(headSchema, where, versioned(where, text));
-  checkOwner(where, head, { ...owner, search: search.name, fingerprint: search.fingerprint });
-  const limits = ({ least, most, step }: LimitGrid): string => `${least}..${most} by ${step}`;
-  if (limits(head.grid) !== limits(grid))
-    throw new TableForeignError(where, `its limits are ${limits(head.grid)}, not ${limits(grid)}`);
-  return checkedAs(search.schema(grid), where, head.learned);
-}
+const guardOf = (owner: TableOwner): Stored<SavedGuard> => ({
+  head: { ...owner },
+  key: 'guard',
+  schema: savedGuardSchema,
+});
 
-export const encodeGuard = (owner: TableOwner, guard: SavedGuard): string =>
-  `${JSON.stringify({ v: VERSION, ...owner, guard })}\n`;
+const encode = <Value>({ head, key }: Stored<Value>, value: Value): string =>
+  `${JSON.stringify({ v: VERSION, ...head, [key]: value })}\n`;
 
-/** @throws TableDamagedError, TableForeignError, TableNewerError */
-export function decodeGuard(where: string, text: string, owner: TableOwner): SavedGuard {
-  const kept = checkedAs(guardSchema, where, versioned(where, text));
-  checkOwner(where, kept, { ...owner });
-  return kept.guard;
-}
-
-/** Its JSON, of a version that is known. */
-function versioned(where: string, text: string): unknown {
+function decode<Value>(where: string, text: string, { head, key, schema }: Stored<Value>): Value {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (error) {
     throw new TableDamagedError(where, messageOf(error), error);
   }
-  const v = (json as { v?: unknown } | null)?.v;
+  const { v, ...found } = checkedAs(z.looseObject({ v: z.int().min(1) }), where, json);
   // Before anything else: a newer version may have another shape.
-  if (typeof v === 'number' && v > VERSION) throw new TableNewerError(where, v, VERSION);
-  return json;
+  if (v > VERSION) throw new TableNewerError(where, v, VERSION);
+  for (const [name, value] of Object.entries(head)) {
+    const [is, expected] = [JSON.stringify(found[name]), JSON.stringify(value)];
+    if (is !== expected) throw new TableForeignError(where, `${name} is ${is}, not ${expected}`);
+  }
+  return checkedAs(schema, where, found[key]);
 }
 
 function checkedAs<T>(schema: z.ZodType<T>, where: string, value: unknown): T {
@@ -114,15 +90,37 @@ function checkedAs<T>(schema: z.ZodType<T>, where: string, value: unknown): T {
   return checked.data;
 }
 
-function checkOwner(
-  where: string,
-  found: Readonly<Record<string, unknown>>,
-  expected: Record<string, string>,
-): void {
-  for (const [name, value] of Object.entries(expected))
-    if (found[name] !== value)
-      throw new TableForeignError(where, `${name} is '${found[name]}', not '${value}'`);
+async function load<Value>(
+  store: TableStore,
+  name: string,
+  stored: Stored<Value>,
+): Promise<Value | null> {
+  const data = await store.get(name);
+  return data === null ? null : decode(name, Buffer.from(data).toString('utf8'), stored);
 }
+
+export const encodeTable = <State>(
+  owner: TableOwner,
+  search: LimitSearch<State>,
+  grid: LimitGrid,
+  learned: State,
+): string => encode(tableOf(owner, search, grid), learned);
+
+/** @throws TableDamagedError, TableForeignError, TableNewerError */
+export const decodeTable = <State>(
+  where: string,
+  text: string,
+  owner: TableOwner,
+  search: LimitSearch<State>,
+  grid: LimitGrid,
+): State => decode(where, text, tableOf(owner, search, grid));
+
+export const encodeGuard = (owner: TableOwner, guard: SavedGuard): string =>
+  encode(guardOf(owner), guard);
+
+/** @throws TableDamagedError, TableForeignError, TableNewerError */
+export const decodeGuard = (where: string, text: string, owner: TableOwner): SavedGuard =>
+  decode(where, text, guardOf(owner));
 
 export async function saveTable<State>(
   store: TableStore,
@@ -135,18 +133,12 @@ export async function saveTable<State>(
 }
 
 /** Null where none is kept. Rejects with `GLN_CONCURRENCY_DAMAGED`, `_FOREIGN` or `_NEWER`. */
-export async function loadTable<State>(
+export const loadTable = <State>(
   store: TableStore,
   owner: TableOwner,
   search: LimitSearch<State>,
   grid: LimitGrid,
-): Promise<State | null> {
-  const name = tableName(owner);
-  const data = await store.get(name);
-  return data === null
-    ? null
-    : decodeTable(name, Buffer.from(data).toString('utf8'), owner, search, grid);
-}
+): Promise<State | null> => load(store, tableName(owner), tableOf(owner, search, grid));
 
 export async function saveGuard(
   store: TableStore,
@@ -157,8 +149,5 @@ export async function saveGuard(
 }
 
 /** Null where none is kept. Rejects as `loadTable`. */
-export async function loadGuard(store: TableStore, owner: TableOwner): Promise<SavedGuard | null> {
-  const name = guardName(owner);
-  const data = await store.get(name);
-  return data === null ? null : decodeGuard(name, Buffer.from(data).toString('utf8'), owner);
-}
+export const loadGuard = (store: TableStore, owner: TableOwner): Promise<SavedGuard | null> =>
+  load(store, guardName(owner), guardOf(owner));

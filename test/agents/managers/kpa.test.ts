@@ -1,5 +1,5 @@
 import test from 'ava';
-import { KPA_PUBLISHED, kpaManager } from '../../../agents/managers/index.js';
+import { kpaManager } from '../../../agents/managers/index.js';
 import { latencies, play, type Step } from './play.js';
 
 /** Ten seconds with a mean concurrency of `c`: 20 calls of c x 500 ms. */
@@ -9,7 +9,7 @@ const load = (c: number, containers: number, changes: Step = {}): Step => ({
   ...changes,
 });
 const numbers = (...steps: Step[]): (number | undefined)[] =>
-  play(kpaManager(KPA_PUBLISHED), steps).decisions.map((d) => d.containers);
+  play(kpaManager(), steps).decisions.map((d) => d.containers);
 
 test('containers = mean concurrency / 70 % of what one may run at once', (t) => {
   // 2.8 / .7 = 4; with 3 ready no panic (4 / 3 < 2). 2.81 / .7 = 4.01: 5.
