@@ -8,18 +8,15 @@ import type { Engine } from '../nn/index.js';
 import { type LearnerState, onlineSettings, type PpoSettings } from '../ppo/index.js';
 import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
 import {
-  actionBoundsOf,
   apply,
   executed,
   type HostState,
-  hostStateOf,
-  inputOf,
   maskOf,
   rewardOf,
   SIMPPO_ACTIONS,
   type SimppoSettings,
   simppoShape,
-  slowdownIn,
+  situationOf,
   widenPolicyInputs,
   withHost,
 } from '../simppo/index.js';
@@ -168,21 +165,19 @@ export class AwareManager implements ResourceManager<AwareState> {
   }
 
   decide(before: AwareState, view: View, now: Millis): Decided<AwareState> {
-    const { settings, cap, fallback } = this.#options;
+    const { settings, fallback } = this.#options;
     const { observation } = view;
     const { host } = observation;
     const known = before.hosts[host];
-    const seen = hostStateOf(known, observation, now);
+    const {
+      seen,
+      slowdown,
+      bounds,
+      input: features,
+    } = situationOf(known, view, this.#options, now);
     // Asked at each step, so that its state is current when it has to decide.
     const fallbackStep = fallback.decide(before.fallback, view, now);
     const arrivals = observation.activations > 0;
-    const slowdown = slowdownIn(observation, seen);
-    const bounds = actionBoundsOf(
-      observation,
-      { cpu: seen.cpuPeak, memory: seen.memoryPeak },
-      cap,
-      settings.actions,
-    );
     const mask = maskOf(
       seen.held,
       bounds,
@@ -190,9 +185,8 @@ export class AwareManager implements ResourceManager<AwareState> {
       settings.actions,
       new Uint8Array(SIMPPO_ACTIONS.length),
     );
-    const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
     const { lifeCycleRun: loadedRun, agent, lost } = this.#load(before, observation.cpuMode);
-    const input = agent.input(inputOf(view, remembered, bounds, settings.virtual));
+    const input = agent.input(features);
     let lifeCycleRun = loadedRun;
     const transitions = [...before.unreported];
     for (const transition of transitions) agent.enter(transition, input);

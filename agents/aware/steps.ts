@@ -1,7 +1,6 @@
 import type { Observation } from '../../broker/messages/index.js';
-import type { Bytes, Millicores } from '../../config/index.js';
 import type { Decision } from '../resource-manager.js';
-import { directionsOf, type Held, type SimppoSettings } from '../simppo/index.js';
+import { decisionOf, directionsOf, type Held, type SimppoSettings } from '../simppo/index.js';
 
 /** The action nearest to a change, in steps of CPU, memory, containers: the largest one counts. */
 export function nearestAction(steps: readonly number[]): number {
@@ -35,23 +34,16 @@ export function stepsOf(
 /** The agent's action; in dimensions that it does not decide the fallback follows the load. */
 export function decisionFor(
   action: number,
-  { cpu, memory, containers }: Held,
+  held: Held,
   fallback: Decision,
-  { cpuMode }: Observation,
+  observation: Observation,
   { actions }: SimppoSettings,
 ): Decision {
-  const { dimensions } = actions;
   const { cpu: _cpu, weightFactor: _weightFactor, ...others } = fallback;
+  const step = { held, directions: directionsOf(action) };
   return {
-    ...(dimensions.cpu ? others : fallback),
-    ...(!dimensions.cpu
-      ? {}
-      : cpuMode === 'weight'
-        ? { weightFactor: cpu }
-        : { cpu: cpu as Millicores }),
-    ...(dimensions.memory ? { memory: Math.round(memory) as Bytes } : {}),
-    ...(dimensions.containers ? { containers } : {}),
-    actions: directionsOf(action),
+    ...(actions.dimensions.cpu ? others : fallback),
+    ...decisionOf(step, held.cpu, observation, actions),
   };
 }
 

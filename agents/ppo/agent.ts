@@ -75,7 +75,7 @@ export class PpoAgent {
     this.#mask = new Uint8Array(shape.actions);
   }
 
-  /** Samples an action while learning; `greedy`: the most probable one. Null: none is valid. */
+  /** Samples; `greedy` takes the most probable action. Null: none is valid. */
   decide(input: Float32Array, mask: Uint8Array, greedy = false): number | null {
     this.#input.set(input);
     this.#mask.set(mask);

@@ -1,6 +1,9 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
-import { granted, type Held } from './actions.js';
+import type { Cap, View } from '../resource-manager.js';
+import { boundsOf, granted, type Held } from './actions.js';
+import { inputOf } from './features.js';
+import type { SimppoSettings } from './settings.js';
 
 /** What is remembered of a function on one host; small and plain, so that it can be shown. */
 export interface HostState {
@@ -23,7 +26,7 @@ const CONTROL_MAX = 200;
 const CONTROL_MIN = 3;
 
 /** What a host's new observation says of the function there. */
-export function hostStateOf(
+function hostStateOf(
   known: HostState | undefined,
   observation: Observation,
   now: Millis,
@@ -57,8 +60,25 @@ export function hostStateOf(
 }
 
 /** ln(mean latency / control arm's mean), cut to +-1; 0 while either is unknown. */
-export function slowdownIn({ latency }: Observation, { control }: HostState): number {
+function slowdownIn({ latency }: Observation, { control }: HostState): number {
   if (control.runs < CONTROL_MIN || !(control.mean > 0) || !(latency.sum > 0)) return 0;
   const count = latency.counts.reduce((sum, one) => sum + one, 0);
   return count > 0 ? Math.min(1, Math.max(-1, Math.log(latency.sum / count / control.mean))) : 0;
+}
+
+/** What an agent knows before it decides: the host's state, the bounds and the networks' input. */
+export function situationOf(
+  known: HostState | undefined,
+  view: View,
+  { settings, cap }: { readonly settings: SimppoSettings; readonly cap: Cap },
+  now: Millis,
+) {
+  const { observation } = view;
+  const seen = hostStateOf(known, observation, now);
+  const slowdown = slowdownIn(observation, seen);
+  const peaks = { cpu: seen.cpuPeak, memory: seen.memoryPeak };
+  const bounds = boundsOf(observation, peaks, cap, settings.actions);
+  const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
+  const input = inputOf(view, remembered, bounds, settings.virtual);
+  return { seen, slowdown, bounds, input };
 }

@@ -1,7 +1,6 @@
 export {
   apply,
   type Bounds as ActionBounds,
-  boundsOf as actionBoundsOf,
   directionsOf,
   executed,
   type Held,
@@ -15,7 +14,7 @@ export {
   simppoShape,
 } from './base-policy.js';
 export { inputOf, VIRTUAL, virtualFeatures } from './features.js';
-export { type HostState, hostStateOf, slowdownIn } from './host-state.js';
+export { type HostState, situationOf } from './host-state.js';
 export { createSimppo, SIMPPO_NAMES, type SimppoName, settingsOf, threadEngine } from './make.js';
 export { SimppoManager } from './manager.js';
 export { functionOfPolicy } from './own-policy-store.js';
@@ -36,6 +35,6 @@ export {
   type VirtualAgent,
 } from './settings.js';
 export { withHost } from './state.js';
-export { type Directions, type SimppoStep, takeStep } from './step.js';
+export { type Directions, decisionOf, type SimppoStep, takeStep } from './step.js';
 export type { TrajectoryStep } from './trajectory-step.js';
 export { widenPolicy, widenPolicyInputs } from './widen-policy.js';

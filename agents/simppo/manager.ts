@@ -1,22 +1,13 @@
-import type { Observation } from '../../broker/messages/index.js';
-import type { Bytes, Millicores, Millis } from '../../config/index.js';
+import type { Millis } from '../../config/index.js';
 import { hashOf, SeededRandom } from '../../config/index.js';
 import type { Engine } from '../nn/index.js';
 import type { LearnerState, PpoMetrics, Trainer } from '../ppo/index.js';
-import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
-import {
-  type Bounds,
-  boundsOf,
-  cpuTarget,
-  executed,
-  type Held,
-  SIMPPO_ACTIONS,
-} from './actions.js';
+import type { Cap, Decided, ResourceManager, View } from '../resource-manager.js';
+import { cpuTarget, executed, SIMPPO_ACTIONS } from './actions.js';
 import { newWeights, simppoShape } from './base-policy.js';
 import type { BasePolicyStore } from './base-policy-store.js';
 import { Episodes } from './episodes.js';
-import { inputOf } from './features.js';
-import { hostStateOf, slowdownIn } from './host-state.js';
+import { situationOf } from './host-state.js';
 import { LearningPolicy } from './learning-policy.js';
 import { OwnPolicies } from './own-policies.js';
 import type { OwnPolicyStore } from './own-policy-store.js';
@@ -25,7 +16,7 @@ import { rewardOf } from './reward.js';
 import { loadedState, savedState } from './saved-state.js';
 import type { SimppoSettings } from './settings.js';
 import { type OnHost, rateAfter, retrainingAfter, type SimppoState, withHost } from './state.js';
-import { type Directions, takeStep } from './step.js';
+import { decisionOf, takeStep } from './step.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
 /** Interval of looking for a stored base policy, while this host has learned nothing, ms. */
@@ -125,37 +116,29 @@ export class SimppoManager implements ResourceManager<SimppoState> {
   }
 
   decide(was: SimppoState, view: View, now: Millis): Decided<SimppoState> {
-    const { settings, cap, trigger, onStep } = this.#options;
+    const { settings, trigger, onStep } = this.#options;
     const { observation } = view;
     const { host } = observation;
     this.#seekBase(now);
     this.#own.see(observation);
     const before = trigger?.shouldRetrain(observation) === true ? this.retrain(was) : was;
     const known = before.hosts[host];
-    const seen = {
-      ...hostStateOf(known, observation, now),
-      last: known?.last ?? ([0, 0, 0] as const),
-    };
+    const situation = situationOf(known, view, this.#options, now);
+    const { slowdown, bounds, input } = situation;
+    const seen = { ...situation.seen, last: known?.last ?? ([0, 0, 0] as const) };
     const rate = rateAfter(before, observation, now);
     const policy = this.#policyOf(before);
-    const bounds = boundsOf(
-      observation,
-      { cpu: seen.cpuPeak, memory: seen.memoryPeak },
-      cap,
-      settings.actions,
-    );
     // Only control runs: no step, and the target is unchanged.
     if (observation.activations === 0) {
       const state = { ...before, rate, hosts: withHost(before.hosts, host, seen) };
-      return { state, decision: decisionOf([0, 0, 0], seen.held, bounds, observation, settings) };
+      const step = { held: seen.held, directions: [0, 0, 0] } as const;
+      const cpu = cpuTarget(seen.held, bounds, settings.actions);
+      return { state, decision: decisionOf(step, cpu, observation, settings.actions) };
     }
     const trajectory = `${before.fn} ${host}`;
-    const slowdown = slowdownIn(observation, seen);
     const reward = this.#learn(policy, trajectory, view, known, seen, slowdown, now);
     const retraining = retrainingAfter(before.retraining, this.#policyKind(policy), policy.updates);
     const phase = retraining?.left === 0 ? 'serving' : before.phase;
-    const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
-    const input = inputOf(view, remembered, bounds, settings.virtual);
     const online = phase === 'online';
     const standing = { ...seen, bounds, cpuMode: observation.cpuMode };
     const step = takeStep(standing, settings.actions, this.#mask, (mask) =>
@@ -186,7 +169,8 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       hosts,
       reward: reward ?? before.reward,
     };
-    const decision = decisionOf(last, held, bounds, observation, settings);
+    const cpu = cpuTarget(held, bounds, settings.actions);
+    const decision = decisionOf(step, cpu, observation, settings.actions);
     return reward === null ? { state, decision } : { state, decision, reward };
   }
 
@@ -288,26 +272,4 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       onUpdate,
     });
   }
-}
-
-function decisionOf(
-  actions: Directions,
-  held: Held,
-  bounds: Bounds,
-  observation: Observation,
-  settings: SimppoSettings,
-): Decision {
-  const { dimensions } = settings.actions;
-  const { cpu, memory, containers } = held;
-  const byWeight = observation.cpuMode === 'weight';
-  return {
-    ...(!dimensions.cpu
-      ? {}
-      : byWeight
-        ? { weightFactor: cpu }
-        : { cpu: cpuTarget(held, bounds, settings.actions) as Millicores }),
-    ...(dimensions.memory ? { memory: Math.round(memory) as Bytes } : {}),
-    ...(dimensions.containers ? { containers } : {}),
-    actions,
-  };
 }

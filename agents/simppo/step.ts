@@ -1,4 +1,6 @@
 import type { Observation } from '../../broker/messages/index.js';
+import type { Bytes, Millicores } from '../../config/index.js';
+import type { Decision } from '../resource-manager.js';
 import { apply, type Bounds, directionsOf, type Held, maskOf } from './actions.js';
 import type { ActionSettings } from './settings.js';
 
@@ -38,5 +40,24 @@ export function takeStep(
     held: apply(action ?? 0, held, bounds, standing, settings),
     directions,
     isReversal: directions.some((direction, i) => direction * last[i]! < 0),
+  };
+}
+
+/** The target of a step in the dimensions that agents decide; `cpu`: in quota mode, millicores. */
+export function decisionOf(
+  { held, directions }: Pick<SimppoStep, 'held' | 'directions'>,
+  cpu: number,
+  { cpuMode }: Pick<Observation, 'cpuMode'>,
+  { dimensions }: ActionSettings,
+): Decision {
+  return {
+    ...(!dimensions.cpu
+      ? {}
+      : cpuMode === 'weight'
+        ? { weightFactor: held.cpu }
+        : { cpu: cpu as Millicores }),
+    ...(dimensions.memory ? { memory: Math.round(held.memory) as Bytes } : {}),
+    ...(dimensions.containers ? { containers: held.containers } : {}),
+    actions: directions,
   };
 }

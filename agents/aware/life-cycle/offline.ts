@@ -20,7 +20,7 @@ const CRITIC_EPOCHS = 4;
 const ADAM = { ...adamDefaults, learningRate: 1e-3 };
 /** Recorded episodes from which a surrogate is fitted. */
 export const SURROGATE_FROM = 4;
-/** PPO in the surrogate: rounds at most, branches of each, steps of a branch. */
+/** PPO in the surrogate: at most this many rounds, each of `BRANCHES` of `LENGTH` steps. */
 const ROUNDS = 4;
 const BRANCHES = 48;
 const LENGTH = 8;

@@ -37,7 +37,7 @@ export interface ScalingView {
 export const idleOf = (own: number, cpuUse: number, occupancy: number): number =>
   own * (1 - Math.min(1, cpuUse * Math.max(1, occupancy)));
 
-/** The congestion charge by a function's share of allocated CPU, or of the unused part of it. */
+/** The congestion charge by a function's share of the allocated CPU, or of its unused part. */
 export function scalingCharge(
   { held, cpuUse }: ScalingState,
   { capacity, allocated, idle }: ClusterTotals,

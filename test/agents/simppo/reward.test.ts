@@ -40,7 +40,7 @@ test('an average function is charged the excess, and nothing without one', (t) =
   t.is(congestionCharge(0.4, 1, 0, 0), 0);
 });
 
-test('agents learn from graded preservation, use, late and failed shares, charge, turns', (t) => {
+test('agents learn from preservation, use, late and failed shares, charge, reversal', (t) => {
   const rewardOf = (changes: Partial<ScalingOutcome>, charge = 0, isReversal = false): number =>
     scalingReward({ ...outcome, late: 0, ...changes }, charge, isReversal, {
       ...scalingRewardSettings,
