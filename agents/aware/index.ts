@@ -18,7 +18,7 @@ export { type OfflineTrainer, ThreadOfflineTrainer } from './life-cycle/offline-
 export { PpoLifeCycleLearner } from './life-cycle/ppo-learner.js';
 export { type LifeCycleSettings, lifeCycleSettings } from './life-cycle/settings.js';
 export { shareOf, windowFigures } from './life-cycle/window.js';
-export { type AwareChoice, createAware } from './make.js';
+export { type AwareChoice, type AwareParts, createAware } from './make.js';
 export { loadMeta, type MetaLearner, saveMeta, shippedMeta } from './meta-learner/checkpoint.js';
 export {
   EMBEDDING_LENGTH,

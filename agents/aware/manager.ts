@@ -100,10 +100,9 @@ const savedStateSchema = z.object({
 });
 
 /**
- * AWARE [AWARE]: the fallback decides for a new function while the function's agent learns from it;
- * the agent takes over, guarded, when its estimate is as good; it serves when it has converged, and
- * learns again when the workload changes. This class runs one `AwareAgent` per function on the
- * observations of its hosts, with SIMPPO's features, actions and reward.
+ * AWARE [AWARE]: the fallback decides while the agent learns from it; the agent takes over,
+ * guarded, when its estimate is as good, serves when it has converged, and learns again when the
+ * workload changes. Features, actions and reward are SIMPPO's.
  */
 export class AwareManager implements ResourceManager<AwareState> {
   readonly name = 'aware';

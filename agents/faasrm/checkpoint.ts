@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FEATURE_LAYOUT } from '../../broker/messages/index.js';
 import { type Checkpoint, CheckpointForeignError, readShipped, scoreShape } from '../nn/index.js';
-import { type LearnerState, ppoState } from '../ppo/index.js';
+import { type LearnerState, learnerCheckpoint, ppoState } from '../ppo/index.js';
 import type { FaasrmSettings } from './settings.js';
 
 const KIND = 'faasrm';
@@ -16,31 +16,14 @@ export const expectedFaasrm = {
   shapes: { actor: scoreShape, critic: scoreShape },
 } as const;
 
-/** As it is kept: with Adam's moments and counters, so that learning goes on. */
+/** With Adam's moments and counters, so that learning goes on. */
 export function faasrmCheckpoint(
   state: LearnerState,
-  settings: FaasrmSettings,
+  { ppo, options, rollout, price }: FaasrmSettings,
   seed: number,
 ): Checkpoint {
-  const { ppo, options, rollout, price } = settings;
-  return {
-    kind: KIND,
-    seed,
-    counters: { ...state.counters },
-    configuration: {
-      layout: FEATURE_LAYOUT,
-      options,
-      rollout,
-      price,
-      ...ppo,
-      learningRate: { ...ppo.learningRate },
-      entropy: { ...ppo.entropy },
-    },
-    networks: {
-      actor: { shape: scoreShape, parameters: state.actor, moments: state.actorMoments },
-      critic: { shape: scoreShape, parameters: state.critic, moments: state.criticMoments },
-    },
-  };
+  const more = { layout: FEATURE_LAYOUT, options, rollout, price };
+  return learnerCheckpoint(KIND, state, expectedFaasrm.shapes, ppo, seed, more);
 }
 
 /** Throws `GLN_CHECKPOINT_FOREIGN` where its features are of another layout. */

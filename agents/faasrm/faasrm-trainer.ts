@@ -56,9 +56,8 @@ export interface RunningFaasrmTrainer {
 }
 
 /**
- * `faasrm` on an agent host: the host with the lease learns from the hooks' experiences and sends
- * them weights, first those of the newest checkpoint or the shipped ones. Without NATS hooks keep
- * their weights.
+ * The agent host with the lease learns from the hooks' experiences and sends them weights, first
+ * the newest checkpoint's or the shipped ones. Without NATS hooks keep theirs.
  */
 export function runFaasrmTrainer(run: FaasrmTrainerRun): RunningFaasrmTrainer {
   const { broker, clock, timers, host, boot, trainer, settings, seed, learns, logger } = run;

@@ -12,9 +12,8 @@ export interface FaasrmSettings {
 }
 
 /**
- * Published [Freyr]: clip .2, 4 epochs, entropy .01, AdamW 1e-3, the whole episode in one batch, no
- * advantage normalization, no gradient clip. Here the learning rate decays, and agents/ppo
- * normalizes, clips and uses mini-batches.
+ * Published [Freyr]: clip .2, 4 epochs, entropy .01, AdamW 1e-3, one batch. Here the learning rate
+ * decays, and agents/ppo normalizes, clips and uses mini-batches.
  */
 export const faasrmSettings: FaasrmSettings = {
   ppo: {

@@ -1,9 +1,8 @@
 import type { DdpgSettings } from '../ddpg/index.js';
 
 /**
- * Rates, gamma, tau and sigma as [AWARE] reports them for FIRM; layers, warm-up and theta of
- * [FIRM artifact]. No batch normalization, as every feature here is in [0, 1]; the replay size and
- * the gradient clip are additions.
+ * Rates, gamma, tau and sigma of [AWARE]; layers, warm-up and theta of [FIRM artifact]. The replay
+ * size and the gradient clip are additions.
  */
 export const firmSettings: DdpgSettings = {
   hidden: [40, 40],

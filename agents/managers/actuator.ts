@@ -33,9 +33,8 @@ export const NOTHING_IN_FORCE: InForce = {
 const PAUSE_MILLIS = 10_000;
 
 /**
- * Applies a recommendation: idempotent and rate limited. Small changes are held back by
- * the updater's rule; an urgent recommendation is applied at once. Returns the limits in force and
- * the decision.
+ * Idempotent and rate limited. Small changes are held back by the updater's rule; an urgent
+ * recommendation is applied at once.
  */
 export function actuate(
   before: InForce,

@@ -49,11 +49,9 @@ const runSum = ({ latency, coldStarts, initTime }: Observation): number =>
   Math.max(0, latency.sum - coldStarts * (initTime ?? 0));
 
 /**
- * [ENSURE] as [Freyr] reads it: CPU rises when the mean latency of the newest activations is 1.1 ×
- * the reference, and falls only when the host is out of headroom (its congestion price is above 0).
- * Memory stays the user's. It evaluates every 3 (short) or 5 (long) activations. The reference is
- * the best evaluation so far: of the published programs one uses an oracle's value, and in the
- * other the reference stays 0, so that the rule never acts.
+ * [ENSURE] as [Freyr] reads it: CPU rises when the mean latency is 1.1 × the reference, and falls
+ * only when the host is out of headroom (its congestion price is above 0). Memory stays the user's.
+ * The reference is the best evaluation so far: the published programs use an oracle's value or 0.
  */
 export function ensureManager(constants: EnsureConstants): ResourceManager<EnsureState> {
   return {

@@ -61,10 +61,9 @@ export interface ExternalManager {
 }
 
 /**
- * Loads an external manager and runs it in its own thread: if it throws, loops forever, calls
- * `process.exit` or exhausts memory, its functions only lose their targets and run at user limits.
- * Its state is copied, so it must be plain data. Rejects with a ManagerModuleError if the file does
- * not load or exports no manager.
+ * Runs a module in its own thread: if it throws, loops, exits or exhausts memory, only its
+ * functions run at user limits. Its state is copied, so it must be plain data. Rejects with a
+ * ManagerModuleError.
  */
 export async function loadExternalManager(
   file: string,

@@ -16,10 +16,9 @@ export interface GreedyConstants {
 }
 
 /**
- * The published rule in fractional units. The published step is one core of at most eight; user
- * limits here are often below one core, so a step is a quarter core or 10 % of the user limit,
- * whichever is more. Memory keeps the published 64 MiB. The minimums are the safeguard's CPU unit
- * and OpenWhisk's smallest common container.
+ * The published rule in fractional units: a step is a quarter core or 10 % of the user limit, as
+ * user limits are often below the published step of one core. The minimums are the safeguard's CPU
+ * unit and OpenWhisk's smallest common container.
  */
 export const GREEDY_DEFAULT: GreedyConstants = {
   threshold: 0.9,
@@ -59,10 +58,8 @@ function nextAmount(
 }
 
 /**
- * The baseline "Greedy" of [FaaSRM]: one step down while the peak leaves headroom, otherwise one
- * step up. A function starts at its user limits. The peak is the highest of the control step, so
- * one large activation among many counts. After an OOM kill memory is at least the user limit plus
- * a step.
+ * The baseline "Greedy" of [FaaSRM]: from the user limits one step down while the highest peak of
+ * the control step leaves headroom, otherwise up. An OOM kill raises memory above the user limit.
  */
 export function greedyManager(
   constants: GreedyConstants,

@@ -89,9 +89,8 @@ export function hpaStep(
 }
 
 /**
- * The horizontal pod autoscaler [HPA] on CPU utilization: it sets the number of containers, and
- * sizes stay the user's. Utilization is averaged over the step and includes idle containers, as a
- * pod's does. OpenWhisk creates containers itself, so there the target is a cap.
+ * The horizontal pod autoscaler [HPA] on CPU utilization, averaged over the step with idle
+ * containers. OpenWhisk creates containers itself, so the target is a cap.
  */
 export function hpaManager(constants: HpaConstants): ResourceManager<HpaState> {
   return {

@@ -66,10 +66,9 @@ function averageOver(state: KpaState, count: number, now: Millis): number {
 }
 
 /**
- * Knative's pod autoscaler [Knative KPA]: containers = mean concurrency / (70 % of a container's
- * concurrency limit), over 60 s, or over 6 s in panic mode, in which the number never falls.
- * Concurrency follows from durations by Little's law; a step longer than the panic window is spread
- * evenly, so panic starts a step late. Scaling to zero is left to OpenWhisk.
+ * Knative's pod autoscaler [Knative KPA] over 60 s, or over 6 s in panic mode, in which the number
+ * never falls. Concurrency follows from durations by Little's law. A step longer than the panic
+ * window is spread evenly, so panic starts a step late. OpenWhisk scales to zero itself.
  */
 export function kpaManager(): ResourceManager<KpaState> {
   return {

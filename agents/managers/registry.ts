@@ -1,12 +1,7 @@
-import type { Logger } from '../../broker/index.js';
 import { errorClass, type ManagerName, managers } from '../../config/index.js';
-import type { LifeCycleOverrides, LifeCycleSettings, OfflineTrainer } from '../aware/index.js';
-import { type AwareChoice, createAware } from '../aware/index.js';
-import type { PolicyStore } from '../nn/index.js';
-import type { Trainer } from '../ppo/index.js';
-import type { Cap, ResourceManager } from '../resource-manager.js';
-import type { RetrainTrigger, TrajectoryStep } from '../simppo/index.js';
-import { createSimppo } from '../simppo/index.js';
+import { type AwareChoice, type AwareParts, createAware } from '../aware/index.js';
+import type { ResourceManager } from '../resource-manager.js';
+import { createSimppo, type SimppoParts } from '../simppo/index.js';
 import { ENSURE_DEFAULT, ENSURE_PUBLISHED, ensureManager } from './ensure.js';
 import { fixedManager } from './fixed.js';
 import { GREEDY_DEFAULT, GREEDY_FREYR, greedyManager } from './greedy.js';
@@ -19,29 +14,13 @@ import { VPA_DEFAULT, VPA_PUBLISHED, vpaManager } from './vpa.js';
 
 type Preset = 'default' | 'freyr';
 
-export interface ManagerSettings {
-  readonly cap: Cap;
+export interface ManagerSettings
+  extends Omit<SimppoParts, 'settings'>,
+    Omit<AwareParts, 'choice' | 'fallback' | 'cap' | 'seed'> {
   /** `freyr`: constants as published, in whole units. */
   readonly preset?: Preset;
-  /** Where learning managers compute their updates; default: where they decide, at once. */
-  readonly trainer?: Trainer;
-  /** Of what learning managers draw. */
-  readonly seed?: number;
-  /** Of the manager `aware`; default: SIMPPO's agents without the meta-learner. */
+  /** Of manager `aware`; default: SIMPPO's agents without the meta-learner. */
   readonly aware?: AwareChoice;
-  /** Of each step of an agent that learns, or could. */
-  readonly onStep?: (step: TrajectoryStep) => void;
-  readonly trigger?: RetrainTrigger;
-  readonly policies?: PolicyStore;
-  /**
-   * Of `aware`: thresholds, the operator's overrides, and where agents learn (default: in place).
-   */
-  readonly lifeCycle?: LifeCycleSettings;
-  readonly lifeCycleOverrides?: (fn: string) => LifeCycleOverrides;
-  readonly offlineTrainer?: OfflineTrainer;
-  /** Of `aware`: agents in memory, as many as the agent host keeps. */
-  readonly resident?: number;
-  readonly logger?: Logger;
 }
 
 const makers = {

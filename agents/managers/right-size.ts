@@ -79,12 +79,10 @@ function recentPeak(state: RightSizeState, halfLife: number, now: number): numbe
 }
 
 /**
- * Sets each action's nominal memory from its history: OpenWhisk admits by nominal memory, so only a
- * smaller `limits.memory` lets more warm containers fit. The size is peak + margin, rounded up. It
- * rises at once, and falls only after enough activations and time. After an OOM kill it returns to
- * the user limit, or above it once by {@link memoryAfterOom} however often kills occur. Hooks
- * compensate the smaller CPU weight that OpenWhisk derives from memory
- * (`FunctionState.rightSizeFactor`), and do not change the limits of running containers.
+ * OpenWhisk admits by nominal memory, so only a smaller `limits.memory` lets more warm containers
+ * fit. The size is peak + margin; it rises at once, and falls only after enough activations and
+ * time. An OOM kill restores the user limit, or exceeds it once by {@link memoryAfterOom}. Hooks
+ * compensate the smaller CPU weight (`FunctionState.rightSizeFactor`).
  */
 export function rightSizeManager(constants: RightSizeConstants): ResourceManager<RightSizeState> {
   return {

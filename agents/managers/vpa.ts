@@ -57,9 +57,8 @@ export const VPA_PUBLISHED: VpaConstants = {
 };
 
 /**
- * A half-life of a day is too slow for functions that run for seconds: it is 10 minutes, all other
- * times in proportion, and a control step of 10 s is the sampling interval. The minimum memory is
- * that of `greedy`, because 250 MB is more than most user limits.
+ * A half-life of a day is too slow for functions that run for seconds: it is 10 minutes, other
+ * times in proportion. The minimum memory is that of `greedy`.
  */
 export const VPA_DEFAULT: VpaConstants = {
   ...VPA_PUBLISHED,
@@ -212,9 +211,8 @@ export function needsUpdate(
 }
 
 /**
- * The vertical pod autoscaler [VPA]: sizes from decaying histograms of use, p90 × 1.15. Limits
- * change in place and nothing is evicted, so the updater's replica rules do not apply. User limits
- * apply until the first recommendation.
+ * The vertical pod autoscaler [VPA]: p90 × 1.15 of decaying histograms. Limits change in place, so
+ * the updater's replica rules do not apply.
  */
 export function vpaManager(constants: VpaConstants): ResourceManager<VpaState> {
   return {

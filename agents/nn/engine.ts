@@ -38,9 +38,8 @@ export interface PpoStepResult extends StepResult {
 }
 
 /**
- * An actor and a critic with weights of their own, trained together. The loss of a batch is
- * policyLoss + valueCoefficient valueLoss - entropyCoefficient entropy, with the clipped surrogate;
- * the log-ratio is cut to +-20.
+ * Trained together on policyLoss + valueCoefficient valueLoss - entropyCoefficient entropy, with
+ * the clipped surrogate; the log-ratio is cut to +-20.
  */
 export interface ActorCritic {
   readonly actor: Network;

@@ -37,10 +37,9 @@ export interface StepResult {
 }
 
 /**
- * A multilayer perceptron: checks, gradients and training steps, on the arithmetic of an engine
- * (the abstract methods). Arrays are row-major float32; parameters are flat, in the order of
- * `layersOf`. Data of a wrong length throws `GLN_NN_SHAPE`. Values are not checked: callers check
- * that logits are finite before they act on them.
+ * A multilayer perceptron on the arithmetic of an engine (the abstract methods). Arrays are
+ * row-major float32, parameters in the order of `layersOf`. A wrong length throws `GLN_NN_SHAPE`;
+ * callers check that logits are finite.
  */
 export abstract class Network {
   readonly shape: NetworkShape;

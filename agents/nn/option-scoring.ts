@@ -8,9 +8,8 @@ import { type NetworkShape, outputsOf } from './shape.js';
 export const scoreShape: NetworkShape = { widths: [11, 32, 16, 1], activation: 'tanh' };
 
 /**
- * One small network that looks at each option by itself, seen from outside as a network with all
- * options' features in and one score per option out. The same weights score every option, so their
- * order and their number do not matter.
+ * One small network that scores each option by itself, seen as a network with all options' features
+ * in and their scores out. The options' order and number do not matter.
  */
 class OptionNetwork extends Network {
   readonly inner: Network;
@@ -96,9 +95,8 @@ class OptionNetwork extends Network {
 }
 
 /**
- * Actor and critic of an option-scoring policy, for PPO as any other pair: an option's logit is its
- * score, the value is the critic's mean over options. Inputs are [options][features]; options that
- * are not allowed are masked. The two gradients are clipped apart.
+ * An option's logit is its score, the value is the critic's mean over options. Inputs are
+ * [options][features]; the two gradients are clipped apart.
  */
 export class OptionActorCritic implements ActorCritic {
   readonly actor: Network;

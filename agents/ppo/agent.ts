@@ -45,12 +45,8 @@ export interface PpoAgentOptions {
 }
 
 /**
- * One agent with an actor and a critic of its own, deciding and learning in one thread. What
- * decides and learns apart (agent hosts and their training threads) uses `Policy` and `PpoLearner`
- * themselves.
- *
- * For each step: `decide`, then `executed` with what was really done; `cut` or `end` where a
- * segment closes; `update` when `ready`.
+ * One agent that decides and learns in one thread: `decide`, `executed`, `cut` or `end` where a
+ * segment closes, `update` when `ready`. Agent hosts use `Policy` and `PpoLearner`.
  */
 export class PpoAgent {
   readonly policy: Policy;

@@ -1,4 +1,9 @@
-import { type Checkpoint, CheckpointDamagedError, type Expected } from '../nn/index.js';
+import {
+  type Checkpoint,
+  CheckpointDamagedError,
+  type Expected,
+  type NetworkShape,
+} from '../nn/index.js';
 import { type PpoAgentShape, ppoShapes } from './agent.js';
 import type { LearnerState } from './learner.js';
 import type { PpoSettings } from './settings.js';
@@ -14,26 +19,34 @@ export const expectedPpo = (
   shapes: { ...ppoShapes(shape, settings) },
 });
 
-export function ppoCheckpoint(
+export const ppoCheckpoint = (
   state: LearnerState,
   { shape, settings, seed }: { shape: PpoAgentShape; settings: PpoSettings; seed: number },
-): Checkpoint {
-  const { actor, critic } = ppoShapes(shape, settings);
-  return {
-    kind: KIND,
-    seed,
-    counters: { ...state.counters },
-    configuration: {
-      ...settings,
-      learningRate: { ...settings.learningRate },
-      entropy: { ...settings.entropy },
-    },
-    networks: {
-      actor: { shape: actor, parameters: state.actor, moments: state.actorMoments },
-      critic: { shape: critic, parameters: state.critic, moments: state.criticMoments },
-    },
-  };
-}
+): Checkpoint => learnerCheckpoint(KIND, state, ppoShapes(shape, settings), settings, seed);
+
+/** `more` stands before PPO's settings in the configuration. */
+export const learnerCheckpoint = (
+  kind: string,
+  state: LearnerState,
+  { actor, critic }: { readonly actor: NetworkShape; readonly critic: NetworkShape },
+  settings: PpoSettings,
+  seed: number,
+  more: Checkpoint['configuration'] = {},
+): Checkpoint => ({
+  kind,
+  seed,
+  counters: { ...state.counters },
+  configuration: {
+    ...more,
+    ...settings,
+    learningRate: { ...settings.learningRate },
+    entropy: { ...settings.entropy },
+  },
+  networks: {
+    actor: { shape: actor, parameters: state.actor, moments: state.actorMoments },
+    critic: { shape: critic, parameters: state.critic, moments: state.criticMoments },
+  },
+});
 
 /** The learner's state of a checkpoint that was read with `expectedPpo`. */
 export function ppoState(where: string, { networks, counters }: Checkpoint): LearnerState {

@@ -1,8 +1,7 @@
 /**
- * Generalized advantage estimates (Schulman et al. 2016) of the rows `from` up to `to`, one segment
- * of one episode: delta_t = r_t + d_t V_t+1 - V_t, A_t = delta_t + d_t lambda A_t+1. `bootstrap` is
- * V of the state after the last row: the critic's where a segment was merely cut, 0 where the task
- * really ended. Discounts are per row, as steps differ in length.
+ * Generalized advantage estimates (Schulman et al. 2016) of rows `from` up to `to`: delta_t = r_t +
+ * d_t V_t+1 - V_t, A_t = delta_t + d_t lambda A_t+1. `bootstrap`: V after the last row, 0 where the
+ * task ended. Discounts are per row, as steps differ in length.
  */
 export function generalizedAdvantages(
   rewards: ArrayLike<number>,

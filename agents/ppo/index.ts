@@ -1,6 +1,6 @@
 export { newActorCritic, PpoAgent, type PpoAgentShape, ppoShapes } from './agent.js';
 export { MaskedCategorical } from './categorical.js';
-export { expectedPpo, ppoCheckpoint, ppoState } from './checkpoint.js';
+export { expectedPpo, learnerCheckpoint, ppoCheckpoint, ppoState } from './checkpoint.js';
 export { EntropyWatch } from './health.js';
 export { type LearnerState, PpoLearner, type PpoMetrics } from './learner.js';
 export { Policy } from './policy.js';

@@ -24,7 +24,6 @@ export interface PpoMetrics {
   readonly clipFraction: number;
   /** 1 - var(return - value) / var(return) before the update; NaN for equal returns. */
   readonly explainedVariance: number;
-  readonly gradNorm: number;
   readonly meanReward: number;
   readonly learningRate: number;
   readonly entropyCoefficient: number;
@@ -244,7 +243,6 @@ class StepSums {
     entropy: 0,
     approxKl: 0,
     clipFraction: 0,
-    norm: 0,
   };
   #applied = 0;
   #skipped = 0;
@@ -267,7 +265,6 @@ class StepSums {
       entropy: over(this.#sum.entropy),
       approxKl: over(this.#sum.approxKl),
       clipFraction: over(this.#sum.clipFraction),
-      gradNorm: over(this.#sum.norm),
       miniBatches: this.#applied + this.#skipped,
       skipped: this.#skipped,
     };

@@ -39,9 +39,8 @@ export interface RolloutData {
 }
 
 /**
- * What one update learns from: transitions in rows of typed arrays, in segments. A segment must be
- * closed, by `cut` where only the recording ends (an episode's length, a full buffer, a stretch
- * without data) and by `end` where nothing follows.
+ * Transitions in rows of typed arrays. A segment is closed by `cut` where only the recording ends,
+ * and by `end` where nothing follows.
  */
 export class Rollout {
   readonly capacity: number;

@@ -137,9 +137,8 @@ export function apply(
 const MIN_CPU = 1;
 
 /**
- * The CPU target in quota mode. Near the bottom of the range the agent asks for the least that the
- * safeguard allows: the hook knows the current range and the agent only an earlier one, so an
- * amount would lie above the bottom or be clipped.
+ * Near the bottom of the range the agent asks for the least that the safeguard allows: only the
+ * hook knows the current range.
  */
 export function cpuTarget(
   { cpu: held }: Held,

@@ -24,10 +24,9 @@ export interface BrokerBasePolicyStoreOptions extends OwnPolicyStoreOptions {
 }
 
 /**
- * In the broker's object store, one object per manager for all agent hosts. Each host's base policy
- * learns from its own functions; the one with the most updates is stored and all hosts start from
- * it. So the object needs no owner, and a new host does not overwrite what another has learned.
- * Weights that started from another release's shipped policy are ignored and overwritten.
+ * One object per manager for all agent hosts, without an owner: the base policy with the most
+ * updates is stored, and all hosts start from it. Weights that began with another release's policy
+ * are overwritten.
  */
 export class BrokerBasePolicyStore implements BasePolicyStore {
   readonly #store: PolicyStore;

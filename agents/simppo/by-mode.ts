@@ -4,9 +4,8 @@ import type { SimppoManager } from './manager.js';
 import type { SimppoState } from './state.js';
 
 /**
- * One learner a mode: a factor on a weight and an amount of CPU are different tasks with different
- * rewards, and one network that learned both did neither well (docs/results/simppo.md). A function
- * is the agent of the mode that it was seen in last.
+ * One learner per mode: one network that learned both weight factors and amounts did neither well
+ * (docs/results/simppo.md). A function is the agent of its last mode.
  */
 export class SimppoByMode implements ResourceManager<SimppoState> {
   readonly name: string;

@@ -15,7 +15,14 @@ export {
 } from './base-policy.js';
 export { inputOf, VIRTUAL, virtualFeatures } from './features.js';
 export { type HostState, situationOf } from './host-state.js';
-export { createSimppo, SIMPPO_NAMES, type SimppoName, settingsOf, threadEngine } from './make.js';
+export {
+  createSimppo,
+  SIMPPO_NAMES,
+  type SimppoName,
+  type SimppoParts,
+  settingsOf,
+  threadEngine,
+} from './make.js';
 export { SimppoManager } from './manager.js';
 export { functionOfPolicy } from './own-policy-store.js';
 export { type RetrainTrigger, RevisionTrigger } from './retrain-trigger.js';

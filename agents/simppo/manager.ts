@@ -49,10 +49,9 @@ export interface SimppoOptions {
 }
 
 /**
- * SIMPPO [SIMPPO]: each function's agent moves its limits by steps, sees all other agents as one
- * virtual agent, and learns by PPO. Weights stay in the manager: functions with many activations
- * have their own, all others share the base policy's. With an inline trainer the same seed and
- * observations give the same decisions.
+ * SIMPPO [SIMPPO]: each function's agent moves its limits by steps, sees all others as one virtual
+ * agent, and learns by PPO. Functions with many activations have their own policy, all others share
+ * the base policy. With an inline trainer runs are repeatable.
  */
 export class SimppoManager implements ResourceManager<SimppoState> {
   readonly name: string;

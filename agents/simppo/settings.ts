@@ -99,10 +99,9 @@ export const simppoSettings: SimppoSettings = {
 };
 
 /**
- * How agents learn on from weights that have learned already, on real hosts. The simulator's
- * schedule has run out there: at a rate of 0 an update changes nothing. And a function with a step
- * every 10 s would fill a batch of 512 in 85 minutes; half a mini-batch is noisier, and moves
- * weights by a sixteenth of the steps.
+ * How agents learn on from trained weights on real hosts: at a constant rate, as the simulator's
+ * schedule has run out, and after 5 minutes, as a step every 10 s would fill a batch of 512 in 85
+ * minutes.
  */
 export const liveLearning: Pick<SimppoSettings, 'ppo' | 'batchMs'> = {
   ppo: onlineSettings,

@@ -9,10 +9,8 @@ import { simppoShape } from './base-policy.js';
 import type { SimppoSettings } from './settings.js';
 
 /**
- * A policy with additional inputs. They come last and have zero weights, so that it decides as
- * before until it learns from them. The update counts start again.
- *
- * @throws ShapeError if the wider input does not begin with the narrower one
+ * A policy with additional inputs of zero weight at the end: it decides as before until it learns
+ * from them. @throws ShapeError if the wider input does not begin with the narrower one
  */
 export function widenPolicy(
   state: LearnerState,

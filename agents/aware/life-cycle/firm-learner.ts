@@ -1,21 +1,12 @@
 import type { DdpgSettings, DdpgShape } from '../../ddpg/index.js';
 import { FirmAgent } from '../../firm/index.js';
-import type { Engine } from '../../nn/index.js';
 import type { Demonstration } from './demonstration.js';
 import { type FirmTrainingJob, trainFirmOffline } from './firm-training.js';
-import type { ActingWeights, LifeCycleLearner } from './learner.js';
-import type { OfflineTrainer } from './offline-trainer.js';
+import type { ActingWeights, LearnerOptions, LifeCycleLearner } from './learner.js';
 import { PendingTraining } from './pending-training.js';
 
-export interface FirmLifeCycleLearnerOptions {
-  readonly engine: Engine;
-  readonly features: number;
-  readonly context: number;
-  readonly actions: number;
+export interface FirmLifeCycleLearnerOptions extends LearnerOptions {
   readonly ddpg: DdpgSettings;
-  readonly seed: number;
-  /** Trains in another thread; absent: trains here at once, and the same seed repeats exactly. */
-  readonly offlineTrainer?: OfflineTrainer;
 }
 
 /** FIRM's agent under the life cycle: the fallback's steps go into DDPG's replay memory. */

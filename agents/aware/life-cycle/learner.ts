@@ -1,4 +1,18 @@
+import type { Engine } from '../../nn/index.js';
 import type { Demonstration } from './demonstration.js';
+import type { OfflineTrainer } from './offline-trainer.js';
+
+/** What learners by PPO and by DDPG have in common. */
+export interface LearnerOptions {
+  readonly engine: Engine;
+  /** Inputs that change from step to step, and the length of the embedding after them. */
+  readonly features: number;
+  readonly context: number;
+  readonly actions: number;
+  readonly seed: number;
+  /** Trains in another thread; absent: trains here at once, and the same seed repeats exactly. */
+  readonly offlineTrainer?: OfflineTrainer;
+}
 
 export interface ActingWeights {
   readonly actor: Float32Array;

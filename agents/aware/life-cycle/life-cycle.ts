@@ -165,9 +165,8 @@ function offline(
 }
 
 /**
- * ONLINE → OFFLINE if the last windows all earned clearly less than the fallback. ONLINE → SERVING
- * if mean >= T_serving and deviation <= T_var [AWARE], and, which [AWARE] leaves open, if the mean
- * no longer moves and is no less than the fallback's.
+ * To OFFLINE if the last windows all earned clearly less than the fallback. To SERVING by T_serving
+ * and T_var [AWARE], and if the mean no longer moves and is no less than the fallback's.
  */
 function online(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep {
   const { spreadShare, maximum, onlineShare, offlineShare, agreeingWindows } = settings;

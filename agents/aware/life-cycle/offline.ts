@@ -191,10 +191,8 @@ function trainInSurrogate(
 }
 
 /**
- * Mean reward per step of the agent's best actions less that of the fallback's, in branches from
- * each step of the newest episode. Both are replayed in the surrogate, so that its errors and its
- * penalty cancel where the two act alike; against the measured reward an agent that acts like the
- * fallback would always be behind.
+ * Mean reward per step of the agent's best actions less the fallback's, from each step of the
+ * newest episode. Both run in the surrogate, so that its errors cancel where they act alike.
  */
 export function estimatedGainOf(
   actor: Network,

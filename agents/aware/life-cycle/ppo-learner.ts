@@ -1,28 +1,18 @@
 import { type Random, SeededRandom } from '../../../config/index.js';
-import type { Engine } from '../../nn/index.js';
 import { type LearnerState, PpoAgent, type PpoSettings } from '../../ppo/index.js';
 import type { Demonstration } from './demonstration.js';
-import type { ActingWeights, LifeCycleLearner } from './learner.js';
+import type { ActingWeights, LearnerOptions, LifeCycleLearner } from './learner.js';
 import { learnOffline, type OfflineJob, SURROGATE_FROM } from './offline.js';
-import type { OfflineTrainer } from './offline-trainer.js';
 import { PendingTraining } from './pending-training.js';
 
-export interface PpoLifeCycleLearnerOptions {
-  readonly engine: Engine;
-  /** Inputs that change from step to step, and the length of the embedding after them. */
-  readonly features: number;
-  readonly context: number;
-  readonly actions: number;
+export interface PpoLifeCycleLearnerOptions extends LearnerOptions {
   readonly ppo: PpoSettings;
   /** Recorded episodes from which a surrogate is fitted; default: {@link SURROGATE_FROM}. */
   readonly surrogateFrom?: number;
   /** Steps of one update while online. */
   readonly batch: number;
-  readonly seed: number;
   /** Initial weights; null: untrained. */
   readonly start: LearnerState | null;
-  /** Trains in another thread; absent: trains here at once, and the same seed repeats exactly. */
-  readonly offlineTrainer?: OfflineTrainer;
 }
 
 /** SIMPPO's learner under the life cycle: one function's PPO agent. */

@@ -22,9 +22,8 @@ export interface RawEmbedding {
 }
 
 /**
- * The meta-learner [AWARE]: a bundle of trajectories through a bidirectional gated recurrent
- * network of two layers; the last hidden states, averaged over the bundle, through two dense layers
- * to an embedding of fixed length.
+ * The meta-learner [AWARE]: a bundle of trajectories through two bidirectional GRU layers; the last
+ * states, averaged over the bundle, through two dense layers to an embedding of fixed length.
  */
 export class Encoder {
   readonly shape: EncoderShape;

@@ -8,9 +8,8 @@ import { decodeCheckpoint, encodeCheckpoint, readModel } from './layers-format.j
 const MODEL = 'model.json';
 
 /**
- * Writes a checkpoint into its folder. The weights get a new name each time and model.json is
- * renamed into place last, so that readers, also after a power failure, find the old checkpoint or
- * the new one and never a mixture.
+ * The weights get a new name and model.json is renamed into place last: readers find the old
+ * checkpoint or the new one, also after a power failure.
  */
 export async function saveCheckpoint(folder: string, checkpoint: Checkpoint): Promise<void> {
   const { model, weightsFile, weights } = encodeCheckpoint(checkpoint);

@@ -14,9 +14,8 @@ import {
 export const CHECKPOINT_VERSION = 1;
 
 /**
- * TensorFlow.js' layers format: a functional model of dense layers, one chain per network, so that
- * `tf.loadLayersModel` and other tools open it. Ours stands under `userDefinedMetadata.gleaner`;
- * Adam's moments are weights of the group `optimizer`, which the model does not need.
+ * TensorFlow.js' layers format, one chain of dense layers per network, so that `tf.loadLayersModel`
+ * opens it. Ours stands under `userDefinedMetadata.gleaner`, Adam's moments in group `optimizer`.
  */
 export interface LayersFormat {
   /** model.json. */

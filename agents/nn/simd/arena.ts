@@ -5,9 +5,8 @@ const PAGE = 65_536;
 const LARGEST_PAGES = 16_384;
 
 /**
- * The kernels' memory, shared out. Blocks are 16-byte aligned and zeroed; freed ones are kept by
- * size, as networks come in few shapes. Growing moves the buffer, so views are read from here each
- * time and never kept.
+ * The kernels' memory in 16-byte aligned, zeroed blocks; freed ones are kept by size. Growing moves
+ * the buffer, so views are never kept.
  */
 export class Arena {
   readonly #memory: Memory;

@@ -40,9 +40,8 @@ export const projectPackages: Packages = {
 const firstLine = (error: unknown): string => messageOf(error).split('\n')[0]!;
 
 /**
- * tfjs-node if its native library loads and computes (on Node 23 and later it loads, but its
- * kernels throw), otherwise the package without native code, with one warning. Rejects if neither
- * is installed.
+ * tfjs-node if its native library computes (on Node 23 and later its kernels throw), otherwise the
+ * package without native code, with one warning.
  */
 export async function loadTensorFlow(
   warn: (text: string) => void,

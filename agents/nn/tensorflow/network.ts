@@ -4,9 +4,8 @@ import { inputsOf, layersOf, type NetworkShape, outputsOf } from '../shape.js';
 import type { TensorFlow } from './load.js';
 
 /**
- * The network in TensorFlow.js operations and gradients. Everything runs in `tidy`, so that no
- * tensor leaks. Adam runs once over all parameters, concatenated, as an operation's overhead
- * exceeds its arithmetic here.
+ * Everything runs in `tidy`, so that no tensor leaks. Adam runs once over all parameters, as an
+ * operation's overhead exceeds its arithmetic here.
  */
 export class TensorFlowNetwork extends Network {
   readonly #tf: TensorFlow;

@@ -65,10 +65,9 @@ function summaryOf(
 export type UnsafeLimitListener = (fn: string, found: UnsafeLimit, back: number) => void;
 
 /**
- * The concurrency tuner of an agent host. It tunes each function whose limit may change, on a slow
- * clock, and pauses while the function's agent learns. Harmful limits are left at once and not
- * tried again (`guard.ts`). Tables and guards are stored per function and revision. It only gives
- * targets: openwhisk-plugin/openwhisk-api applies them, and only the limit in force counts.
+ * Tunes each function whose limit may change, on a slow clock, and pauses while its agent learns.
+ * Harmful limits are left at once (`guard.ts`). It gives targets: openwhisk-plugin/openwhisk-api
+ * applies them, and only the limit in force counts.
  */
 export class ConcurrencyTuners {
   readonly #tuner: SafeTuner;

@@ -77,10 +77,9 @@ export const limitGuardState = (kept: SavedGuard | null): LimitGuardState => ({
 });
 
 /**
- * Keeps a search of limits from what does harm: a limit above the user's own at which a container
- * was killed for memory, or calls failed, more than at the user's own, is left at once for the
- * highest one that was held and did not, and neither it nor one above it is tried again. Pure. The
- * search is not told: it sees a smaller range.
+ * A limit above the user's at which more containers were killed for memory, or more activations
+ * failed, than at the user's is left at once for the highest harmless one; neither it nor one above
+ * it is tried again. Pure.
  */
 export function checkLimit(
   state: LimitGuardState,

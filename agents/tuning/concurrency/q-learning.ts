@@ -118,13 +118,10 @@ const replaced = (row: Row, action: Action, value: number): Row => {
 };
 
 /**
- * Q-learning of a concurrency limit [Schuler]: a table over (limit, CPU bin, memory bin). The
- * reward is throughput relative to the best so far; Q <- (1 - alpha) Q + alpha (r + gamma max Q'),
- * the maximum over the permitted actions of the next state.
- *
- * With `replay` (Dyna-Q, Sutton 1990) each iteration repeats the update for all known transitions:
- * a step's target is known, and a limit's throughput does not depend on how it was reached. That
- * corrects rewards relative to an old reference. Figures: docs/results/concurrency.md.
+ * Q-learning of a concurrency limit [Schuler]: a table over (limit, CPU bin, memory bin), rewarded
+ * by throughput relative to the best so far. With `replay` (Dyna-Q, Sutton 1990) each iteration
+ * repeats the update for all known transitions, which corrects rewards relative to an old
+ * reference. Figures: docs/results/concurrency.md.
  */
 export function qLearning(settings: QLearningSettings): LimitSearch<QLearningState> {
   const { alpha, gamma, bins, tolerance, replay } = settings;

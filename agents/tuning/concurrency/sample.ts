@@ -2,9 +2,8 @@ import type { Observation } from '../../../broker/messages/index.js';
 import type { Millis } from '../../../config/index.js';
 
 /**
- * One control step of a function on one host, as the tuner needs it. `limit` is what the platform
- * says is in force: the hook cannot see it, so it comes from the OpenWhisk controller and not from
- * the observation.
+ * One control step of a function on one host. `limit` is in force by the OpenWhisk controller, as
+ * the hook cannot see it.
  */
 export interface Sample {
   readonly limit: number;

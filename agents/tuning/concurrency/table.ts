@@ -13,9 +13,8 @@ export interface TableOwner {
   /** `/namespace/package/action`. */
   readonly function: string;
   /**
-   * Which code and memory: the version that the *user* deployed last. Not the action's own version,
-   * which the tuner itself raises with every change of the limit: a table kept under that would
-   * never be found again.
+   * The version that the user deployed last: the tuner raises the action's own version with every
+   * change of the limit.
    */
   readonly revision: string;
 }

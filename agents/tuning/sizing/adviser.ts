@@ -107,8 +107,8 @@ class Sizing {
 const awayFor = (at: Micros, wall: Micros): Millis => Math.max(0, (wall - at) / 1000) as Millis;
 
 /**
- * Advice on the nominal memory of actions, for functions of all managers: peaks with the margin of
- * manager `right-size`, and the evidence. `gleaner actions` asks for it; it changes nothing.
+ * Advice on the nominal memory of actions, for functions of all managers, with the evidence;
+ * `gleaner actions` asks for it.
  */
 export class SizeAdviser {
   readonly #constants: RightSizeConstants;
