@@ -2,8 +2,7 @@ import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 import { actuate, type InForce, NOTHING_IN_FORCE, type Recommendation } from './actuator.js';
-import { busyOf, containersOf, withHostSnapshot } from './host-snapshots.js';
-import { HPA_INITIAL, HPA_PUBLISHED, type HpaConstants, type HpaState, hpaStep } from './hpa.js';
+import { HPA_INITIAL, HPA_PUBLISHED, type HpaConstants, type HpaState, hpaObserve } from './hpa.js';
 import {
   VPA_DEFAULT,
   VPA_INITIAL,
@@ -65,10 +64,6 @@ export function recommendBoth(
 ): { readonly state: RecommenderState; readonly recommendation: Recommendation | null } {
   const urgent = observation.oomKills > 0;
   let vpa = vpaObserve(before.vpa, observation, vertical, now);
-  let hpa: HpaState = {
-    ...before.hpa,
-    hostSnapshots: withHostSnapshot(before.hpa.hostSnapshots, observation, now),
-  };
   const sizes =
     vpa.samples > 0 &&
     (urgent || vpa.recommendedAt === null || now - vpa.recommendedAt >= vertical.loop)
@@ -78,20 +73,7 @@ export function recommendBoth(
     const target = { cpu: sizes.cpu.target, memory: sizes.memory?.target ?? 0 };
     vpa = { ...vpa, recommendedAt: now, target: target };
   }
-  const current = containersOf(hpa.hostSnapshots);
-  const due = hpa.syncedAt === null || now - hpa.syncedAt >= horizontal.sync;
-  if (due && current > 0 && observation.span >= 1) {
-    const granted =
-      observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
-    hpa = hpaStep(
-      hpa,
-      busyOf(hpa.hostSnapshots),
-      current,
-      vpa.target?.cpu ?? granted,
-      horizontal,
-      now,
-    );
-  }
+  const hpa = hpaObserve(before.hpa, observation, vpa.target?.cpu ?? null, horizontal, now);
   const scaled = hpa.syncedAt === now && hpa.containers !== null;
   if (sizes === null && !scaled) return { state: { vpa, hpa }, recommendation: null };
   return {

@@ -1,3 +1,4 @@
+import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 import { busyOf, containersOf, type HostSnapshot, withHostSnapshot } from './host-snapshots.js';
@@ -88,6 +89,24 @@ export function hpaStep(
   return { ...state, recommended, syncedAt: now, containers: clamp(containers) };
 }
 
+/** Takes in an observation and syncs if it is due; `request`: of a container, null: as granted. */
+export function hpaObserve(
+  before: HpaState,
+  observation: Observation,
+  request: number | null,
+  constants: HpaConstants,
+  now: Millis,
+): HpaState {
+  const hostSnapshots = withHostSnapshot(before.hostSnapshots, observation, now);
+  const state = { ...before, hostSnapshots };
+  const current = containersOf(hostSnapshots);
+  const due = state.syncedAt === null || now - state.syncedAt >= constants.sync;
+  if (!due || current === 0 || observation.span < 1) return state;
+  const { granted, user } = observation;
+  const limit = granted.cpu.mean > 0 ? granted.cpu.mean : user.cpu;
+  return hpaStep(state, busyOf(hostSnapshots), current, request ?? limit, constants, now);
+}
+
 /**
  * The horizontal pod autoscaler [HPA] on CPU utilization, averaged over the step with idle
  * containers. OpenWhisk creates containers itself, so the target is a cap.
@@ -98,18 +117,8 @@ export function hpaManager(constants: HpaConstants): ResourceManager<HpaState> {
     initialState: () => HPA_INITIAL,
     phase: () => 'managing',
     decide(before, { observation }, now) {
-      let state: HpaState = {
-        ...before,
-        hostSnapshots: withHostSnapshot(before.hostSnapshots, observation, now),
-      };
-      const current = containersOf(state.hostSnapshots);
-      const due = state.syncedAt === null || now - state.syncedAt >= constants.sync;
-      if (due && current > 0 && observation.span >= 1) {
-        const request =
-          observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
-        state = hpaStep(state, busyOf(state.hostSnapshots), current, request, constants, now);
-      }
-      const target = before.containers ?? current;
+      const state = hpaObserve(before, observation, null, constants, now);
+      const target = before.containers ?? containersOf(state.hostSnapshots);
       const { containers } = state;
       if (containers === null) return { state, decision: { actions: [0, 0, 0] } };
       return { state, decision: { containers, actions: [Math.sign(containers - target), 0, 0] } };
