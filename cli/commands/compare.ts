@@ -32,6 +32,7 @@ import {
 } from '../simulation-settings.js';
 import { addOutputOption, globalOptions, type OutputOptions, wholeNumber } from './common.js';
 import {
+  addActivationsOption,
   addHostOptions,
   type HostOptions,
   hostOptions,
@@ -50,7 +51,7 @@ interface CompareOptions extends OutputOptions, HostOptions, GlobalOptions {
   readonly firstSeed: number;
   readonly workloads: string[];
   readonly functions?: number;
-  readonly calls?: number;
+  readonly activations?: number;
   readonly loads: number[];
   readonly modes: ClusterMode[];
   readonly density: number[] | false;
@@ -81,8 +82,8 @@ export function addCommands(program: Command): void {
       listOf(String),
       WORKLOADS,
     )
-    .option('--functions <n>', 'only the first n functions of each workload', wholeNumber)
-    .option('--calls <n>', 'activations per run; repeats or cuts each workload', wholeNumber)
+    .option('--functions <n>', 'only the first n functions of each workload', wholeNumber);
+  addActivationsOption(command, 'activations per run; repeats or cuts each workload')
     .option(
       '--loads <list>',
       'offered loads, by scaling the gaps between activations',
@@ -153,7 +154,7 @@ async function compare(
     seeds,
     workloads: options.workloads,
     functions: options.functions,
-    calls: options.calls,
+    calls: options.activations,
     loads: options.loads,
     modes: options.modes,
     hosts: hostOptions(options),
@@ -191,7 +192,7 @@ function commandOf(self: Command, { config, set = [] }: GlobalOptions): string {
     const name = option.name();
     const value: unknown = self.getOptionValue(option.attributeName());
     if (option.negate) return value === false ? [`--${name}`] : [];
-    if (value === false || OUTPUT_OPTIONS.includes(name)) return [];
+    if (option.hidden || value === false || OUTPUT_OPTIONS.includes(name)) return [];
     const isDefault = String(value) === String(option.defaultValue);
     return isDefault && !SHOWN_OPTIONS.includes(name) ? [] : [`--${name} ${value}`];
   });

@@ -37,6 +37,7 @@ import {
 import { simulationSettings, warnIgnored } from '../simulation-settings.js';
 import { addOutputOption, globalOptions, type OutputOptions, wholeNumber } from './common.js';
 import {
+  addActivationsOption,
   addHostOptions,
   type HostOptions,
   hostsOf,
@@ -50,7 +51,7 @@ interface SimulateOptions extends OutputOptions, HostOptions {
   readonly workload: string;
   readonly functions?: number;
   readonly load?: number;
-  readonly calls?: number;
+  readonly activations?: number;
   readonly manager?: string;
   readonly seed: number;
   readonly strict?: boolean;
@@ -76,8 +77,8 @@ export function addCommands(program: Command): void {
       'azure-sample',
     )
     .option('--functions <n>', 'only the first n functions', wholeNumber)
-    .option('--load <x>', 'offered load, by scaling the gaps between activations', offeredLoad)
-    .option('--calls <n>', 'number of activations; repeats the workload', wholeNumber)
+    .option('--load <x>', 'offered load, by scaling the gaps between activations', offeredLoad);
+  addActivationsOption(command, 'number of activations; repeats the workload')
     .option('--manager <name>', `${MANAGERS_HINT} (default: as configured, otherwise fixed)`)
     .option('--seed <n>', 'seed of the run', wholeNumber, 1);
   addHostOptions(command)
@@ -128,7 +129,7 @@ function simulate(
     strict: options.strict,
     load: load === undefined ? undefined : { load, cores: shape.hosts * shape.cores },
   });
-  const calls = activationStream(loaded, { seed, calls: options.calls });
+  const calls = activationStream(loaded, { seed, calls: options.activations });
   const rows =
     options.export === undefined ? null : ActivationExport.to(options.export, calls.functions);
   const progress = stderrProgress();

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UsageError } from '../../config/index.js';
 import {
   type Contender,
@@ -53,6 +53,15 @@ export interface HostOptions {
   readonly memory?: number;
   readonly userMemory?: number;
 }
+
+/** `--calls` is its name in scripts of earlier versions. */
+export const addActivationsOption = (command: Command, description: string): Command =>
+  command
+    .option('--activations <n>', description, wholeNumber)
+    .addOption(new Option('--calls <n>').argParser(wholeNumber).hideHelp())
+    .on('option:calls', (value: string) =>
+      command.setOptionValue('activations', wholeNumber(value)),
+    );
 
 /** `defaults`: hosts of workloads that name none. */
 export function addHostOptions(command: Command, defaults: HostShape = DEFAULT_HOSTS): Command {

@@ -10,7 +10,7 @@ const ANOMALIES = {
   differing:
     'further rows of memory or durations for the same key, with other values: the first is used',
   negative: 'rows with a negative number: skipped',
-  unreadable: 'rows with a field that is no number, or a fraction of a call: skipped',
+  unreadable: 'rows with a field that is no number, or a fraction of an activation: skipped',
   contradictory:
     'rows whose Average lies outside of Minimum to Maximum: the nearer of both is used',
   triggerChanged: 'rows with another trigger than the function had before: the first is used',
@@ -22,7 +22,7 @@ const ANOMALIES = {
   unordered: 'percentiles that fall, or lie above the maximum: made to rise',
   incomplete: 'empty Minimum or Maximum: the outer percentiles stand in',
   negativeStarts:
-    'calls that began before the recording: everything shifted so that the first begins at 0',
+    'activations that began before the recording: everything shifted so that the first begins at 0',
 } as const;
 
 export type Anomaly = keyof typeof ANOMALIES;
@@ -61,7 +61,9 @@ export function nothingLeft(file: string, message: string, log: AnomalyLog): Tra
     : new TraceError(file, 0, message, reasons.join('; '));
 }
 
-/** What an importer did. `met` counts functions, rows or (2021) calls, as `ANOMALIES` says. */
+/**
+ * What an importer did. `met` counts functions, rows or (2021) activations, as `ANOMALIES` says.
+ */
 export interface ImportSummary {
   readonly format: 'azure-2019-sample' | 'azure-2019' | 'azure-2021';
   /** Functions. */
@@ -74,8 +76,8 @@ export interface ImportSummary {
   beyond: number;
   readonly triggers: Record<string, number>;
   /**
-   * Work of the calls kept as recorded: 2019 average x calls, 2021 the sum; after floor, before the
-   * time limit; s.
+   * Work of the activations kept as recorded: 2019 average x activations, 2021 the sum; after
+   * floor, before the time limit; s.
    */
   recordedSeconds: number;
   readonly met: Readonly<Record<Anomaly, number>>;

@@ -2,20 +2,20 @@ import type { Random } from '../../config/index.js';
 import { type Arrivals, arrivalSpanMs } from './workload.js';
 
 /**
- * Bursts inside a minute: a call starts a new burst with probability 1 / `calls`, else it follows
- * the one before it after an exponential gap. So burst sizes are geometric with that mean, bursts
- * begin anywhere in the minute, and the minute's count stays what was recorded; a call beyond the
- * minute's end goes round to its beginning. Over spans longer than a burst the variance of counts
- * is up to 2 x `calls` - 1 times the mean. **Assumption**: no trace shows what happens inside its
- * minutes.
+ * Bursts inside a minute: an activation starts a new burst with probability 1 / `activations`, else
+ * it follows the one before it after an exponential gap. So burst sizes are geometric with that
+ * mean, bursts begin anywhere in the minute, and the minute's count stays what was recorded; an
+ * activation beyond the minute's end goes round to its beginning. Over spans longer than a burst
+ * the variance of counts is up to 2 x `activations` - 1 times the mean. **Assumption**: no trace
+ * shows what happens inside its minutes.
  */
-const BURST = { calls: 8, gapMs: 100 } as const;
+const BURST = { activations: 8, gapMs: 100 } as const;
 
 /** Calls of one function in order, round after round. */
 export interface ArrivalSource {
   /**
-   * Time of the next call, ms of recorded time from the start of the first round; Infinity where
-   * there is none any more.
+   * Time of the next activation, ms of recorded time from the start of the first round; Infinity
+   * where there is none any more.
    */
   next(): number;
 }
@@ -49,7 +49,7 @@ class MinuteArrivals implements ArrivalSource {
   #slice = -1;
   /** Calls of the slice still to come; of a Poisson slice 1 while it lasts. */
   #left = 0;
-  /** Where in the slice the last call was, 0 to 1. */
+  /** Where in the slice the last activation was, 0 to 1. */
   #at = 0;
   #burst = new Float64Array(0);
 
@@ -85,7 +85,7 @@ class MinuteArrivals implements ArrivalSource {
     return true;
   }
 
-  /** Where in the slice the next call is; 1 = in none. */
+  /** Where in the slice the next activation is; 1 = in none. */
   #share(): number {
     const left = this.#left;
     switch (this.#within) {
@@ -121,7 +121,7 @@ class MinuteArrivals implements ArrivalSource {
   }
 }
 
-/** Rounding must not push a call out of its slice. */
+/** Rounding must not push an activation out of its slice. */
 const ALMOST_ONE = 1 - 2 ** -40;
 
 class RateArrivals implements ArrivalSource {
@@ -141,7 +141,7 @@ class RateArrivals implements ArrivalSource {
     this.#spanMs = spanMs;
     this.#random = random;
     this.#at = this.#even ? -this.#gapMs / 2 : 0;
-    // Equal gaps longer than the recording make no call at all, however often it is repeated.
+    // Equal gaps longer than the recording make no activation at all, however often it is repeated.
     this.#rounds = this.#even && this.#gapMs / 2 >= this.#lengthMs ? 0 : rounds;
   }
 
@@ -191,9 +191,11 @@ export function roundSpanMs(functions: readonly { readonly arrivals: Arrivals }[
   return functions.reduce((longest, fn) => Math.max(longest, arrivalSpanMs(fn.arrivals)), 0);
 }
 
-/** Where in its slice the call after one at `shift` lies, ms; NaN: there is none before it. */
+/**
+ * Where in its slice the activation after one at `shift` lies, ms; NaN: there is none before it.
+ */
 function burstTime(shift: number, sliceMs: number, random: Random): number {
-  if (Number.isNaN(shift) || random.next() * BURST.calls < 1) return random.next() * sliceMs;
+  if (Number.isNaN(shift) || random.next() * BURST.activations < 1) return random.next() * sliceMs;
   return (shift + gap(BURST.gapMs, random)) % sliceMs;
 }
 

@@ -83,7 +83,7 @@ export function importAzure2019(
   if (functions.length === 0) {
     throw nothingLeft(
       files.invocations.name,
-      'no function is left that has calls, memory and durations',
+      'no function is left that has activations, memory and durations',
       log,
     );
   }

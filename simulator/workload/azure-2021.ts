@@ -16,7 +16,10 @@ import type { Workload, WorkloadInput } from './workload.js';
 /** The columns of the trace of 2021, in s. */
 export const COLUMNS_2021 = ['app', 'func', 'end_timestamp', 'duration'] as const;
 
-/** Percentiles that a function's durations are kept as; the ends are its least and longest call. */
+/**
+ * Percentiles that a function's durations are kept as; the ends are its least and longest
+ * activation.
+ */
 const PERCENTILES = [0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1] as const;
 
 /**
@@ -84,7 +87,7 @@ export function importAzure2021(
     summary.activations += starts.length;
     summary.recordedSeconds += durations.reduce((sum, ms) => sum + ms, 0) / 1000;
   }
-  if (functions.length === 0) throw nothingLeft(source.name, 'no function has a call', log);
+  if (functions.length === 0) throw nothingLeft(source.name, 'no function has an activation', log);
   const origin = {
     assumed: 'CPU demand and memory are assumed',
     source: 'Azure Functions invocation trace 2021 (Microsoft, CC-BY 4.0)',
@@ -139,7 +142,7 @@ function readCalls(reader: TraceReader, log: AnomalyLog) {
   return { calls, shiftMs: -least, spanMs: micros(last - least) + 0.001 };
 }
 
-/** Empirical percentiles, between two calls on the line that joins them. */
+/** Empirical percentiles, between two activations on the line that joins them. */
 function percentiles(values: number[]): Points {
   values.sort((a, b) => a - b);
   return PERCENTILES.map((p) => {

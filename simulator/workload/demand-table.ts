@@ -68,7 +68,7 @@ export class DemandTable {
     this.#distributions.seal();
   }
 
-  /** Writes the demand of the next call of a function to row `i`. */
+  /** Writes the demand of the next activation of a function to row `i`. */
   draw(fn: number, block: ActivationBlock, i: number): void {
     this.#probabilities.advance(fn);
     const row = fn * ROW;

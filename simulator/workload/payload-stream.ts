@@ -16,9 +16,9 @@ const SPREAD = 0.9;
 const VARIES = 1e-3;
 
 /**
- * The same calls with the same demand, whose bodies tell something of it: ln(size) has correlation
- * `told` with ln(CPU work), within each function. 0: sizes vary and say nothing; 1: they say all.
- * What a recording without sizes (Azure's) cannot tell is assumed here, and varied.
+ * The same activations with the same demand, whose bodies tell something of it: ln(size) has
+ * correlation `told` with ln(CPU work), within each function. 0: sizes vary and say nothing; 1:
+ * they say all. What a recording without sizes (Azure's) cannot tell is assumed here, and varied.
  */
 export class PayloadStream implements ActivationStream {
   readonly functions: readonly StreamedFunction[];

@@ -34,11 +34,11 @@ export class ProbabilityTable {
       this.#state[at + 3] = 1;
     });
     this.#strata[fn] = strata;
-    // The first call then begins a run.
+    // The first activation then begins a run.
     this.#state[fn * ROW + PLACE] = strata - 1;
   }
 
-  /** Before the draws of each call. */
+  /** Before the draws of each activation. */
   advance(fn: number): void {
     const strata = this.#strata[fn]!;
     if (strata === 0) return;

@@ -162,7 +162,7 @@ export class TraceReader {
       const isNegative = Number.isFinite(numberIn(text.replace(/^-/, ''))) && !isNumber;
       const name = this.header[column]!;
       const problem = isNumber
-        ? `column '${name}' is ${text}, not a whole number of calls`
+        ? `column '${name}' is ${text}, not a whole number of activations`
         : notANumber(name, text);
       this.#log.note(isNegative ? 'negative' : 'unreadable', this.file, this.line, problem);
       return false;

@@ -70,7 +70,7 @@ const arrivalsSchema = z.union([
   }),
   z.strictObject({
     atMs: z.array(z.number().nonnegative()).min(1),
-    /** Length of the recording; absent: it ends with the last call. */
+    /** Length of the recording; absent: it ends with the last activation. */
     spanMs: z.number().positive().optional(),
   }),
 ]);
@@ -103,7 +103,7 @@ const functionSchema = z.strictObject({
  * activations are drawn.
  */
 const compressionSchema = z.strictObject({
-  /** Gaps between calls are divided by it; below 1 stretches them. */
+  /** Gaps between activations are divided by it; below 1 stretches them. */
   time: z.number().positive().default(1),
   /**
    * Durations above `aboveMs` (alone, at user limits) are divided by it, CPU work and waits alike
@@ -124,8 +124,8 @@ const workloadSchema = z
     source: z.string().default(''),
     seed: z.number().int().min(0).max(0xffffffff).default(1),
     /**
-     * `stratified`: the calls of each function cover its distributions evenly, whatever the seed;
-     * else drawn independently.
+     * `stratified`: the activations of each function cover its distributions evenly, whatever the
+     * seed; else drawn independently.
      */
     draws: z.enum(['independent', 'stratified']).default('independent'),
     host: z
@@ -257,8 +257,8 @@ export function arrivalSpanMs(arrivals: Arrivals): number {
 }
 
 /**
- * A part of a workload: minutes `from` to `from + count` of every function, those without a call
- * there included.
+ * A part of a workload: minutes `from` to `from + count` of every function, those without an
+ * activation there included.
  */
 export function takeMinutes(workload: Workload, from: number, count: number): Workload {
   const functions = workload.functions.map((fn) => ({

@@ -212,6 +212,13 @@ test('a run limited by memory or CPU is named so, with advice', async (t) => {
   t.notRegex((await gleaner(['simulate', '--workload', ownWorkload()])).out, /LIMITED BY/);
 });
 
+test('--calls is the old name of --activations', async (t) => {
+  const run = ['simulate', '--workload', ownWorkload(), '--output', 'json'];
+  const { out } = await gleaner([...run, '--calls', '30']);
+  t.is((JSON.parse(out) as { activations: number }).activations, 30);
+  t.is((await gleaner([...run, '--activations', '30'])).out, out);
+});
+
 test('shipped workloads come with hosts that fit them', async (t) => {
   const { out } = await gleaner([
     'simulate',
@@ -219,7 +226,7 @@ test('shipped workloads come with hosts that fit them', async (t) => {
     'profiles-12-slos',
     '--load',
     '0.9',
-    '--calls',
+    '--activations',
     '3000',
   ]);
   t.regex(out, /on 1 hosts of 8 cores and 98304 MiB/);

@@ -81,7 +81,7 @@ test('a row with no number where one belongs is skipped and counted', (t) => {
   );
   t.is(
     both({ invocations: ['o,a,g,http,1.5,1'] }).strict,
-    "inv.csv: line 3: column '1' is 1.5, not a whole number of calls",
+    "inv.csv: line 3: column '1' is 1.5, not a whole number of activations",
   );
   const endless = DURATION_ROW.replace(/^50/, '1e999');
   t.like(both({ durations: [`o,a,g,${endless}`] }), { met: { unreadable: 1 } });
