@@ -50,14 +50,12 @@ export function predict(
     quotaPolicy: 'target',
     weightPolicy: 'target',
     safeguard: condition.manager !== 'fixed',
-    // As a hook is configured by default: caps are the host's size, a target is stale after 30 s
-    // (config/schema/decision.ts).
+    // As a hook is configured by default: caps are the host's size.
     decision: {
       controlShare: 0,
       cpuCap: (1000 * cpus().length) as Millicores,
       memoryCap: totalmem() as Bytes,
     },
-    control: { staleMs: 30_000 },
     seed,
     recorder: log,
   });

@@ -45,8 +45,7 @@ export interface ActivationListener<C extends ManagedContainer<C>> {
  * A head on the same connection ends the activation before it: HTTP/1.1 answers one request at a
  * time, so its answer was missed. A head on another connection ends nothing: with a concurrency
  * limit above 1 it is the normal case, and with a limit of 1 the connection whose answer was missed
- * closes, or lost packets are reported, or the deadline passes. An activation that is answered
- * after another one started beside it proves that its function runs concurrently.
+ * closes, or lost packets are reported, or the deadline passes.
  */
 export class ActivationTracker<C extends ManagedContainer<C>> {
   readonly #clock: Clock;
@@ -70,14 +69,7 @@ export class ActivationTracker<C extends ManagedContainer<C>> {
     const now = this.#clock.monotonic();
     activation.begin(container, revision, head.contentLength);
     this.#open(activation, identity, head, this.#clock.wall(), now);
-    for (let other = container.newest; other !== null; other = other.older) {
-      other.shared = true;
-      other.overtaken = true;
-    }
-    activation.older = container.newest;
-    container.newest = activation;
-    container.running++;
-    container.activations++;
+    container.enter(activation);
     this.#byConnection.set(head.connection, activation);
     this.#listener.onRequest(activation, now);
   }
@@ -92,7 +84,6 @@ export class ActivationTracker<C extends ManagedContainer<C>> {
   answer(connection: number, status: number, at: Micros): boolean {
     const activation = this.#byConnection.get(connection);
     if (activation === undefined) return false;
-    if (activation.overtaken) activation.revision.concurrent = true;
     this.#end(activation, 'answer', status, at);
     return true;
   }
@@ -147,7 +138,7 @@ export class ActivationTracker<C extends ManagedContainer<C>> {
 
   #end(activation: Activation<C>, reason: EndReason, status: number, at: Micros | null): void {
     this.#byConnection.delete(activation.connection);
-    this.#unlink(activation);
+    activation.container.leave(activation);
     const now = this.#clock.monotonic();
     this.#close(activation, at, this.#clock.wall(), now);
     activation.reason = reason;
@@ -166,17 +157,5 @@ export class ActivationTracker<C extends ManagedContainer<C>> {
     const isStamped = !activation.stepped && at !== null && at >= startedAt;
     activation.duration = Math.max(0, (isStamped ? at - startedAt : elapsed) - paused) as Micros;
     activation.clean = isStamped;
-  }
-
-  #unlink(activation: Activation<C>): void {
-    const { container } = activation;
-    if (container.newest === activation) container.newest = activation.older;
-    else {
-      let newer = container.newest;
-      while (newer !== null && newer.older !== activation) newer = newer.older;
-      if (newer !== null) newer.older = activation.older;
-    }
-    activation.older = null;
-    container.running--;
   }
 }

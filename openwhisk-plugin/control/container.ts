@@ -66,6 +66,31 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
     return (this.#pausedMillis + (this.paused ? now - this.#pausedAt : 0)) as Millis;
   }
 
+  /** An activation starts in it. Each of several may have caused the container's peaks. */
+  enter(activation: Activation<Self>): void {
+    activation.shared = this.running > 0;
+    activation.overtaken = false;
+    for (let other = this.newest; other !== null; other = other.older) {
+      other.shared = true;
+      other.overtaken = true;
+    }
+    activation.older = this.newest;
+    this.newest = activation;
+    this.running++;
+    this.activations++;
+  }
+
+  leave(activation: Activation<Self>): void {
+    if (this.newest === activation) this.newest = activation.older;
+    else {
+      let newer = this.newest;
+      while (newer !== null && newer.older !== activation) newer = newer.older;
+      if (newer !== null) newer.older = activation.older;
+    }
+    activation.older = null;
+    this.running--;
+  }
+
   /** Whether limits other than the user's may be in force. */
   get mayLimit(): boolean {
     return this.tapped && this.revision?.fn.enforced === true;
@@ -128,8 +153,6 @@ export class Activation<C extends ManagedContainer<C>> implements EndedActivatio
     this.run.payload = payload as Bytes;
     this.hasTarget = false;
     this.late = false;
-    this.shared = container.running > 0;
-    this.overtaken = false;
     this.limitsInterrupted = false;
     this.stepped = false;
     this.reason = 'answer';

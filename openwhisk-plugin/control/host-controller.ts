@@ -1,3 +1,4 @@
+import type { Target } from '../../broker/messages/index.js';
 import type { Bytes, Millis } from '../../config/index.js';
 import {
   type ContainerState,
@@ -13,6 +14,7 @@ import type { Activation, ManagedContainer } from './container.js';
 import type { EndedActivation } from './ended-activation.js';
 import type { FunctionRecord, Revision } from './function-record.js';
 import type { HostPorts, LimitChange } from './ports.js';
+import type { TargetRules } from './target.js';
 
 /**
  * The rules of one host, from a request to a limit and back. The daemon and the simulator both run
@@ -222,6 +224,22 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   }
 
   /**
+   * A target names the function's memory peak on all hosts: here it counts for containers of the
+   * same user limit.
+   */
+  onSharedPeak(
+    fn: FunctionRecord,
+    { peak }: Target,
+    { memoryMax }: TargetRules,
+    now: Millis,
+  ): void {
+    const state = fn.revision?.state;
+    if (peak === undefined || peak.memory > memoryMax || state?.userMemory !== peak.userMemory)
+      return;
+    this.decider.sharedMemoryPeak(state, peak.memory, now);
+  }
+
+  /**
    * The engine's event of an OOM kill. The kernel's counter and the event report the same kill,
    * either may come late or not at all, and each kill is attributed once.
    */
@@ -255,6 +273,8 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     const { container, run, revision } = activation;
     const { limits } = this.#ports;
     revision.fn.running--;
+    // Answered after another one started beside it: the function runs concurrently.
+    if (activation.overtaken && activation.reason === 'answer') revision.concurrent = true;
     container.memoryInForce = limits.memoryInForce(container);
     if (container.running === 0 && !container.ended && container.limited)
       this.#revertLimits(activation, activation.reason);

@@ -1,57 +1,45 @@
 import type { HostReport } from '../../broker/messages/index.js';
-import type { DecisionSettings, HostCapacity } from '../decision/index.js';
+import type { Decider } from '../decision/index.js';
 import type { FunctionRecord } from './function-record.js';
 import { amounts } from './observation.js';
 
 /** A function without an activation for this long asks for nothing, ms. */
 const ACTIVE_MILLIS = 30_000;
 
-/** What only the host that reports knows. Millicores and bytes. */
-export interface HostState extends Pick<HostReport, 'containers' | 'running' | 'mode'> {
-  readonly granted: { readonly cpu: number; readonly memory: number };
-  readonly pool: { readonly cpu: number; readonly memory: number };
-}
-
-/** A host's capacity less the reserve: what may be granted. */
-export function allocatableOf(
-  capacity: HostCapacity,
-  settings: DecisionSettings,
-): { cpu: number; memory: number } {
-  return {
-    cpu: Math.max(0, capacity.allocatableCpu - settings.cpuReserve),
-    memory: Math.max(0, capacity.allocatableMemory - settings.memoryReserve),
-  };
-}
-
-/** What a host tells the aggregator: its capacity, and what its active functions ask for. */
+/**
+ * What a host tells the aggregator: its capacity less the reserve, what the pools have granted and
+ * can lend, and what its active functions ask for. A container holds memory for its whole life.
+ */
 export function hostReport(
   sender: Pick<HostReport, 'host' | 'boot' | 'sequence'>,
-  { capacity, settings }: { capacity: HostCapacity; settings: DecisionSettings },
+  { capacity, settings, cpuPool, memoryPool }: Decider,
   functions: Iterable<FunctionRecord>,
-  { granted, pool, containers, running, mode }: HostState,
+  state: Pick<HostReport, 'containers' | 'running' | 'mode'>,
   now: number,
 ): HostReport {
-  const allocatable = allocatableOf(capacity, settings);
-  const demand = { cpu: 0, memory: 0 };
+  const allocatable = amounts(
+    capacity.allocatableCpu - settings.cpuReserve,
+    capacity.allocatableMemory - settings.memoryReserve,
+  );
+  let cpu = 0;
+  let memory = 0;
   let active = 0;
   for (const fn of functions) {
     if (fn.revision === null || (fn.running === 0 && now - fn.lastSeen > ACTIVE_MILLIS)) continue;
     active++;
-    demand.cpu += fn.demandCpu * Math.max(1, fn.running);
-    demand.memory += fn.demandMemory * Math.max(1, fn.running);
+    cpu += fn.demandCpu * Math.max(1, fn.running);
+    memory += fn.demandMemory * Math.max(1, fn.running);
   }
   return {
     v: 1,
     ...sender,
     capacity: amounts(capacity.cpu, capacity.memory),
-    allocatable: amounts(allocatable.cpu, allocatable.memory),
-    pool: amounts(pool.cpu, pool.memory),
-    demand: amounts(demand.cpu, demand.memory),
-    available: amounts(allocatable.cpu, allocatable.memory),
-    granted: amounts(granted.cpu, granted.memory),
+    allocatable,
+    pool: amounts(cpuPool.free, memoryPool.free),
+    demand: amounts(cpu, memory),
+    available: allocatable,
+    granted: amounts(cpuPool.granted, memoryPool.granted),
     functions: active,
-    containers,
-    running,
-    mode,
+    ...state,
   };
 }

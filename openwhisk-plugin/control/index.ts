@@ -4,8 +4,8 @@ export type { EndedActivation, EndReason } from './ended-activation.js';
 export type { Explanation } from './explanations.js';
 export { FunctionRecord, type FunctionSettings, Revision } from './function-record.js';
 export { HostController } from './host-controller.js';
-export { allocatableOf, hostReport } from './host-report.js';
-export { amounts, observationOf } from './observation.js';
+export { hostReport } from './host-report.js';
+export { amounts, closeStep } from './observation.js';
 export type {
   FunctionDirectory,
   LimitChange,
@@ -13,5 +13,5 @@ export type {
   ReportPort,
   UsagePort,
 } from './ports.js';
-
+export type { StepLength } from './step.js';
 export { HeldTarget, type TargetRefusal, type TargetRules, targetRules } from './target.js';

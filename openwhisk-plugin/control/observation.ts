@@ -1,40 +1,24 @@
-import type { Mode, Observation } from '../../broker/messages/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import { type Bytes, type Millicores, millis } from '../../config/index.js';
-import type { CpuMode, FunctionState } from '../decision/index.js';
-import type { Step } from './step.js';
-
-/** What an observation says about a function besides its step and history. */
-export interface ObservedFunction {
-  readonly action: string;
-  readonly mode: Mode;
-  readonly cpuMode: CpuMode;
-  readonly step: Step;
-  readonly userCpu: number;
-  readonly running: number;
-  readonly containers: number;
-}
+import type { Decider } from '../decision/index.js';
+import type { FunctionRecord } from './function-record.js';
+import type { TargetRules } from './target.js';
 
 /**
- * The revision that ran last: its history, and whether it runs several activations in one
- * container.
+ * Closes the function's control step. Returns its observation, or null if there is nothing to
+ * report. `now`: the host's monotonic ms.
  */
-export interface ObservedRevision {
-  readonly state: FunctionState;
-  readonly concurrent: boolean;
-}
-
-/**
- * The observation of one control step. The step is not empty; its owner clears it afterwards.
- * `slo`: ms, NaN = not known yet; `now`: the host's monotonic ms.
- */
-export function observationOf(
-  fn: ObservedFunction,
-  { state, concurrent }: ObservedRevision,
-  { host, boot }: { readonly host: string; readonly boot: string },
-  slo: number,
+export function closeStep(
+  fn: FunctionRecord,
+  { host, boot }: Pick<TargetRules, 'host' | 'boot'>,
+  decider: Pick<Decider, 'slo'>,
   now: number,
-): Observation {
-  const { step } = fn;
+): Observation | null {
+  const { step, revision } = fn;
+  if (step.empty || revision === null) return null;
+  const { state, concurrent } = revision;
+  // NaN: not known yet.
+  const slo = decider.slo(state);
   const message: Observation = {
     v: 1,
     function: fn.action,
@@ -70,6 +54,7 @@ export function observationOf(
   if (step.coldLatency.count > 0) message.coldLatency = step.coldLatency.toMessage();
   if (step.inits > 0) message.initTime = millis(step.initTotal / step.inits);
   if (slo > 0 && Number.isFinite(slo)) message.slo = millis(slo);
+  step.clear();
   return message;
 }
 

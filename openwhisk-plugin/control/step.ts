@@ -31,6 +31,12 @@ class Spread {
   }
 }
 
+/** A control step closes after so many activations, or so long after the first of them. */
+export interface StepLength {
+  readonly stepActivations: number;
+  readonly stepMillis: number;
+}
+
 /** Sums of one control step of one function, filled as activations end. Times in ms. */
 export class Step {
   number = 0;
@@ -65,6 +71,15 @@ export class Step {
 
   get empty(): boolean {
     return this.ended === 0;
+  }
+
+  isFull({ stepActivations }: StepLength): boolean {
+    return this.ended >= stepActivations;
+  }
+
+  /** Monotonic time at which a step with an activation closes, full or not. */
+  closesAt({ stepMillis }: StepLength): number {
+    return this.beganAt + stepMillis;
   }
 
   get usedCpu(): number {

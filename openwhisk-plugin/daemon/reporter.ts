@@ -14,11 +14,11 @@ import {
   timeOfDay,
 } from '../../config/index.js';
 import {
-  allocatableOf,
   amounts,
+  closeStep,
   type FunctionRecord,
   hostReport,
-  observationOf,
+  type StepLength,
 } from '../control/index.js';
 import { slowerThanControl } from '../decision/index.js';
 import type { HookParts } from './hook-parts.js';
@@ -26,12 +26,9 @@ import type { Modes } from './modes.js';
 import type { Pipeline } from './pipeline.js';
 import type { UsageReader } from './usage.js';
 
-export interface ReporterSettings {
+export interface ReporterSettings extends StepLength {
   readonly host: string;
   readonly boot: string;
-  /** A control step closes after this many activations, or after `stepMillis` with at least one. */
-  readonly stepActivations: number;
-  readonly stepMillis: number;
 }
 
 /** Interval between batches of messages; nothing is sent from the hot path. */
@@ -76,7 +73,7 @@ export class Reporter {
   }
 
   /** Changes the length of steps, from the next one on. */
-  configure(steps: Pick<ReporterSettings, 'stepActivations' | 'stepMillis'>): void {
+  configure(steps: StepLength): void {
     this.#settings = { ...this.#settings, ...steps };
   }
 
@@ -87,13 +84,13 @@ export class Reporter {
   /** After each activation: a few comparisons, no message. */
   stepped(fn: FunctionRecord): void {
     this.#begun.add(fn);
-    if (fn.step.ended >= this.#settings.stepActivations) this.#due.add(fn);
+    if (fn.step.isFull(this.#settings)) this.#due.add(fn);
   }
 
   flush(): void {
     const now = this.#clock.monotonic();
     for (const fn of this.#begun) {
-      if (now - fn.step.beganAt < this.#settings.stepMillis) break;
+      if (now < fn.step.closesAt(this.#settings)) break;
       this.#due.add(fn);
     }
     for (const fn of this.#due) this.#observe(fn, now);
@@ -143,25 +140,11 @@ export class Reporter {
   /** `send`: the report takes the next sequence number. */
   hostReport(send: boolean): HostReport {
     const { decider, functions, containers } = this.#parts;
-    const allocatable = allocatableOf(decider.capacity, decider.settings);
-    const granted = { cpu: 0, memory: 0 };
-    for (const container of containers.values()) {
-      if (container.running === 0) continue;
-      granted.cpu += container.state.cpu.granted;
-      granted.memory += container.state.memory.active
-        ? container.state.memory.granted
-        : container.handle.expected.memory;
-    }
     return hostReport(
       this.#sender(send),
       decider,
       functions.values(),
       {
-        granted,
-        pool: {
-          cpu: allocatable.cpu - granted.cpu,
-          memory: allocatable.memory - granted.memory,
-        },
         containers: containers.size,
         running: this.#pipeline?.tracker.running ?? 0,
         mode: this.#modes.global,
@@ -186,13 +169,9 @@ export class Reporter {
   }
 
   #observe(fn: FunctionRecord, now: number): void {
-    const { step, revision } = fn;
     this.#begun.delete(fn);
-    if (step.empty || revision === null) return;
-    const slo = this.#parts.decider.slo(revision.state);
-    const message = observationOf(fn, revision, this.#settings, slo, now);
-    step.clear();
-    this.#send(subjects.observation(fn.action), message);
+    const message = closeStep(fn, this.#settings, this.#parts.decider, now);
+    if (message !== null) this.#send(subjects.observation(fn.action), message);
   }
 
   #sender(send = true): { host: string; boot: string; sequence: number } {

@@ -234,12 +234,8 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     targetRules(identity, capacity, config.decision.targetStaleMs),
     clock,
     targetLog,
-    (action) => functions.get(action)?.target,
-    (action, { userMemory, memory }) => {
-      const state = functions.get(action)?.revision?.state;
-      if (state?.userMemory === userMemory)
-        decider.sharedMemoryPeak(state, memory, clock.monotonic());
-    },
+    (action) => functions.get(action),
+    (fn, target, rules, now) => controller.onSharedPeak(fn, target, rules, now),
   );
   const hook: Hook = new Hook(
     {

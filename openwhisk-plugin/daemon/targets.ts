@@ -1,35 +1,35 @@
 import type { RateLimitedLog } from '../../broker/index.js';
 import { decodeTarget, type Target } from '../../broker/messages/index.js';
-import type { Clock } from '../../config/index.js';
-import type { HeldTarget, TargetRefusal, TargetRules } from '../control/index.js';
+import type { Clock, Millis } from '../../config/index.js';
+import type { FunctionRecord, TargetRefusal, TargetRules } from '../control/index.js';
 
-/** Peak memory use of the function on all hosts, and the user limit that it applies to. */
-type SharedPeak = NonNullable<Target['peak']>;
+/** What an accepted target says about the function on all hosts. */
+type SharePeak = (fn: FunctionRecord, target: Target, rules: TargetRules, now: Millis) => void;
 
 /** Decodes targets and gives them to their functions; counts and logs refused ones. */
 export class TargetReceiver {
   #rules: TargetRules;
   readonly #clock: Clock;
   readonly #log: RateLimitedLog;
-  readonly #find: (action: string) => HeldTarget | undefined;
-  readonly #peak: (action: string, peak: SharedPeak) => void;
+  readonly #find: (action: string) => FunctionRecord | undefined;
+  readonly #sharePeak: SharePeak;
   accepted = 0;
   /** Targets for another host's observation, or for functions that never ran here. */
   elsewhere = 0;
 
-  /** `find`: the held target of a function that this host knows. */
+  /** `find`: a function that this host knows. */
   constructor(
     rules: TargetRules,
     clock: Clock,
     log: RateLimitedLog,
-    find: (action: string) => HeldTarget | undefined,
-    peak: (action: string, peak: SharedPeak) => void,
+    find: (action: string) => FunctionRecord | undefined,
+    sharePeak: SharePeak,
   ) {
     this.#rules = rules;
     this.#clock = clock;
     this.#log = log;
     this.#find = find;
-    this.#peak = peak;
+    this.#sharePeak = sharePeak;
   }
 
   configure(staleMillis: number): void {
@@ -42,25 +42,22 @@ export class TargetReceiver {
     if (!decoded.ok) return this.#refuse(decoded.kind, action, decoded.detail);
     const target = decoded.message;
     if (target.function !== action) return this.#refuse('wrong_function', action, target.function);
-    const held = this.#find(action);
+    const fn = this.#find(action);
     const now = this.#clock.monotonic();
-    if (target.echo.host !== this.#rules.host || held === undefined) {
+    if (target.echo.host !== this.#rules.host || fn === undefined) {
       this.elsewhere++;
-      if (held?.noteElsewhere(target, this.#rules.staleMillis, now)) this.#share(target);
+      if (fn?.target.noteElsewhere(target, this.#rules.staleMillis, now))
+        this.#sharePeak(fn, target, this.#rules, now);
       return false;
     }
-    const problem = held.accept(target, this.#rules, now);
+    const problem = fn.target.accept(target, this.#rules, now);
     if (problem !== null) {
       const { epoch, author } = target;
       return this.#refuse(problem, action, `epoch ${epoch}, sequence ${author.sequence}`);
     }
-    this.#share(target);
+    this.#sharePeak(fn, target, this.#rules, now);
     this.accepted++;
     return true;
-  }
-
-  #share({ function: action, peak }: Target): void {
-    if (peak !== undefined && peak.memory <= this.#rules.memoryMax) this.#peak(action, peak);
   }
 
   #refuse(kind: TargetRefusal, action: string, detail: string): false {

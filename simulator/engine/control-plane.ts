@@ -1,19 +1,19 @@
 import { Agent, AgentHostCore } from '../../agents/host/index.js';
 import type { Decision, ResourceManager } from '../../agents/index.js';
 import { Aggregator } from '../../broker/mean-field/index.js';
-import type { HostReport, Observation } from '../../broker/messages/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import { MIB, type Millis, type Random } from '../../config/index.js';
 import {
+  closeStep,
   hostReport,
-  observationOf,
+  type StepLength,
   type TargetRules,
   targetRules,
 } from '../../openwhisk-plugin/control/index.js';
 import type { Cluster } from './cluster.js';
-import type { FunctionOnHost } from './function-on-host.js';
 import type { HookLimitController } from './hook-limit-controller.js';
 import type { StepListener } from './limit-controller.js';
-import type { ManagedHost } from './managed-host.js';
+import type { FunctionOnHost } from './managed-container.js';
 import type { ControlOptions } from './options.js';
 import { scale } from './replicas.js';
 
@@ -50,6 +50,7 @@ export class ControlPlane implements StepListener {
   readonly #parts: ControlPlaneParts;
   readonly #agents: (Agent | undefined)[] = [];
   readonly #core: AgentHostCore;
+  readonly #length: StepLength;
   readonly #aggregator: Aggregator;
   /** By host. */
   readonly #targetRules: readonly TargetRules[];
@@ -63,6 +64,7 @@ export class ControlPlane implements StepListener {
     this.#limitController = limitController;
     this.#parts = parts;
     const { options, random } = parts;
+    this.#length = { stepActivations: options.stepActivations, stepMillis: options.stepMs };
     const interval = options.fieldMs as Millis;
     this.#core = new AgentHostCore({ host: AGENTS, boot: BOOT, interval, random });
     this.#aggregator = new Aggregator({ host: AGENTS, boot: BOOT, step: interval });
@@ -74,11 +76,10 @@ export class ControlPlane implements StepListener {
 
   stepped(fn: FunctionOnHost, now: number): void {
     const { step } = fn;
-    const { stepActivations, stepMs } = this.#parts.options;
-    if (step.ended >= stepActivations) this.#observe(fn, now);
+    if (step.isFull(this.#length)) this.#observe(fn, now);
     else if (step.ended === 1)
       this.#schedule(
-        now + stepMs,
+        step.closesAt(this.#length),
         Due.step,
         fn.fn * this.#limitController.hosts.length + fn.host,
         step.number,
@@ -92,8 +93,7 @@ export class ControlPlane implements StepListener {
     else {
       const hosts = this.#limitController.hosts.length;
       const record = this.#limitController.knownRecord(Math.floor(target / hosts), target % hosts);
-      if (record?.step.number === Math.floor(stamp / KINDS) && !record.step.empty)
-        this.#observe(record, now / 1000);
+      if (record?.step.number === Math.floor(stamp / KINDS)) this.#observe(record, now / 1000);
     }
   }
 
@@ -105,15 +105,13 @@ export class ControlPlane implements StepListener {
     const { options, onObservation } = this.#parts;
     fn.containers = this.#cluster.containers.countOf(fn.fn, fn.host);
     const host = this.#limitController.hosts[fn.host]!;
-    const sender = { host: hostName(fn.host), boot: BOOT };
-    const revision = fn.revision!;
-    const slo = host.decider.slo(revision.state);
-    const observation = observationOf(fn, revision, sender, slo, now);
-    fn.step.clear();
+    const rules = this.#targetRules[fn.host]!;
+    const observation = closeStep(fn, rules, host.decider, now);
+    if (observation === null) return;
     const agent = this.#agentOf(fn);
     const decision = this.#core.decide(agent, observation, now as Millis);
     const target = this.#core.target(agent, decision, observation, EPOCH);
-    fn.send(target, this.#targetRules[fn.host]!, now + options.delayMs);
+    fn.send(target, rules, (now + options.delayMs) as Millis);
     this.#setFunctionTarget(fn.fn, decision, now);
     onObservation?.(observation);
   }
@@ -151,8 +149,10 @@ export class ControlPlane implements StepListener {
       const agents = this.#agents.filter((agent) => agent !== undefined);
       this.#aggregator.takePartial(this.#core.partial(agents, now), now);
       this.#reports++;
-      this.#limitController.hosts.forEach((host, index) => {
-        this.#aggregator.takeReport(reportOf(host, index, this.#reports, now), now);
+      this.#limitController.hosts.forEach(({ decider, functions, running }, index) => {
+        const sender = { host: hostName(index), boot: BOOT, sequence: this.#reports };
+        const state = { containers: 0, running, mode: 'enforce' as const };
+        this.#aggregator.takeReport(hostReport(sender, decider, functions, state, now), now);
       });
       this.#core.meanField.take(this.#aggregator.step(now, EPOCH), now);
     }
@@ -167,25 +167,3 @@ const hostName = (host: number): string => {
   names[host] ??= `host-${host}`;
   return names[host];
 };
-
-function reportOf(
-  { decider, functions }: ManagedHost,
-  host: number,
-  sequence: number,
-  now: number,
-): HostReport {
-  const { cpuPool, memoryPool } = decider;
-  return hostReport(
-    { host: hostName(host), boot: BOOT, sequence },
-    decider,
-    functions,
-    {
-      granted: { cpu: cpuPool.granted, memory: memoryPool.granted },
-      pool: { cpu: cpuPool.free, memory: memoryPool.free },
-      containers: 0,
-      running: functions.reduce((sum, fn) => sum + fn.running, 0),
-      mode: 'enforce',
-    },
-    now,
-  );
-}

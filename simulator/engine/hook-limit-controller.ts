@@ -9,11 +9,15 @@ import {
 import { Stop } from './activations.js';
 import type { Cluster } from './cluster.js';
 import { WINDOW_MICROS } from './crossing.js';
-import { FunctionOnHost } from './function-on-host.js';
 import { HarvestCounts } from './harvest-counts.js';
 import type { LimitController, StepListener } from './limit-controller.js';
 import { EngineLimitWriter } from './limit-writer.js';
-import { EngineActivation, EngineContainer, type EngineRun } from './managed-container.js';
+import {
+  EngineActivation,
+  EngineContainer,
+  type EngineRun,
+  FunctionOnHost,
+} from './managed-container.js';
 import { ManagedHost } from './managed-host.js';
 import { ClusterOutcome } from './recorder.js';
 import { EngineUsage } from './usage.js';
@@ -138,10 +142,10 @@ export class HookLimitController implements LimitController {
     const { run } = activation;
     run.activation = a;
     this.#activations[a] = activation;
-    container.running++;
+    container.enter(activation);
     record.receive(ms);
     host.controller.onRequest(activation, ms);
-    revision.concurrent ||= state.concurrent;
+    host.running++;
     host.demand += run.cpu.demand;
     c.windowAt[a] = now;
     c.windowCpu[a] = c.cpuUsed[a]!;
@@ -192,7 +196,7 @@ export class HookLimitController implements LimitController {
     const ms = (now / 1000) as Millis;
     this.#activations[a] = undefined;
     c.tripRate[a] = Number.POSITIVE_INFINITY;
-    container.running--;
+    container.leave(activation);
     if (outcome === ClusterOutcome.outOfMemory) container.isOomKilled = true;
     activation.reason = REASONS[outcome]!;
     activation.status = 200;
@@ -201,6 +205,7 @@ export class HookLimitController implements LimitController {
     activation.initMicros = (c.runAt[a]! - c.tapAt[a]!) as Micros;
     activation.cold = activation.initMicros > 0;
     host.controller.onAnswer(activation, ms);
+    host.running--;
     host.demand -= run.cpu.demand;
     if (record.running === 0 && host.demand < 1e-6) host.demand = 0;
     if (c.counted[a] === 1)
@@ -287,9 +292,10 @@ export class HookLimitController implements LimitController {
     const place = fn * this.hosts.length + host;
     let record = this.#records[place];
     if (record === undefined) {
-      record = new FunctionOnHost(fn, host, action);
+      const managed = this.hosts[host]!;
+      record = new FunctionOnHost(fn, host, action, managed.controller);
       this.#records[place] = record;
-      this.hosts[host]!.add(record);
+      managed.add(record);
     }
     return record;
   }

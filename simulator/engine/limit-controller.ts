@@ -1,4 +1,4 @@
-import type { FunctionOnHost } from './function-on-host.js';
+import type { FunctionOnHost } from './managed-container.js';
 
 /**
  * Decides about limits while a cluster runs. Activations and containers are indexes into the

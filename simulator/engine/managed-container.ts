@@ -1,10 +1,17 @@
-import { Activation, ManagedContainer } from '../../openwhisk-plugin/control/index.js';
+import type { Target } from '../../broker/messages/index.js';
+import type { Millis } from '../../config/index.js';
+import {
+  Activation,
+  FunctionRecord,
+  type HostController,
+  ManagedContainer,
+  type TargetRules,
+} from '../../openwhisk-plugin/control/index.js';
 import {
   type ContainerState,
   type FunctionState,
   Run,
 } from '../../openwhisk-plugin/decision/index.js';
-import type { FunctionOnHost } from './function-on-host.js';
 
 /** A run that knows its activation's place in the engine's columns. */
 export class EngineRun extends Run {
@@ -33,5 +40,50 @@ export class EngineActivation extends Activation<EngineContainer> {
   constructor(history: FunctionState, container: ContainerState) {
     super();
     this.run = new EngineRun(history, container);
+  }
+}
+
+/**
+ * A function on one simulated host. Its targets arrive after the network's delay. Times in ms of
+ * simulated time.
+ */
+export class FunctionOnHost extends FunctionRecord {
+  readonly fn: number;
+  readonly host: number;
+  readonly #controller: HostController<EngineContainer>;
+  #sent: Target | null = null;
+  #rules: TargetRules | null = null;
+  #arrival = Number.POSITIVE_INFINITY;
+
+  constructor(
+    fn: number,
+    host: number,
+    action: string,
+    controller: HostController<EngineContainer>,
+  ) {
+    super(action);
+    this.fn = fn;
+    this.host = host;
+    this.#controller = controller;
+    this.mode = 'enforce';
+    this.enforced = true;
+  }
+
+  /** A target that arrives at `arrival`; one that was sent before has arrived by then. */
+  send(target: Target, rules: TargetRules, arrival: Millis): void {
+    this.receive(arrival);
+    this.#sent = target;
+    this.#rules = rules;
+    this.#arrival = arrival;
+  }
+
+  /** Accepts a target that has arrived by now. */
+  receive(now: Millis): void {
+    const sent = this.#sent;
+    if (sent === null || this.#arrival > now) return;
+    const rules = this.#rules!;
+    this.#sent = null;
+    if (this.target.accept(sent, rules, now) === null)
+      this.#controller.onSharedPeak(this, sent, rules, now);
   }
 }

@@ -15,8 +15,7 @@ import {
   type Policies,
   type UserLimits,
 } from '../../openwhisk-plugin/decision/index.js';
-import type { FunctionOnHost } from './function-on-host.js';
-import type { EngineContainer } from './managed-container.js';
+import type { EngineContainer, FunctionOnHost } from './managed-container.js';
 import type { ClusterShape } from './options.js';
 
 export interface EnginePorts {
@@ -30,7 +29,8 @@ export class ManagedHost implements FunctionDirectory {
   readonly decider: Decider;
   readonly controller: HostController<EngineContainer>;
   readonly functions: FunctionOnHost[] = [];
-  /** What all running activations ask for. */
+  /** Activations, and what they ask for. */
+  running = 0;
   demand = 0;
   /** Millicore-ms since the start. */
   borrowedIntegral = 0;

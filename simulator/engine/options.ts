@@ -179,12 +179,12 @@ export const DEFAULT_CLUSTER: ClusterShape = {
   prewarm: [],
 };
 
-/** Step and mean-field lengths are the product's defaults. */
+/** Step and mean-field lengths and the staleness of targets are the product's defaults. */
 export const DEFAULT_CONTROL: ControlOptions = {
   stepActivations: defaultConfig.hook.stepActivations,
   stepMs: 1000 * defaultConfig.hook.stepS,
   delayMs: 20,
-  staleMs: 60_000,
+  staleMs: defaultConfig.decision.targetStaleMs,
   fieldMs: defaultConfig.agents.intervalMs,
   meanField: true,
   capMillicores: 8000,

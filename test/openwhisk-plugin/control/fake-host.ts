@@ -109,9 +109,7 @@ export class FakeHost {
     activation.begin(container, revision as Revision, -1);
     activation.late = late;
     activation.startedMonotonic = this.now;
-    activation.older = container.newest;
-    container.newest = activation;
-    container.running++;
+    container.enter(activation);
     this.controller.onRequest(activation, this.now);
     return activation;
   }
@@ -127,8 +125,7 @@ export class FakeHost {
 
   answer(activation: Activation<FakeContainer>, status = 200): void {
     const { container } = activation;
-    container.running--;
-    container.newest = activation.older;
+    container.leave(activation);
     activation.status = status;
     activation.duration = ((this.now - activation.startedMonotonic) * 1000) as Micros;
     activation.clean = true;

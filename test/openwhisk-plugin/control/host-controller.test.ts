@@ -347,3 +347,15 @@ test('mean use is known only from two counters and a duration', (t) => {
   ] as const)
     t.is(used(start, end, ms), 0);
 });
+
+test('a function runs concurrently once one is answered after another started beside it', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  const first = fake.request(container);
+  const second = fake.request(container);
+  t.false(first.revision.concurrent);
+  fake.answer(second);
+  t.false(first.revision.concurrent, 'the first one may have ended unseen');
+  fake.answer(first);
+  t.true(first.revision.concurrent);
+});

@@ -1,10 +1,13 @@
 import test from 'ava';
 import { type Bytes, type Millicores, type Millis, millis } from '../../../config/index.js';
-import { allocatableOf, hostReport } from '../../../openwhisk-plugin/control/host-report.js';
-import { FunctionRecord, Revision } from '../../../openwhisk-plugin/control/index.js';
-import { observationOf } from '../../../openwhisk-plugin/control/observation.js';
+import {
+  closeStep,
+  FunctionRecord,
+  hostReport,
+  Revision,
+} from '../../../openwhisk-plugin/control/index.js';
 import { type EndedStep, Step } from '../../../openwhisk-plugin/control/step.js';
-import { FunctionState, Run } from '../../../openwhisk-plugin/decision/index.js';
+import { type Decider, FunctionState, Run } from '../../../openwhisk-plugin/decision/index.js';
 import { decider, host, limits, plain } from '../decision/helpers.js';
 
 const user = limits(256, 1);
@@ -26,18 +29,19 @@ function ended(changes: Partial<EndedStep> = {}, run: object = {}): EndedStep {
   } as EndedStep;
 }
 
+/** Closes the step. */
 function observed(step: Step, slo = Number.NaN, now = 5000) {
   const state = new FunctionState('/g/f', '1', user, 'guarantee', 1);
-  const fn = {
-    action: '/g/f',
-    mode: 'enforce',
-    cpuMode: 'quota',
+  const fn = Object.assign(new FunctionRecord('/g/f'), {
+    mode: 'enforce' as const,
+    cpuMode: 'quota' as const,
     step,
     userCpu: 1000,
     running: 1,
     containers: 2,
-  } as const;
-  return observationOf(fn, { state, concurrent: false }, { host: 'h', boot: 'b' }, slo, now);
+  });
+  fn.revision = new Revision(fn, '1', state);
+  return closeStep(fn, { host: 'h', boot: 'b' }, { slo: () => slo }, now);
 }
 
 test('a step begins with its first activation and counts those that ended in it', (t) => {
@@ -108,34 +112,48 @@ test('the next step starts from nothing but its number', (t) => {
   step.clear();
   const fresh = new Step();
   fresh.number = 1;
-  t.deepEqual(observed(step, Number.NaN, 0), observed(fresh, Number.NaN, 0));
+  t.is(observed(step), null, 'nothing to report');
   t.deepEqual([step.waited, step.periods, step.usedCpu, step.inits], [0, 0, 0, 0]);
   t.deepEqual(step.cpu.toMessage(), { min: 0, mean: 0, max: 0 });
   step.record(ended(), false, 100, 7000);
   t.deepEqual([step.beganAt, step.usedCpu], [7000, 100]);
   t.deepEqual(step.cpu.toMessage(), { min: 500, mean: 500, max: 500 });
+  fresh.record(ended(), false, 100, 7000);
+  t.deepEqual(observed(step, Number.NaN, 8000), observed(fresh, Number.NaN, 8000));
+  t.is(step.number, 2);
+});
+
+test('a step closes after its activations, or so long after the first of them', (t) => {
+  const length = { stepActivations: 2, stepMillis: 10_000 };
+  const step = new Step();
+  step.record(ended(), false, 200, 1000);
+  t.false(step.isFull(length));
+  t.is(step.closesAt(length), 11_000);
+  step.record(ended({}, { control: true }), false, 200, 2000);
+  t.true(step.isFull(length), 'those of the control arm count');
 });
 
 test('an observation has an optional field only where there is something to say', (t) => {
   const step = new Step();
   step.record(ended(), false, 200, 1000);
-  const plainOne = observed(step);
+  const plainOne = observed(step)!;
   for (const field of ['cpuWait', 'coldLatency', 'initTime', 'slo'] as const)
     t.is(plainOne[field], undefined, field);
   t.deepEqual([plainOne.span, plainOne.concurrency], [millis(4000), 1]);
+  step.record(ended(), false, 200, 1000);
   step.record(ended({ cold: true, initMicros: 30_000 as never }), false, 200, 1000);
   step.record(ended({ initMicros: 50_000 as never }), false, 200, 1000);
   Object.assign(step, { waits: true, waited: 6, periods: 4, throttledPeriods: 6 });
-  const full = observed(step, 250);
+  const full = observed(step, 250)!;
   t.is(full.cpuWait, millis(2), '6 ms over three activations');
   t.is(full.initTime, millis(40));
   t.is(full.coldLatency?.sum, 130);
   t.is(full.slo, millis(250));
   t.is(full.throttledShare, 1, 'counters that were read apart');
-  for (const slo of [0, -1, Number.POSITIVE_INFINITY]) t.is(observed(step, slo).slo, undefined);
-  const empty = new Step();
-  empty.waits = true;
-  t.is(observed(empty).cpuWait, undefined, 'no activation, no mean');
+  for (const slo of [0, -1, Number.POSITIVE_INFINITY]) {
+    step.record(ended(), false, 200, 1000);
+    t.is(observed(step, slo)!.slo, undefined);
+  }
 });
 
 test('amounts that are unknown are 0 in messages', (t) => {
@@ -146,9 +164,25 @@ test('amounts that are unknown are 0 in messages', (t) => {
     0,
     0,
   );
-  const { peak, demand } = observed(step);
+  const { peak, demand } = observed(step)!;
   t.deepEqual([peak.cpu, demand.cpu], [0 as Millicores, 0 as Millicores]);
 });
+
+/** A report of a host with eight cores and 1024 bytes. */
+function report(
+  functions: FunctionRecord[],
+  reserve: { cpuReserve: number; memoryReserve: number } = { cpuReserve: 1000, memoryReserve: 24 },
+) {
+  const host8 = {
+    settings: { ...plain, ...reserve },
+    capacity: { ...host(8), allocatableMemory: 1024 as Bytes },
+    cpuPool: { granted: 700, free: 300 },
+    memoryPool: { granted: 70, free: 30 },
+  } as unknown as Decider;
+  const sender = { host: 'h', boot: 'b', sequence: 1 };
+  const state = { containers: 4, running: 3, mode: 'enforce' } as const;
+  return hostReport(sender, host8, functions, state, 40_000 as Millis);
+}
 
 test('a host reports the demand of functions that ran in the last thirty seconds', (t) => {
   const record = (running: number, lastSeen: number, known = true): FunctionRecord => {
@@ -156,30 +190,19 @@ test('a host reports the demand of functions that ran in the last thirty seconds
     if (known) fn.revision = new Revision(fn, '1', {} as FunctionState);
     return Object.assign(fn, { running, lastSeen, demandCpu: 100, demandMemory: 10 });
   };
-  const report = (...functions: FunctionRecord[]) => {
-    const state = {
-      granted: { cpu: 700, memory: 70 },
-      pool: { cpu: 300, memory: 30 },
-      containers: 4,
-      running: 3,
-      mode: 'enforce',
-    } as const;
-    const settings = { ...plain, cpuReserve: 1000 as Millicores, memoryReserve: 24 as Bytes };
-    const capacity = { ...host(8), allocatableMemory: 1024 as Bytes };
-    const sender = { host: 'h', boot: 'b', sequence: 1 };
-    return hostReport(sender, { capacity, settings }, functions, state, 40_000 as Millis);
-  };
-  const { demand, functions, allocatable } = report(
+  const { demand, functions, allocatable, granted, pool } = report([
     record(0, 10_000), // idle for exactly thirty seconds
     record(0, 9999),
     record(3, 0), // three activations, however long ago they started
     record(0, 40_000, false),
-  );
+  ]);
   t.deepEqual([functions, demand.cpu, demand.memory], [2, 400 as Millicores, 40 as Bytes]);
   t.deepEqual(allocatable, { cpu: 7000 as Millicores, memory: 1000 as Bytes });
+  t.deepEqual(granted, { cpu: 700 as Millicores, memory: 70 as Bytes }, 'by the pools');
+  t.deepEqual(pool, { cpu: 300 as Millicores, memory: 30 as Bytes });
 });
 
 test('a reserve above the capacity leaves nothing to grant', (t) => {
-  const settings = { ...plain, cpuReserve: 9000 as Millicores, memoryReserve: 9e12 as Bytes };
-  t.deepEqual(allocatableOf(host(8), settings), { cpu: 0, memory: 0 });
+  const { allocatable } = report([], { cpuReserve: 9000, memoryReserve: 9e12 });
+  t.deepEqual(allocatable, { cpu: 0 as Millicores, memory: 0 as Bytes });
 });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Decision, ResourceManager, View } from '../../../agents/index.js';
-import { type Bytes, MIB, type Millicores } from '../../../config/index.js';
+import { type Bytes, defaultConfig, MIB, type Millicores } from '../../../config/index.js';
 import { simulateCluster } from '../../../simulator/engine/index.js';
 import type { ActivationBlock } from '../../../simulator/workload/index.js';
 import { at, endsMs, fn, optionsOf, play, type Scene, streamOf } from './scene.js';
@@ -135,6 +135,55 @@ test('a target that comes later than it takes to be stale is none', (t) => {
     control: { stepActivations: 1, delayMs: 20, staleMs: 400 },
   });
   t.is(summary.harvest.harvestedCoreSeconds, 0);
+});
+
+test('without another setting a target is stale after as long as in a hook', (t) => {
+  const harvested = (secondCallAt: number) =>
+    play({
+      functions: [
+        fn('f', at(0, secondCallAt), { userCpuMillicores: 2000, profile: { cpuMs: 500 } }),
+      ],
+      mode: 'quota',
+      cluster: { cores: 2 },
+      manager: targetSetter({ cpu: 1500 as Millicores }),
+      decision: noArm,
+      control: { stepActivations: 1 },
+    }).summary.harvest.harvestedCoreSeconds;
+  // The first call is observed when it ends, at .5 s; the second one waits 20 ms for unpausing.
+  const { targetStaleMs } = defaultConfig.decision;
+  t.true(harvested(480 + targetStaleMs) > 0);
+  t.is(harvested(481 + targetStaleMs), 0);
+});
+
+test('a memory peak on one host counts on another when a target names it', (t) => {
+  // Each host has memory for one container. The first host sees 400 MiB twice, the second one
+  // 100 MiB, which would mean a limit of 191 MiB there for a call that needs 390.
+  const scene: Scene = {
+    functions: [
+      fn('f', at(0, 1000, 1000, 2000, 2000), {
+        memoryMiB: 512,
+        profile: { memory: { baseMiB: 30, peakMiB: 100, growth: 0.5, retained: 0 } },
+      }),
+    ],
+    cluster: { hosts: 2, cores: 2, userMemoryMiB: 512 },
+    manager: targetSetter({}),
+    quotaPolicy: 'smallest-in-range',
+    decision: { ...noArm, memoryPolicy: 'faasrm', midRun: false },
+    control: { stepActivations: 1 },
+  };
+  const stream = streamOf(scene);
+  const peaks = [400, 400, 100, 400, 390];
+  const fill = (block: ActivationBlock): number => {
+    const count = stream.fill(block);
+    for (let i = 0; i < count; i++) block.peak[i] = peaks[i]! * MIB;
+    return count;
+  };
+  const { oomKills, activations } = simulateCluster({
+    ...optionsOf(scene),
+    calls: { ...stream, fill },
+  });
+  t.is(activations, 5);
+  t.is(oomKills, 0);
 });
 
 test('managers see the others and the price of their host: demand over capacity', (t) => {
