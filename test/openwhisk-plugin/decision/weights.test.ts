@@ -95,3 +95,16 @@ test('months later the reference still weighs a function by its last activation'
   reference.remove(first);
   t.true(Math.abs(reference.value - 50) < 1e-6);
 });
+
+test('an expectation of nothing, or none, does not count in the reference', (t) => {
+  const reference = new HostReference();
+  const expecting = (...samples: number[]): void => {
+    const fn = new FunctionState('/g/f', '1', limits(256), 'guarantee', 1);
+    for (const sample of samples) fn.expectedCpu.add(sample, 0, 1000);
+    reference.update(fn, 0, 1000);
+  };
+  expecting(100);
+  expecting();
+  expecting(0);
+  t.true(Math.abs(reference.value - 100) < 1e-9);
+});
