@@ -27,13 +27,7 @@ export function addCommands(program: Command): void {
   addOutputOption(check).action(async (options: OutputOptions) => {
     const settings = globalOptions(check);
     const file = configPath(settings) ?? null;
-    let problems: readonly {
-      path: string;
-      message: string;
-      source: string;
-      line?: number;
-      value?: unknown;
-    }[] = [];
+    let problems: readonly ConfigProblem[] = [];
     try {
       const loaded = loadSettings(settings);
       problems = [

@@ -13,19 +13,12 @@ export interface Finding {
 
 const CAP_NET_RAW = 13n;
 
-const ok = (check: string, found: string): Finding => ({ check, level: 'ok', found, advice: '' });
-const warn = (check: string, found: string, advice: string): Finding => ({
-  check,
-  level: 'warn',
-  found,
-  advice,
-});
-const fail = (check: string, found: string, advice: string): Finding => ({
-  check,
-  level: 'fail',
-  found,
-  advice,
-});
+const finding =
+  (level: FindingLevel) =>
+  (check: string, found: string, advice = ''): Finding => ({ check, level, found, advice });
+const ok = finding('ok');
+const warn = finding('warn');
+const fail = finding('fail');
 
 /** Compares `1.9` and `1.41` as versions. */
 export function atLeastVersion(have: string, least: string): boolean {
@@ -133,12 +126,7 @@ function* networkFindings({ networks, containers }: EngineSurvey): Generator<Fin
         `${reason}, and holds ${actions} action containers`,
         "set the invoker's container network to an IPv4 bridge",
       );
-    else if (
-      onlySix ||
-      network.Driver === 'macvlan' ||
-      network.Driver === 'ipvlan' ||
-      network.Driver === 'overlay'
-    )
+    else if (onlySix || ['macvlan', 'ipvlan', 'overlay'].includes(network.Driver))
       yield warn(
         `network ${network.Name}`,
         reason,

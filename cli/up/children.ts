@@ -12,22 +12,16 @@ const HOOK_FLAGS = ['--max-semi-space-size=4'];
 /** Limits must follow a packet soon, and the hook needs a core for only tens of us at a time. */
 const HOOK_NICE = -10;
 
-/** How a part is started: this program with the part's command. */
+/** How a part is started: this program with the command of the same name. */
 function partSpec(
   name: string,
-  command: string,
   passed: readonly string[],
   options: { afterDeath?: () => Promise<void>; stopMillis?: number; nice?: number } = {},
 ): ChildSpec {
   return {
     name,
     command: process.execPath,
-    args: [
-      ...(command === 'hook' ? HOOK_FLAGS : ['--enable-source-maps']),
-      main,
-      command,
-      ...passed,
-    ],
+    args: [...(name === 'hook' ? HOOK_FLAGS : ['--enable-source-maps']), main, name, ...passed],
     channel: true,
     ...options,
   };
@@ -57,13 +51,12 @@ export function partSpecs(
   passed: readonly string[],
   restore: () => Promise<void>,
 ): ChildSpec[] {
-  const parts =
-    config.dashboard.listen === null ? [] : [partSpec('dashboard', 'dashboard', passed)];
-  parts.push(partSpec('aggregator', 'aggregator', passed), partSpec('agents', 'agents', passed));
+  const parts = config.dashboard.listen === null ? [] : [partSpec('dashboard', passed)];
+  parts.push(partSpec('aggregator', passed), partSpec('agents', passed));
   if (config.platform === 'docker')
-    parts.push(partSpec('workload', 'workload', passed, { stopMillis: 30_000 }));
+    parts.push(partSpec('workload', passed, { stopMillis: 30_000 }));
   // A simulated host exists only inside its hook, so that nothing is left to restore.
   const real = config.platform === 'simulated' ? {} : { afterDeath: restore, nice: HOOK_NICE };
-  parts.push(partSpec('hook', 'hook', passed, { ...real, stopMillis: 15_000 }));
+  parts.push(partSpec('hook', passed, { ...real, stopMillis: 15_000 }));
   return parts;
 }

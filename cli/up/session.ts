@@ -98,10 +98,6 @@ export class UpSession {
     return this.#parts?.addressOf('dashboard') ?? null;
   }
 
-  pidOf(part: string): number | undefined {
-    return this.#parts?.pidOf(part) ?? this.#nats?.pidOf(part);
-  }
-
   /** SIGHUP and SIGUSR2 go to every part. */
   signal(signal: NodeJS.Signals): void {
     this.#parts?.signalAll(signal);
