@@ -1,10 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Config, type LoadedConfig, loadConfig, UsageError } from '../config/index.js';
-import {
-  type DecisionSettings,
-  decisionSettings,
-  defaultDecisionSettings,
-} from '../openwhisk-plugin/decision/index.js';
+import { decisionSettings, defaultDecisionSettings } from '../openwhisk-plugin/decision/index.js';
 import { flagsOf, type GlobalOptions } from '../runtime/index.js';
 import type { SimulatedSettings } from '../simulator/engine/index.js';
 
@@ -55,7 +51,7 @@ function settingsOf({ config, sources }: LoadedConfig): SimulationSettings {
   const keys = [...sources.keys()];
   return {
     ...(keys.some((key) => isSimulated(key) && !isManagerKey(key))
-      ? { settings: decisionOf(config, sources) }
+      ? { settings: decisionOf(config) }
       : {}),
     ...(keys.some(isManagerKey) ? { configured: config } : {}),
     ignored: keys.filter((key) => !isSimulated(key)),
@@ -63,18 +59,11 @@ function settingsOf({ config, sources }: LoadedConfig): SimulationSettings {
 }
 
 /** Caps that default to the host's size are the simulator's. */
-function decisionOf(
-  { decision, hook }: Config,
-  sources: LoadedConfig['sources'],
-): SimulatedSettings {
-  const { cpuCap, memoryCap } = defaultDecisionSettings;
-  const settings: DecisionSettings = decisionSettings(decision, hook.sampleMs, {
-    cpu: cpuCap,
-    memory: memoryCap,
-  });
+function decisionOf({ decision, hook }: Config): SimulatedSettings {
+  const { cpuCap: cpu, memoryCap: memory } = defaultDecisionSettings;
   return {
-    decision: settings,
-    ...(sources.has('decision.targetStaleMs') ? { targetStaleMs: decision.targetStaleMs } : {}),
+    decision: decisionSettings(decision, hook.sampleMs, { cpu, memory }),
+    targetStaleMs: decision.targetStaleMs,
   };
 }
 

@@ -109,7 +109,7 @@ export interface PolicyMaterial {
 /** The part of a configuration that the simulator uses; plain data. */
 export interface SimulatedSettings {
   readonly decision: DecisionSettings;
-  readonly targetStaleMs?: number;
+  readonly targetStaleMs: number;
 }
 
 export const simulatedOptions = (
@@ -117,12 +117,7 @@ export const simulatedOptions = (
 ): Pick<ClusterOptions, 'decision' | 'control'> =>
   settings === undefined
     ? {}
-    : {
-        decision: settings.decision,
-        ...(settings.targetStaleMs === undefined
-          ? {}
-          : { control: { staleMs: settings.targetStaleMs } }),
-      };
+    : { decision: settings.decision, control: { staleMs: settings.targetStaleMs } };
 
 export interface ClusterOptions {
   readonly calls: ActivationStream;
