@@ -239,3 +239,22 @@ test('an invoker that is gone, and shares that say nothing, do not count', (t) =
   headroom.seen('wsk2', limits(256, 0, 600));
   t.is(headroom.userMemory, Number.NaN);
 });
+
+test('under `guarantee` a function asks for what its OOM kills showed', (t) => {
+  const player = new Player(decider(), limits(256, 1));
+  t.is(player.start().memory.demand / MIB, 256);
+  player.finish();
+  player.decider.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
+  t.is(player.start(player.now + 10).memory.demand / MIB, 356);
+});
+
+test('memory kept free is summed per function', (t) => {
+  const player = new Player(decider({ memoryPolicy: 'faasrm' }), limits(256, 1));
+  player.whole(1000, 0.2, 100);
+  const run = player.start(player.now + 10);
+  const kept = (256 * MIB - run.memory.granted) / MIB;
+  player.sample(100, 0.2, 50);
+  player.finish();
+  t.true(kept > 100);
+  t.true(Math.abs(player.fn.harvestedMemory - kept * 100) < 1e-6);
+});

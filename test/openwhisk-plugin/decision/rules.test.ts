@@ -449,3 +449,78 @@ test('the published program heeds failures, the published text does not', (t) =>
     t.is(player.start(player.now + 10).cpu.reason, reason);
   }
 });
+
+test('a quota for short runs needs a period, and counts runs that end with it', (t) => {
+  t.is(shortRunQuota(50, 90, 2000, 0), 0);
+  t.is(shortRunQuota(50, 90, 2000, -1), 0);
+  t.is(shortRunQuota(Number.NaN, 90, 2000, 100_000), 0);
+  // 150 ms of CPU in a run of exactly one period: one and a half cores.
+  t.is(shortRunQuota(150, 100, 2000, 100_000), 1500);
+});
+
+test('in weight mode a function asks for its peak, and for its user’s CPU without one', (t) => {
+  const player = new Player(decider(), limits(256));
+  // 128 of 1024 shares of 8 cores.
+  t.is(player.start().cpu.demand, 1000);
+  player.sample(100, 0.4);
+  player.finish();
+  t.is(player.start(player.now + 10).cpu.demand, 400);
+});
+
+test('a pool expects a run to end after the function’s mean, or a second', (t) => {
+  const player = new Player(decider(), limits(256, 1));
+  player.start(5000);
+  t.is(player.container.cpu.expectedEnd, 6000);
+  player.sample(300, 0.4);
+  player.finish();
+  player.start(7000);
+  t.is(player.container.cpu.expectedEnd, 7300);
+  t.is(player.fn.started, 2);
+});
+
+test('a function with another quota or memory has a history of its own', (t) => {
+  const one = decider();
+  const at = (memory: number, quota: number): FunctionState =>
+    one.functionState('/g/f', '1', limits(memory, quota), 0 as Millis);
+  const first = at(256, 1);
+  t.is(at(256, 1), first);
+  t.not(at(256, 2), first);
+  t.not(at(512, 1), first);
+});
+
+test('only enforced runs outside of the control arm are managed ones', (t) => {
+  const counts = (enforced: boolean, control: number): number[] => {
+    const player = new Player(decider({ controlShare: control }), limits(256, 1));
+    player.start(player.now, enforced);
+    player.sample(100, 0.3);
+    player.finish();
+    const { managed, control: arm, duration } = player.fn;
+    return [managed.count, arm.count, duration.weight];
+  };
+  t.deepEqual(counts(true, 0), [1, 0, 1]);
+  t.deepEqual(counts(false, 0), [0, 0, 1]);
+  t.deepEqual(counts(true, 1), [0, 1, 1]);
+});
+
+test('a run without CPU counters gives no CPU time', (t) => {
+  const player = new Player(decider(), limits(256, 1));
+  const run = player.start();
+  run.startCpu = -1 as typeof run.startCpu;
+  player.sample(100, 0.3);
+  player.finish();
+  t.deepEqual([player.fn.cpuTime.count, player.fn.expectedCpu.weight], [0, 0]);
+});
+
+test('classes of duration end at a thousand seconds', (t) => {
+  const objectives = new Objectives();
+  const known = fn('/g/known');
+  for (let i = 0; i < 20; i++) {
+    known.control.add(5e6, 0, HOUR);
+    objectives.learn(known, 5e6, 0, HOUR);
+  }
+  // Both are in the last class, whose p95 / mean is 1; a class of 19 samples is not believed.
+  const fresh = fn('/g/fresh');
+  fresh.control.add(9e6, 0, HOUR);
+  const slo = objectives.provisionalSlo(fresh, defaultDecisionSettings);
+  t.true(slo >= 1.2 * 9e6 * 0.99 && slo <= 1.2 * 9e6 * 1.051, `${slo}`);
+});
