@@ -11,9 +11,10 @@ export { functionName, functionToken, isFunctionName } from './function-token.js
 export { Inbox } from './inbox.js';
 export { Lease } from './lease.js';
 export { type Logger, silentLogger, warnOnce } from './logger.js';
-export type { ModeAuthor, ModeChange } from './mode-store.js';
 export {
   failureOf,
+  type ModeAuthor,
+  type ModeChange,
   ModeNotStoredError,
   type ModeOutcome,
   storeLater,

@@ -1,14 +1,14 @@
 import type { Logger } from './logger.js';
 
+const INTERVAL_MILLIS = 60_000;
+
 /** Writes one line of each kind per interval; the next one says how many were suppressed. */
 export class RateLimitedLog {
   readonly #logger: Logger;
-  readonly #interval: number;
   readonly #kinds = new Map<string, { last: number; suppressed: number; total: number }>();
 
-  constructor(logger: Logger, intervalMillis = 60_000) {
+  constructor(logger: Logger) {
     this.#logger = logger;
-    this.#interval = intervalMillis;
   }
 
   /** `kind` must come from a fixed set; `now` is monotonic, ms. */
@@ -41,7 +41,7 @@ export class RateLimitedLog {
       this.#kinds.set(kind, entry);
     }
     entry.total++;
-    if (now - entry.last < this.#interval) {
+    if (now - entry.last < INTERVAL_MILLIS) {
       entry.suppressed++;
       return;
     }

@@ -1,6 +1,15 @@
-import { type Broker, type BrokerStatus, type Logger, logStores } from '../broker/index.js';
+import { readFileSync } from 'node:fs';
+import {
+  type Broker,
+  type BrokerStatus,
+  BrokerUnreachableError,
+  type Logger,
+  logStores,
+  serverList,
+} from '../broker/index.js';
 import { NatsBroker } from '../broker/nats/index.js';
-import type { NatsConfig } from '../config/index.js';
+import { type Config, errorClass, type GleanerError, type NatsConfig } from '../config/index.js';
+import { statePaths } from './settings.js';
 
 /** A broker that connects in the background and retries forever. */
 export function connectBroker(nats: NatsConfig, name: string): Broker {
@@ -52,3 +61,53 @@ export function firstStatus(
     }
   });
 }
+
+class NoServersError extends errorClass('GLN_NATS_UNKNOWN') {}
+
+/** Configured servers, else those of the `gleaner up` that uses the same state folder. */
+export function serversOf(config: Config): readonly string[] {
+  if (config.nats.servers.length > 0) return config.nats.servers;
+  const { running, folder } = statePaths(config);
+  try {
+    const { servers } = JSON.parse(readFileSync(running, 'utf8')) as { servers?: unknown };
+    if (Array.isArray(servers) && servers.every((server) => typeof server === 'string'))
+      return servers;
+  } catch {
+    // No file: nothing runs here.
+  }
+  throw new NoServersError(folder);
+}
+
+/** A person waits for it: servers on the same network answer within milliseconds. */
+const CONNECT_MILLIS = 2000;
+
+/** Runs one question over NATS and closes the connection, whatever happens. */
+export async function withBroker<T>(
+  config: Config,
+  ask: (broker: Broker) => Promise<T>,
+  timeoutMillis = CONNECT_MILLIS,
+): Promise<T> {
+  const servers = serversOf(config);
+  const broker = connectBroker({ ...config.nats, servers: [...servers] }, 'cli');
+  try {
+    const status = await firstStatus(broker, timeoutMillis);
+    if (status === null)
+      throw new NatsUnavailableError(servers, `no answer within ${timeoutMillis} ms`);
+    if (status.kind === 'error') throw natsUnavailableError(servers, status.error);
+    return await ask(broker);
+  } finally {
+    await broker.close();
+  }
+}
+
+class NatsUnavailableError extends errorClass('GLN_NATS_AWAY') {
+  constructor(servers: readonly string[], reason: string, cause?: unknown) {
+    super(serverList(servers), reason, cause);
+  }
+}
+
+/** The same failure as one command meets it: nothing here connects again by itself. */
+const natsUnavailableError = (servers: readonly string[], error: GleanerError): GleanerError =>
+  error instanceof BrokerUnreachableError
+    ? new NatsUnavailableError(servers, error.reason, error)
+    : error;

@@ -1,6 +1,5 @@
-export { connectBroker, connectPart } from './broker.js';
+export { connectBroker, connectPart, serversOf, withBroker } from './broker.js';
 export { runAsProcess } from './child.js';
-export { serversOf, withBroker } from './connection.js';
 export { checkCredentials } from './credentials.js';
 export { type HookAnswer, type HookAnswers, inspectHooks } from './hook-client.js';
 export {

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import type { Bytes, Micros, Millicores, Millis } from '../../config/index.js';
+import {
+  type Bytes,
+  type Micros,
+  type Millicores,
+  type Millis,
+  modes,
+} from '../../config/index.js';
 import { FUNCTION_NAME_MAX, isFunctionName } from '../function-token.js';
 import { isHostName } from '../subjects.js';
 
@@ -48,8 +54,7 @@ export const word = z
   .meta({ typeLabel: 'word' });
 export const text = z.string().max(512);
 
-export const modeField = z.enum(['observe', 'recommend', 'enforce']).meta({ typeLabel: 'mode' });
-export type Mode = z.infer<typeof modeField>;
+export const modeField = z.enum(modes).meta({ typeLabel: 'mode' });
 
 export const amounts = z.object({ cpu, memory });
 

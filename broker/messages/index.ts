@@ -8,7 +8,6 @@ export {
   finite,
   functionField,
   hostField,
-  type Mode,
   memory,
   modeField,
   nonNegative,

@@ -1,6 +1,5 @@
 import { Argument, type Command } from 'commander';
-import type { Mode } from '../../broker/messages/index.js';
-import { EXIT, modes } from '../../config/index.js';
+import { EXIT, type Mode, modes } from '../../config/index.js';
 import { inspectHooks, left, loadSettings, table, withBroker } from '../../runtime/index.js';
 import {
   changeEverywhere,

@@ -1,5 +1,5 @@
-import { type ActionSettings, LatencyHistogram, type Mode } from '../../broker/messages/index.js';
-import type { FunctionOverride } from '../../config/index.js';
+import { type ActionSettings, LatencyHistogram } from '../../broker/messages/index.js';
+import type { FunctionOverride, Mode } from '../../config/index.js';
 import type { ContainerState, CpuMode, FunctionState, Run } from '../decision/index.js';
 import { Explanations } from './explanations.js';
 import { Step } from './step.js';

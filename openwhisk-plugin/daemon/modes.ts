@@ -1,5 +1,11 @@
-import type { ActionSettings, Mode } from '../../broker/messages/index.js';
-import { type Config, isExcluded, modes as modeOrder, overrideFor } from '../../config/index.js';
+import type { ActionSettings } from '../../broker/messages/index.js';
+import {
+  type Config,
+  isExcluded,
+  type Mode,
+  modes as modeOrder,
+  overrideFor,
+} from '../../config/index.js';
 import type { FunctionSettings } from '../control/index.js';
 
 type ModeSettings = Pick<Config, 'mode' | 'functions'>;

@@ -39,7 +39,6 @@ export function limitsOf(action: RestAction): LimitValues {
 
 /** `GET …/namespaces/_/limits` (Limits.scala); the ranges exist since 2.0.0 (Identity.scala). */
 export const namespaceLimitsSchema = z.object({
-  concurrentInvocations: whole.optional(),
   minActionMemory: whole.optional(),
   maxActionMemory: whole.optional(),
   minActionConcurrency: whole.optional(),

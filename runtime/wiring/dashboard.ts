@@ -6,9 +6,8 @@ import {
   runDashboard,
   Token,
 } from '../../dashboard/index.js';
-import { connectPart } from '../broker.js';
+import { connectPart, serversOf } from '../broker.js';
 import type { Running } from '../child.js';
-import { serversOf } from '../connection.js';
 import type { makeLogger } from '../logger.js';
 
 /** Bounds the memory of the dashboard; the least recently active function is evicted first. */

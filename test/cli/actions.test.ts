@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
 import { services } from '../../broker/index.js';
-import { changeMode } from '../../broker/mode-store.js';
+import { changeMode } from '../../broker/mode-switch.js';
 import { callService } from '../../broker/services/index.js';
 import { type Bytes, mebibytes } from '../../config/index.js';
 import { allowedLimitRequests, limitRequestsOf } from '../../runtime/limit-requests.js';

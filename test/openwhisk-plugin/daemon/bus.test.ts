@@ -9,7 +9,7 @@ import {
   modeKey,
   type Observation,
 } from '../../../broker/messages/index.js';
-import { changeMode } from '../../../broker/mode-store.js';
+import { changeMode } from '../../../broker/mode-switch.js';
 import { callService, hookService } from '../../../broker/services/index.js';
 import { MIB } from '../../../config/index.js';
 import { POLICY_WEIGHTS } from '../../../openwhisk-plugin/decision/index.js';
