@@ -120,7 +120,7 @@ export function comparisonOf(sums: ComparisonSums, needed = CONTROL_SAMPLES_NEED
 
 const Z = 1.959963985;
 
-/** The 97.5 % quantile of Student's t [Abramowitz and Stegun 26.7.5]; within 1 % from 3 on. */
+/** The 97.5 % quantile of Student's t (Abramowitz and Stegun 26.7.5); within 1 % from 3 on. */
 export function studentQuantile(freedom: number): number {
   if (freedom === Number.POSITIVE_INFINITY) return Z;
   const z2 = Z * Z;

@@ -45,7 +45,7 @@ export async function connectPart(
 }
 
 /** Waits until the broker is connected or refused; null if neither happens in time. */
-export function firstStatus(
+function firstStatus(
   broker: Broker,
   timeoutMillis: number,
 ): Promise<Exclude<BrokerStatus, { kind: 'disconnected' }> | null> {

@@ -10,7 +10,7 @@ import {
   type HostUserMemory,
   type SizeAdvice,
 } from '../broker/services/index.js';
-import { type Bytes, mebibytes, messageOf, UsageError } from '../config/index.js';
+import { mebibytes, messageOf, UsageError } from '../config/index.js';
 import type {
   LimitRequest,
   SizeEvidence,
@@ -63,21 +63,12 @@ export function limitRequestsOf(
   for (const { function: fn, paused, decision } of agents) {
     if (paused || decision === null) continue;
     const { nominalMemory, concurrency, containers } = decision;
-    const limitRequest: {
-      function: string;
-      memory?: Bytes;
-      concurrency?: number;
-      instances?: number;
-    } = {
-      function: fn,
-    };
-    if (limits.includes('memory') && nominalMemory !== undefined)
-      limitRequest.memory = nominalMemory;
-    if (limits.includes('concurrency') && concurrency !== undefined)
-      limitRequest.concurrency = concurrency;
-    if (limits.includes('instances') && containers !== undefined)
-      limitRequest.instances = Math.max(1, containers);
-    if (Object.keys(limitRequest).length > 1) requests.push(limitRequest);
+    const instances = containers === undefined ? undefined : Math.max(1, containers);
+    const targets = { memory: nominalMemory, concurrency, instances };
+    const requested = limits.flatMap((limit) =>
+      targets[limit] === undefined ? [] : [[limit, targets[limit]] as const],
+    );
+    if (requested.length > 0) requests.push({ function: fn, ...Object.fromEntries(requested) });
   }
   return requests;
 }

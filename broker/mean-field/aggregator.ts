@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import { type OrderRefusal, SequenceGuard } from '../inbox.js';
-import type { AgentsPartial, HostReport, Sums } from '../messages/index.js';
+import type { AgentsPartial, HostReport } from '../messages/index.js';
 import { HOSTS_MAX, type MeanField, type PerResource } from '../messages/index.js';
 import type { aggregatorService } from '../services/index.js';
 import { addSums, emptySums } from './sums.js';
@@ -20,16 +20,14 @@ export interface AggregatorOptions {
 }
 
 interface Agents {
-  boot: string;
-  sequence: number;
-  sums: Sums;
-  at: number;
-  leaveAfter: number;
+  readonly partial: AgentsPartial;
+  readonly at: number;
+  readonly leaveAfter: number;
 }
 
 interface Invoker {
-  report: HostReport;
-  at: number;
+  readonly report: HostReport;
+  readonly at: number;
 }
 
 export type AggregatorRefusal = OrderRefusal | 'too_many_hosts' | 'other_features';
@@ -73,17 +71,12 @@ export class Aggregator {
     const known = this.#agents.get(partial.host);
     if (!known && this.#agents.size >= HOSTS_MAX) return 'too_many_hosts';
     if (!this.#sameFeatures(partial)) return 'other_features';
-    const refusal = this.#agentOrder.check({
-      sender: partial.host,
-      boot: partial.boot,
-      sequence: partial.sequence,
-    });
+    const refusal = this.#agentOrder.check({ ...partial, sender: partial.host });
     if (refusal) return refusal;
     const { step } = this.#options;
-    const { boot, sequence, sums } = partial;
     // The sender's interval is bounded: no message may keep a dead host in the totals.
     const leaveAfter = SILENT_STEPS * Math.min(Math.max(partial.interval, step), 6 * step);
-    this.#agents.set(partial.host, { boot, sequence, sums, at: now, leaveAfter });
+    this.#agents.set(partial.host, { partial, at: now, leaveAfter });
     return null;
   }
 
@@ -91,11 +84,7 @@ export class Aggregator {
     this.#leave(now);
     if (!this.#invokers.has(report.host) && this.#invokers.size >= HOSTS_MAX)
       return 'too_many_hosts';
-    const refusal = this.#invokerOrder.check({
-      sender: report.host,
-      boot: report.boot,
-      sequence: report.sequence,
-    });
+    const refusal = this.#invokerOrder.check({ ...report, sender: report.host });
     if (refusal) return refusal;
     this.#invokers.set(report.host, { report, at: now });
     return null;
@@ -105,9 +94,10 @@ export class Aggregator {
     this.#leave(now);
     const totals = emptySums();
     const batches: MeanField['batches'] = [];
-    for (const [host, agents] of this.#agents) {
-      addSums(totals, agents.sums);
-      batches.push({ host, boot: agents.boot, sequence: agents.sequence });
+    for (const { partial } of this.#agents.values()) {
+      const { host, boot, sequence, sums } = partial;
+      addSums(totals, sums);
+      batches.push({ host, boot, sequence });
     }
     const capacity = { cpu: 0 as Millicores, memory: 0 as Bytes };
     const hosts: MeanField['hosts'] = [];
@@ -138,11 +128,11 @@ export class Aggregator {
   explain(now: Millis): z.output<typeof aggregatorService.explain.answer> {
     this.#leave(now);
     return {
-      agents: [...this.#agents].map(([host, { sums, at, leaveAfter }]) => ({
+      agents: [...this.#agents].map(([host, { partial, at, leaveAfter }]) => ({
         host,
         age: (now - at) as Millis,
         leavesAfter: leaveAfter as Millis,
-        sums,
+        sums: partial.sums,
       })),
       invokers: [...this.#invokers].map(([host, { report, at }]) => {
         const occupancy = occupancyIn(report);
@@ -164,8 +154,9 @@ export class Aggregator {
   /** Features of different widths cannot be added: the width of the hosts in the totals counts. */
   #sameFeatures(partial: AgentsPartial): boolean {
     if (partial.sums.members === 0) return true;
-    for (const [host, { sums }] of this.#agents) {
-      if (host === partial.host || sums.members === 0) continue;
+    for (const { partial: one } of this.#agents.values()) {
+      const { sums } = one;
+      if (one.host === partial.host || sums.members === 0) continue;
       return (
         sums.state.length === partial.sums.state.length &&
         sums.actions.length === partial.sums.actions.length

@@ -23,13 +23,7 @@ export interface AggregatorRun {
   readonly heartbeat?: () => void;
 }
 
-export interface RunningAggregator {
-  /** The last published mean field; null before the first, or while another one publishes. */
-  readonly latest: MeanField | null;
-  readonly publishing: boolean;
-  readonly steps: StepTimes<(typeof LOOP_STEPS)[number]>;
-  stop(): Promise<void>;
-}
+export type RunningAggregator = ReturnType<typeof runAggregator>;
 
 const LOOP_STEPS = ['publish'] as const;
 /**
@@ -40,7 +34,7 @@ const LEASE_STEPS = 0.75;
 const LEASE_MIN = 600;
 
 /** Runs an aggregator until it is stopped. Of several, the holder of the lease publishes. */
-export function runAggregator(run: AggregatorRun): RunningAggregator {
+export function runAggregator(run: AggregatorRun) {
   const {
     broker,
     clock,
@@ -159,7 +153,8 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
 
   return {
     steps,
-    get latest() {
+    /** The last published mean field; null before the first, or while another one publishes. */
+    get latest(): MeanField | null {
       return latest;
     },
     get publishing() {

@@ -32,37 +32,22 @@ export interface ServiceEndpoint {
 /** From the request's JSON (undefined if empty) to the answer's. Exceptions are error answers. */
 type ServiceHandler = (request: unknown) => unknown | Promise<unknown>;
 
-export interface RunningService {
-  readonly id: string;
-  stats(): ServiceStats;
-  stop(): void;
-}
+export type RunningService = ReturnType<typeof serve>;
 
-interface EndpointStats {
-  readonly name: string;
-  readonly subject: string;
-  readonly queue_group: string;
-  num_requests: number;
-  num_errors: number;
-  last_error: string;
-  /** Nanoseconds. */
-  processing_time: number;
-  average_processing_time: number;
+/** Fields of the convention; processing times are in nanoseconds. */
+const newStats = (name: string, subject: string) => ({
+  name,
+  subject,
+  queue_group: QUEUE,
+  num_requests: 0,
+  num_errors: 0,
+  last_error: '',
+  processing_time: 0,
+  average_processing_time: 0,
   /** The service's own failures; `num_errors` also counts requests for what does not exist. */
-  readonly data: { failures: number; last_failure: string };
-}
-
-interface ServiceStats {
-  readonly type: 'io.nats.micro.v1.stats_response';
-  readonly name: string;
-  readonly id: string;
-  readonly version: string;
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly started: string;
-  readonly endpoints: readonly EndpointStats[];
-  /** How the stores of NATS answer this instance; beside what the convention has. */
-  readonly stores: readonly StoreState[];
-}
+  data: { failures: 0, last_failure: '' },
+});
+type EndpointStats = ReturnType<typeof newStats>;
 
 const QUEUE = 'q';
 const REQUEST_BYTES_MAX = 256 * 1024;
@@ -88,11 +73,7 @@ export function endpointSubject(service: string, endpoint: string, host?: string
 }
 
 /** Starts a service; it answers as long as the broker is connected, until `stop`. */
-export function serve(
-  broker: Broker,
-  definition: ServiceDefinition,
-  clock: Clock = systemClock,
-): RunningService {
+export function serve(broker: Broker, definition: ServiceDefinition, clock: Clock = systemClock) {
   const { name, version, description, host } = definition;
   if (!/^[\w-]{1,64}$/.test(name) || !/^\d+\.\d+\.\d+$/.test(version) || !isHostName(host)) {
     throw new ServiceError(
@@ -109,7 +90,7 @@ export function serve(
   const endpoints: EndpointStats[] = [];
 
   const refusals = new EventLoopQueue(REFUSALS_MAX);
-  const stats = (): ServiceStats => ({
+  const stats = () => ({
     type: 'io.nats.micro.v1.stats_response',
     ...identity,
     started,
@@ -144,17 +125,7 @@ export function serve(
   }
 
   for (const [endpoint, { handle }] of Object.entries(definition.endpoints)) {
-    const endpointStats: EndpointStats = {
-      name: endpoint,
-      subject: endpointSubject(name, endpoint),
-      queue_group: QUEUE,
-      num_requests: 0,
-      num_errors: 0,
-      last_error: '',
-      processing_time: 0,
-      average_processing_time: 0,
-      data: { failures: 0, last_failure: '' },
-    };
+    const endpointStats = newStats(endpoint, endpointSubject(name, endpoint));
     endpoints.push(endpointStats);
     const requestQueue = new EventLoopQueue(WAITING_MAX);
     const receive = (message: BrokerMessage): void => {
@@ -182,7 +153,7 @@ export function serve(
   return {
     id,
     stats,
-    stop: () => {
+    stop: (): void => {
       for (const subscription of subscriptions.splice(0)) subscription.unsubscribe();
     },
   };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ActionSettings } from '../../broker/messages/index.js';
-import { type Mode, overrideSchema } from '../../config/index.js';
+import { overrideSchema } from '../../config/index.js';
 import { type OpenChange, originalOf } from './open-changes.js';
 import type { ListedAction } from './ranges.js';
 import type { RestAction } from './rest-schemas.js';
@@ -26,22 +26,10 @@ const PREFIX = 'gleaner.';
 const UNREADABLE_MAX = 32;
 const UNREADABLE_LENGTH = 200;
 
-export interface Annotations {
-  /** `gleaner.mode`; `off` is `observe` here. Null if not annotated. */
-  readonly mode: Mode | null;
-  /** `gleaner.mode` as its owner wrote it; null: nothing, or nothing that can be read. */
-  readonly modeAsWritten: z.output<typeof modeText> | null;
-  /** `gleaner.slo`: init + run, ms. */
-  readonly sloMs: number | null;
-  /** `gleaner.cpu`: what the user is owed, millicores. */
-  readonly cpuMillicores: number | null;
-  /** `gleaner.bounds`, as in `functions.overrides`. */
-  readonly bounds: z.output<typeof overrideSchema>['bounds'] | null;
-  /** The function is then only observed: an owner who writes one wants to hold something back. */
-  readonly unreadable: readonly string[];
-}
+export type Annotations = ReturnType<typeof readAnnotations>;
 
-export function readAnnotations({ annotations }: RestAction): Annotations {
+/** The settings that the owner of an action gives by annotations; null: not annotated. */
+export function readAnnotations({ annotations }: RestAction) {
   // A misspelt name is as bad as a misspelt value.
   const unreadable = annotations
     .map(({ key }) => key)
@@ -59,12 +47,14 @@ export function readAnnotations({ annotations }: RestAction): Annotations {
   const cpuMillicores = read('gleaner.cpu', cpu);
   const bounds = read('gleaner.bounds', boundsObject) ?? null;
   return {
-    mode: unreadable.length > 0 || mode === 'off' ? 'observe' : mode,
+    /** Unreadable annotations mean `observe`, too: their owner wants to hold something back. */
+    mode: unreadable.length > 0 || mode === 'off' ? ('observe' as const) : mode,
     modeAsWritten: mode,
+    /** Init + run. */
     sloMs,
     cpuMillicores,
     bounds,
-    unreadable,
+    unreadable: unreadable as readonly string[],
   };
 }
 

@@ -143,8 +143,7 @@ export async function runAgentsPart({
     external.push(loaded);
     managers.set(name, loaded.manager);
   }
-  managerNamed(config.agents.manager);
-  for (const { manager } of overrides) if (manager !== undefined) managerNamed(manager);
+  names.forEach(managerNamed);
   const { name: engine, detail } = threadEngine();
   logger.info({ engine, detail, manager: config.agents.manager }, 'agents decide');
   const agents = runAgentHost({
