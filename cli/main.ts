@@ -17,7 +17,7 @@ try {
 } catch (error) {
   if (error instanceof CommanderError)
     process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  else process.exitCode = reportError(error, (text) => process.stderr.write(text));
+  else process.exitCode = reportError(error);
   // An open channel to the parent (`npm start`) would keep both processes alive.
   if (process.connected) process.disconnect();
 }

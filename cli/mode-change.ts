@@ -75,9 +75,6 @@ export function reportModeOutcome({ hosts, failed, notStored }: ModeOutcome): bo
       `not in force on ${plainText(host)}: ${plainText(why)}`,
       'check the host with `gleaner status`, and run the command again',
     );
-  if (notStored !== null)
-    reportError(new ModeNotStoredError(hosts.length, notStored), (text) =>
-      process.stderr.write(text),
-    );
+  if (notStored !== null) reportError(new ModeNotStoredError(hosts.length, notStored));
   return failed.size === 0 && notStored === null;
 }

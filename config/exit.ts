@@ -9,7 +9,10 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export const ERROR_PREFIX = 'gleaner: ';
 
 /** Tells a person about an error on stderr and says with which code to leave. */
-export function reportError(error: unknown, write: (text: string) => void): ExitCode {
+export function reportError(
+  error: unknown,
+  write: (text: string) => void = (text) => void process.stderr.write(text),
+): ExitCode {
   if (error instanceof GleanerError) {
     write(`${ERROR_PREFIX}${error.message} [${error.code}]\n  ${error.hint}\n`);
     const row: ErrorRow = ERRORS[error.code];

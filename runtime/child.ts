@@ -40,12 +40,12 @@ export async function runAsProcess(
     setTimeout(() => process.exit(EXIT.failed), (running.stopMillis ?? STOP_MILLIS) + FLUSH_MILLIS);
     running.stop().then(
       () => end(code),
-      (error) => end(reportError(error, (text) => process.stderr.write(text))),
+      (error) => end(reportError(error)),
     );
   };
   processFaults.install((error) => {
     code = EXIT.failed;
-    if (running === null) void end(reportError(error, (text) => process.stderr.write(text)));
+    if (running === null) void end(reportError(error));
     else stop();
   });
   process.on('SIGTERM', stop);
@@ -60,7 +60,7 @@ export async function runAsProcess(
   try {
     running = await start();
   } catch (error) {
-    await end(reportError(error, (text) => process.stderr.write(text)));
+    await end(reportError(error));
     return;
   }
   process.send?.({

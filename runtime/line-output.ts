@@ -23,39 +23,27 @@ export class FileLines implements LineOutput {
   readonly #descriptor: number;
   readonly #notice: DroppedNotice;
   readonly pending = 0;
-  #written = 0;
-  #dropped = 0;
+  written = 0;
+  dropped = 0;
   #reported = 0;
   #hasPartialLine = false;
-  #bytes = 0;
+  /** All that was written, cut lines too. */
+  bytes = 0;
 
   constructor(descriptor: number, notice: DroppedNotice) {
     this.#descriptor = descriptor;
     this.#notice = notice;
   }
 
-  get written(): number {
-    return this.#written;
-  }
-
-  get dropped(): number {
-    return this.#dropped;
-  }
-
-  /** All that was written, cut lines too. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   write(line: string): boolean {
-    const missing = this.#dropped - this.#reported;
+    const missing = this.dropped - this.#reported;
     const reported = missing === 0 || this.#append(this.#notice(missing));
     if (reported) this.#reported += missing;
     if (!reported || !this.#append(line)) {
-      this.#dropped++;
+      this.dropped++;
       return false;
     }
-    this.#written++;
+    this.written++;
     return true;
   }
 
@@ -75,7 +63,7 @@ export class FileLines implements LineOutput {
     } catch {
       // Full, or no longer there: what is missing is counted.
     }
-    this.#bytes += done;
+    this.bytes += done;
     if (done > 0) this.#hasPartialLine = data[done - 1] !== LINE_END;
     return done === data.length;
   }
@@ -86,8 +74,8 @@ class StreamLines implements LineOutput {
   readonly #stream: Writable;
   readonly #maxBytes: number;
   readonly #notice: DroppedNotice;
-  #written = 0;
-  #dropped = 0;
+  written = 0;
+  dropped = 0;
   #reported = 0;
 
   constructor(stream: Writable, maxBytes: number, notice: DroppedNotice) {
@@ -100,26 +88,18 @@ class StreamLines implements LineOutput {
     stream.on('drain', () => this.#report());
   }
 
-  get written(): number {
-    return this.#written;
-  }
-
-  get dropped(): number {
-    return this.#dropped;
-  }
-
   get pending(): number {
     return this.#stream.destroyed ? 0 : this.#stream.writableLength;
   }
 
   write(line: string): boolean {
     if (!this.#stream.writable || this.pending + line.length > this.#maxBytes) {
-      this.#dropped++;
+      this.dropped++;
       return false;
     }
     if (this.pending === 0) this.#report();
     this.#stream.write(line);
-    this.#written++;
+    this.written++;
     return true;
   }
 
@@ -131,9 +111,9 @@ class StreamLines implements LineOutput {
 
   /** Once the reader is back. */
   #report(): void {
-    const missing = this.#dropped - this.#reported;
+    const missing = this.dropped - this.#reported;
     if (missing === 0 || !this.#stream.writable) return;
-    this.#reported = this.#dropped;
+    this.#reported = this.dropped;
     this.#stream.write(this.#notice(missing));
   }
 }

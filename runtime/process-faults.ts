@@ -9,15 +9,8 @@ type ProcessFault = 'unhandled_rejection' | 'uncaught_exception';
  * is half done, so the part restores every limit and ends. Both are logged and counted.
  */
 class ProcessFaults {
-  readonly #counts: Record<ProcessFault, number> = {
-    unhandled_rejection: 0,
-    uncaught_exception: 0,
-  };
+  readonly counts: Record<ProcessFault, number> = { unhandled_rejection: 0, uncaught_exception: 0 };
   #log: RateLimitedLog | null = null;
-
-  get counts(): Readonly<Record<ProcessFault, number>> {
-    return this.#counts;
-  }
 
   /** Where they are told from now on; on stderr before. */
   logTo(logger: Logger): void {
@@ -34,7 +27,7 @@ class ProcessFaults {
   }
 
   #report(event: ProcessFault, error: unknown): void {
-    this.#counts[event]++;
+    this.counts[event]++;
     const stack = error instanceof Error ? error.stack : undefined;
     const text =
       event === 'unhandled_rejection'
