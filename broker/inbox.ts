@@ -68,17 +68,6 @@ export class SequenceGuard {
 
 export type InboxCounts = Record<InboxRefusal | 'taken', number>;
 
-const newInboxCounts = (): InboxCounts => ({
-  taken: 0,
-  malformed: 0,
-  too_large: 0,
-  not_finite: 0,
-  wrong_version: 0,
-  repeated: 0,
-  out_of_order: 0,
-  old_boot: 0,
-});
-
 export interface InboxOptions<T> {
   readonly decode: Decode<T>;
   /** Null: messages of this kind have no order. */
@@ -92,7 +81,16 @@ const QUIET = 60_000;
 
 /** Receives one kind of message: decodes, checks the order, counts refusals. Never throws. */
 export class Inbox<T> {
-  readonly counts = newInboxCounts();
+  readonly counts: InboxCounts = {
+    taken: 0,
+    malformed: 0,
+    too_large: 0,
+    not_finite: 0,
+    wrong_version: 0,
+    repeated: 0,
+    out_of_order: 0,
+    old_boot: 0,
+  };
   readonly #options: InboxOptions<T>;
   readonly #guard: SequenceGuard;
   readonly #lastReported = new Map<InboxRefusal, number>();

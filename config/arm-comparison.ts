@@ -146,16 +146,6 @@ export const intervalText = (one: {
   readonly high: number;
 }): string => `${changeText(one.ratio)} [${changeText(one.low)}, ${changeText(one.high)}]`;
 
-/** When the missing samples are expected at the pace so far, seconds; null: unknown. */
-function secondsUntilKnown(
-  controlSamples: number,
-  needed: number,
-  upSeconds: number,
-): number | null {
-  if (controlSamples <= 0) return null;
-  return Math.max(1, Math.round((upSeconds * (needed - controlSamples)) / controlSamples));
-}
-
 /** One comparison over several views: of a function on several hosts, or of several hosts. */
 export const comparisonOver = (
   views: readonly { readonly comparison?: ComparisonSums }[],
@@ -184,28 +174,20 @@ export function verdictOf(hosts: readonly ComparedHost[]): HostsVerdict {
     const interval = `95 % interval ${changeText(low)} to ${changeText(high)}`;
     const samples = `${activations} activations and ${controlSamples} control samples`;
     const change = `${changeText(ratio)} response time [${interval}, ${samples}]`;
-    return {
-      comparison,
-      text: `compared with the control arm: ${change}`,
-      expectedSeconds: null,
-    };
+    const text = `compared with the control arm: ${change}`;
+    return { comparison, text, expectedSeconds: null };
   }
-  if (!hosts.some(({ mode, killed }) => mode === 'enforce' && !killed))
-    return {
-      comparison,
-      text: 'nothing to compare: limits are written in mode enforce only',
-      expectedSeconds: null,
-    };
+  if (!hosts.some(({ mode, killed }) => mode === 'enforce' && !killed)) {
+    const text = 'nothing to compare: limits are written in mode enforce only';
+    return { comparison, text, expectedSeconds: null };
+  }
   const { controlSamples, needed } = comparison;
   const upSeconds = Math.max(0, ...hosts.map((host) => host.upSeconds ?? 0));
-  const seconds = upSeconds > 0 ? secondsUntilKnown(controlSamples, needed, upSeconds) : null;
-  const when =
-    seconds === null
-      ? ''
-      : `, expected in about ${seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`}`;
-  return {
-    comparison,
-    text: `not enough control samples yet: ${controlSamples} of ${needed}${when}`,
-    expectedSeconds: seconds,
-  };
+  const missing = `not enough control samples yet: ${controlSamples} of ${needed}`;
+  if (upSeconds <= 0 || controlSamples <= 0)
+    return { comparison, text: missing, expectedSeconds: null };
+  const pace = controlSamples / upSeconds;
+  const seconds = Math.max(1, Math.round((needed - controlSamples) / pace));
+  const when = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+  return { comparison, text: `${missing}, expected in about ${when}`, expectedSeconds: seconds };
 }

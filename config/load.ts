@@ -200,13 +200,15 @@ function applyOverrides(
   const sectionPrefixes = Object.entries(configSchema.shape)
     .filter(([, child]) => bare(child) instanceof z.ZodObject)
     .map(([name]) => `${environmentName([name])}_`);
+  const override = (info: KeyInfo, value: unknown, source: string): void => {
+    setAt(tree, info.path, typeof value === 'string' ? readText(value, info.schema) : value);
+    origins.set(info.path.join('.'), { source });
+  };
   for (const [name, text] of Object.entries(inputs.env ?? {})) {
     if (!name.startsWith('GLEANER_') || text === undefined || text === '') continue;
     const info = BY_VARIABLE.get(name);
-    if (info) {
-      setAt(tree, info.path, readText(text, info.schema));
-      origins.set(info.path.join('.'), { source: name });
-    } else if (sectionPrefixes.some((prefix) => name.startsWith(prefix))) {
+    if (info) override(info, text, name);
+    else if (sectionPrefixes.some((prefix) => name.startsWith(prefix))) {
       const meant = suggest(name, BY_VARIABLE.keys());
       const message = unknownKey(REMOVED_BY_VARIABLE.get(name), meant);
       problems.push({ path: '', message, source: name });
@@ -216,13 +218,11 @@ function applyOverrides(
     if (value === undefined) continue;
     const info = KEYS.get(dotted);
     const source = `flag ${dotted}`;
-    if (!info) {
+    if (info) override(info, value, source);
+    else {
       const message = unknownKey(dotted, suggest(dotted, KEYS.keys()));
       problems.push({ path: '', message, source });
-      continue;
     }
-    setAt(tree, info.path, typeof value === 'string' ? readText(value, info.schema) : value);
-    origins.set(dotted, { source });
   }
 }
 

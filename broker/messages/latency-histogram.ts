@@ -50,38 +50,33 @@ const NO_LATENCIES: LatencyHistogramMessage = { first: 0, counts: [], sum: 0, ma
 /** Collects latencies; memory and time grow with the buckets in use. */
 export class LatencyHistogram {
   readonly #counts = new BucketRow();
-  #total = 0;
+  count = 0;
   #sum = 0;
-  #max = 0;
+  /** Largest latency seen, ms. */
+  max = 0;
 
-  get count(): number {
-    return this.#total;
-  }
-  get max(): number {
-    return this.#max;
-  }
   /** Mean, ms; 0 when empty. */
   get mean(): number {
-    return this.#total === 0 ? 0 : this.#sum / this.#total;
+    return this.count === 0 ? 0 : this.#sum / this.count;
   }
 
   /** Ignores what is not a finite, non-negative number. */
   record(millis: number): void {
     if (!(millis >= 0 && millis < Number.POSITIVE_INFINITY)) return;
     this.#counts.add(bucketOf(millis), 1);
-    this.#total++;
+    this.count++;
     this.#sum += millis;
-    if (millis > this.#max) this.#max = millis;
+    if (millis > this.max) this.max = millis;
   }
 
   /** Nearest rank: the geometric middle of its bucket, at most the largest seen; 0 when empty. */
   quantile(q: number): number {
-    if (this.#total === 0) return 0;
-    const rank = Math.max(1, Math.ceil(q * this.#total - 1e-9));
+    if (this.count === 0) return 0;
+    const rank = Math.max(1, Math.ceil(q * this.count - 1e-9));
     const bucket = this.#counts.findBucketAtSum(rank);
-    if (bucket < 0 || bucket === LATENCY_BUCKETS - 1) return this.#max;
+    if (bucket < 0 || bucket === LATENCY_BUCKETS - 1) return this.max;
     const middle = bucket === 0 ? LOWEST : LOWEST * 2 ** ((bucket - 0.5) / PER_OCTAVE);
-    return Math.min(middle, this.#max);
+    return Math.min(middle, this.max);
   }
 
   add({ first, counts, sum, max }: LatencyHistogramMessage): void {
@@ -89,26 +84,26 @@ export class LatencyHistogram {
       const n = counts[i]!;
       if (n === 0) continue;
       this.#counts.add(first + i, n);
-      this.#total += n;
+      this.count += n;
     }
     this.#sum += sum;
-    if (max > this.#max) this.#max = max;
+    if (max > this.max) this.max = max;
   }
 
   clear(): void {
     this.#counts.clear();
-    this.#total = 0;
+    this.count = 0;
     this.#sum = 0;
-    this.#max = 0;
+    this.max = 0;
   }
 
   toMessage(): LatencyHistogramMessage {
-    if (this.#total === 0) return NO_LATENCIES;
+    if (this.count === 0) return NO_LATENCIES;
     return {
       first: this.#counts.low,
       counts: this.#counts.toArray(),
       sum: this.#sum,
-      max: this.#max,
+      max: this.max,
     };
   }
 }
