@@ -31,7 +31,7 @@ class Spread {
   }
 }
 
-/** A control step closes after so many activations, or so long after the first of them. */
+/** A control step closes after `stepActivations`, or `stepMillis` after the first of them. */
 export interface StepLength {
   readonly stepActivations: number;
   readonly stepMillis: number;
