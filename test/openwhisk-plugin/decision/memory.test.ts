@@ -258,3 +258,18 @@ test('memory kept free is summed per function', (t) => {
   t.true(kept > 100);
   t.true(Math.abs(player.fn.harvestedMemory - kept * 100) < 1e-6);
 });
+
+test('limits of the groups above are not read for a container that has enough', (t) => {
+  const one = decider({}, host(8, 4096, 2048));
+  one.headroom.seen('wsk0', limits(256));
+  one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
+  const player = new Player(one, limits(256));
+  one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
+  let asked = 0;
+  const ceiling = (): Bytes => {
+    asked++;
+    return (1024 * MIB) as Bytes;
+  };
+  for (let i = 0; i < 3; i++) one.memoryLoan(player.container, player.fn, ceiling);
+  t.is(asked, 1);
+});

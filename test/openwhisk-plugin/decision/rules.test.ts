@@ -2,10 +2,12 @@ import test from 'ava';
 import { type Bytes, MIB, type Millis } from '../../../config/index.js';
 import { controlShare, Objectives } from '../../../openwhisk-plugin/decision/control-arm.js';
 import {
+  cpuSpikeLevel,
   defaultDecisionSettings,
   FunctionState,
   hostSlowerThanControl,
   MemoryHeadroom,
+  memorySpikeLevel,
   slowerThanControl,
 } from '../../../openwhisk-plugin/decision/index.js';
 import { shortRunQuota } from '../../../openwhisk-plugin/decision/quota.js';
@@ -523,4 +525,27 @@ test('classes of duration end at a thousand seconds', (t) => {
   fresh.control.add(9e6, 0, HOUR);
   const slo = objectives.provisionalSlo(fresh, defaultDecisionSettings);
   t.true(slo >= 1.2 * 9e6 * 0.99 && slo <= 1.2 * 9e6 * 1.051, `${slo}`);
+});
+
+test('the mid-run safeguard watches only a lowered limit that is in force', (t) => {
+  const levels = (run: object, midRun = true, quota = 1): readonly number[] => {
+    const player = new Player(decider(), limits(256, quota));
+    const one = player.start();
+    Object.assign(one.cpu, { granted: 500 });
+    Object.assign(one.memory, { granted: 100 });
+    Object.assign(one, run);
+    const settings = { ...plain, midRun };
+    return [cpuSpikeLevel(one, settings), memorySpikeLevel(one, settings)];
+  };
+  // thetaSpike is .8.
+  t.deepEqual(levels({}), [400, 80]);
+  t.deepEqual(levels({}, true, 0), [Infinity, 80], 'weights alone limit no CPU');
+  t.deepEqual(levels({ enforced: false }), [Infinity, Infinity]);
+  t.deepEqual(levels({}, false), [Infinity, Infinity]);
+  const whole = { cpu: { granted: 1000, user: 1000 }, memory: { granted: 256, user: 256 } };
+  const full = { ...whole, cpu: { ...whole.cpu, reduced: false } };
+  t.deepEqual(levels({ ...full, memory: { ...whole.memory, reduced: false } }), [
+    Infinity,
+    Infinity,
+  ]);
 });
