@@ -91,7 +91,7 @@ test('an exported rollout is a full copy, and what is open stays open', (t) => {
   t.is(Rollout.from(new Rollout(4, WIDTHS).export()).open, 0);
 });
 
-test('the best of equal logits is the first, and a draw at a boundary takes the next action', (t) => {
+test('of equal logits the first is the best, and a draw reaches all that are allowed', (t) => {
   const categorical = new MaskedCategorical(4);
   t.true(categorical.set(Float32Array.of(0, 1, 1, 0), Uint8Array.of(0, 1, 1, 0)));
   t.is(categorical.best, 1);
