@@ -197,10 +197,12 @@ test.serial(
       const begun = performance.now();
       const next = await startRealHook(realHookConfig('wskglhkd0'));
       const took = performance.now() - begun;
-      t.deepEqual(kernel(id), { quota: 100_000, shares: 128 });
-      t.log(`restored ${took.toFixed(0)} ms after the start`);
-      t.true(took < 1000);
+      const restored = kernel(id);
       await next.stop();
+      t.deepEqual(restored, { quota: 100_000, shares: 128 });
+      t.log(`restored ${took.toFixed(0)} ms after the start`);
+      // What is promised: user limits within a second or two of a crash.
+      t.true(took < 2000);
     });
   },
 );
