@@ -1,9 +1,6 @@
 import { DecayingHistogram, decay } from './statistics.js';
 
-/**
- * Means of durations, ms. The geometric one for tests (durations are skewed), the arithmetic one
- * for what users pay.
- */
+/** Means of durations, ms: geometric for tests of skewed durations, arithmetic for costs. */
 export class DurationStatistics {
   #sum = 0;
   #logSum = 0;
@@ -55,21 +52,12 @@ export class DurationStatistics {
   }
 }
 
-/**
- * An objective that moved with each hour's load would call the same p99 kept and missed in turn:
- * its samples count a day, not an hour.
- */
+/** Samples of objectives count a day: an objective must not move with each hour's load. */
 const BASELINE_HALF_LIVES = 24;
 
-/**
- * Durations of the control arm, and the distribution of the warm ones: what objectives are derived
- * from.
- */
+/** Durations of the control arm. */
 export class ControlStatistics extends DurationStatistics {
-  /**
-   * Of activations in a container that had run before: code that is loaded in the first run is no
-   * property of the others.
-   */
+  /** Of warm activations; objectives are derived from it. */
   readonly warm = new DecayingHistogram();
 
   override add(duration: number, now: number, halfLife: number, cold = false): void {

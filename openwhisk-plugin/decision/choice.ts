@@ -9,10 +9,7 @@ import { scaleShares } from './weights.js';
 /** Share of a weight within which it is left alone. */
 const DEAD_BAND = 0.05;
 
-/**
- * Fills `run.cpu` in quota mode: range, then choice, then the rules that only raise. Nothing is
- * taken from a pool yet.
- */
+/** Fills `run.cpu` in quota mode: range, then choice, then the rules that only raise. */
 export function chooseCpu(
   run: Run,
   policy: ActivationPolicy,
@@ -39,10 +36,7 @@ export function chooseCpu(
   }
 }
 
-/**
- * Fills `run.cpu` in weight mode: no limit is lowered, so nothing is harvested. The demand is the
- * function's peak use, whatever its weight: a weight orders activations and asks for no amount.
- */
+/** Fills `run.cpu` in weight mode: nothing is harvested, and the demand is the function's peak. */
 export function chooseUserCpu(run: Run, { settings }: PolicyContext, now: number): void {
   const { cpu: grant, fn } = run;
   userRange(grant, run.control ? 'control' : 'weight');
@@ -63,12 +57,11 @@ export function chooseWeight(run: Run, policy: ActivationPolicy, context: Policy
   else takeWeight(run, factor);
 }
 
-/** What the container's user paid for in shares x factor, as the run's. */
 export function takeWeight(run: Run, factor: number): void {
   const { shares, user } = run.container;
   const { rightSizeFactor } = run.fn;
   const demand = scaleShares(user.shares, rightSizeFactor * factor);
-  // A weight close to the one in force is not worth a write, and limits would flap.
+  // A weight close to the one in force is not worth a write.
   run.shares = Math.abs(demand - shares) <= DEAD_BAND * shares ? shares : demand;
   run.fn.weightFactor = run.shares / (user.shares * rightSizeFactor);
 }
@@ -111,10 +104,7 @@ export function chooseMemory(
   grant.granted = Math.ceil(grant.granted);
 }
 
-/**
- * Policy `guarantee`: the user's limit and the container's loan, which may come while a run is in
- * it.
- */
+/** Policy `guarantee`: the user's limit and the container's loan. */
 export function holdLoan(run: Run): void {
   const grant = run.memory;
   const loan = run.container.memoryLoan;
@@ -125,10 +115,7 @@ export function holdLoan(run: Run): void {
   run.memoryLimit = grant.granted as Bytes;
 }
 
-/**
- * The policy's choice, clipped to the range. Not finite or not positive (-0 included): the user's
- * limit.
- */
+/** The policy's choice, clipped to the range. Not finite or not positive: the user's limit. */
 function chooseInRange(
   run: Run,
   grant: Grant,

@@ -6,7 +6,7 @@ export type RangeReason =
   | 'no_peak'
   /** The last run failed. */
   | 'failure'
-  /** The last run came close to a lowered limit: measure again at user limits. */
+  /** The last run came close to a lowered limit. */
   | 'spike'
   | 'over_provisioned'
   | 'under_provisioned'
@@ -16,10 +16,7 @@ export type RangeReason =
   | 'after_oom'
   /** Its memory grows faster than a limit could be raised again. */
   | 'grows_too_fast'
-  /**
-   * Memory policy `guarantee`: never below the user's limit; above it only by a loan for the
-   * container's life.
-   */
+  /** Memory policy `guarantee`: never below the user's limit. */
   | 'guarantee'
   /** No quota to manage: the weight is all there is. */
   | 'weight'
@@ -61,9 +58,7 @@ export class Grant {
   borrowed = 0;
   reason: RangeReason = 'first_call';
   choice: ChoiceReason = 'user';
-  /**
-   * Highest use seen in a window that counts, at least what a throttled period proves; -1 = none.
-   */
+  /** Highest use seen in a window that counts; -1 = none. */
   peak = -1;
 
   reset(user: number): void {

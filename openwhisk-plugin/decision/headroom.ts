@@ -2,9 +2,7 @@ import type { Bytes } from '../../config/index.js';
 import { NO_LIMIT, type UserLimits } from './limits.js';
 import { MIN_SHARES } from './weights.js';
 
-/**
- * What the shares of one invoker's containers say about its user-memory: it lies in [low, high).
- */
+/** The user-memory that the shares of an invoker's containers show: in [low, high). */
 interface Invoker {
   low: number;
   high: number;
@@ -58,18 +56,12 @@ export class MemoryHeadroom {
     this.#invokers.delete(invoker);
   }
 
-  /**
-   * Memory in use on the host (less what the kernel can drop), and the action containers' part of
-   * it.
-   */
+  /** Memory in use on the host, less what the kernel can drop, and the containers' part of it. */
   update(hostInUse: Bytes, containersInUse: Bytes): void {
     this.#beyond = Math.max(0, hostInUse - containersInUse);
   }
 
-  /**
-   * Sum of the invokers' user-memory, at the upper end of what is possible; NaN = unknown or
-   * contradictory.
-   */
+  /** Sum over the invokers, at the upper end; NaN = unknown or contradictory. */
   get userMemory(): number {
     let low = 0;
     let high = 0;

@@ -7,12 +7,15 @@ import { EPSILON, type HarvestPool } from './harvest-pool.js';
 /** How another activation changed the share of a running container. */
 export type GrantChange = Extract<ChoiceReason, 'revoked' | 'lent_later'>;
 
+type Pool = HarvestPool<ContainerState>;
+type Resource = 'cpu' | 'memory';
+
 /** Between the runs' decisions and the pools, in which containers hold shares. */
 export class HostGrants {
-  readonly #cpu: HarvestPool<ContainerState>;
-  readonly #memory: HarvestPool<ContainerState>;
+  readonly #cpu: Pool;
+  readonly #memory: Pool;
 
-  constructor(cpu: HarvestPool<ContainerState>, memory: HarvestPool<ContainerState>) {
+  constructor(cpu: Pool, memory: Pool) {
     this.#cpu = cpu;
     this.#memory = memory;
   }
@@ -79,25 +82,27 @@ export class HostGrants {
 
   /** The user's limit at once; `tripped`: by the mid-run safeguard. */
   restoreCpu(container: ContainerState, now: Millis, tripped: boolean): void {
-    for (const run of container.runs) settle(run, now);
-    this.#cpu.restore(container.cpu);
+    this.#restore(this.#cpu, 'cpu', container, now);
+    if (!tripped) return;
     for (const run of container.runs) {
-      hold(run, run.cpu, container.cpu, 'restored');
-      if (!tripped) continue;
       run.trippedCpu = true;
       run.fn.cpuSpiked = true;
     }
   }
 
   restoreMemory(container: ContainerState, now: Millis, tripped: boolean): void {
-    for (const run of container.runs) settle(run, now);
-    this.#memory.restore(container.memory);
+    this.#restore(this.#memory, 'memory', container, now);
+    if (!tripped) return;
     for (const run of container.runs) {
-      hold(run, run.memory, container.memory, 'restored');
-      if (!tripped) continue;
       run.trippedMemory = true;
       run.fn.memorySpiked = true;
     }
+  }
+
+  #restore(pool: Pool, resource: Resource, container: ContainerState, now: Millis): void {
+    for (const run of container.runs) settle(run, now);
+    pool.restore(container[resource]);
+    for (const run of container.runs) hold(run, run[resource], container[resource], 'restored');
   }
 
   /** The container is back at its user's limits: it holds neither less nor more. */
@@ -123,26 +128,21 @@ export class HostGrants {
     visit: (container: ContainerState, why: GrantChange) => void,
   ): void {
     if (lendFree) this.#cpu.lendFree();
-    for (
-      let allocation = this.#cpu.nextChanged();
-      allocation !== null;
-      allocation = this.#cpu.nextChanged()
-    ) {
-      const container = allocation.owner;
+    this.#visitChanged(this.#cpu, 'cpu', visit);
+    this.#visitChanged(this.#memory, 'memory', visit);
+  }
+
+  #visitChanged(
+    pool: Pool,
+    resource: Resource,
+    visit: (container: ContainerState, why: GrantChange) => void,
+  ): void {
+    for (let changed = pool.nextChanged(); changed !== null; changed = pool.nextChanged()) {
+      const container = changed.owner;
       if (container === null) continue;
-      const why = allocation.granted > allocation.known ? 'lent_later' : 'revoked';
-      for (const run of container.runs) hold(run, run.cpu, allocation, why);
+      const why = changed.granted > changed.known ? 'lent_later' : 'revoked';
+      for (const run of container.runs) hold(run, run[resource], changed, why);
       visit(container, why);
-    }
-    for (
-      let allocation = this.#memory.nextChanged();
-      allocation !== null;
-      allocation = this.#memory.nextChanged()
-    ) {
-      const container = allocation.owner;
-      if (container === null) continue;
-      for (const run of container.runs) hold(run, run.memory, allocation, 'revoked');
-      visit(container, 'revoked');
     }
   }
 }

@@ -3,11 +3,7 @@ import type { Bytes, Millicores } from '../../config/index.js';
 /** "No limit", for a quota or a memory limit, as in the Engine's API. */
 export const NO_LIMIT = 0;
 
-/**
- * The limits of one container, mutable and all numbers so that one object can be reused for every
- * reading. `shares` is a cgroup-v1 weight (2..262144; 1024 is the kernel's default), whatever the
- * host's cgroup version.
- */
+/** Of one container. `shares` is a cgroup-v1 weight, whatever the host's cgroup version. */
 export interface Limits {
   shares: number;
   /** {@link NO_LIMIT} = may use the whole host. */
@@ -20,19 +16,13 @@ export interface Limits {
 export interface UserLimits extends Readonly<Limits> {
   /** Memory plus swap; OpenWhisk always makes it equal to `memory`. */
   readonly memoryAndSwap: Bytes;
-  /**
-   * The container was made without shares: `shares` is the kernel's default (1024), and on cgroup
-   * v2 its weight is 100.
-   */
+  /** Made without shares: `shares` is the kernel's default (1024), on cgroup v2 a weight of 100. */
   readonly sharesUnset?: boolean;
   /** Length of the CFS period, us; 100000 unless the container was made with another. */
   readonly periodMicros: number;
 }
 
-/**
- * How a write ended. Only `written` and `unchanged` mean that the limit is in force (it was read
- * back).
- */
+/** How a write ended. After `written` and `unchanged` the limit is in force: it was read back. */
 export type WriteResult =
   | 'written'
   | 'unchanged'

@@ -7,10 +7,7 @@ import { BucketRow } from '../../config/index.js';
 
 const RECENT = 8;
 
-/**
- * A maximum that decays, but never below the newest runs: the peak of a function that runs once a
- * day must not decay to nothing.
- */
+/** A maximum that decays, but not below the newest runs, or rare functions would lose theirs. */
 export class DecayingPeak {
   #value = 0;
   #at = 0;
@@ -31,9 +28,7 @@ export class DecayingPeak {
     this.#lift(sample, now, halfLife);
   }
 
-  /**
-   * Counts a lower bound of the demand (a failed run, another host's peak) only where it is higher.
-   */
+  /** For a lower bound of the demand: a failed run, another host's peak. */
   raise(sample: number, now: number, halfLife: number): void {
     if (!(sample >= 0) || !Number.isFinite(sample)) return;
     this.#lift(sample, now, halfLife);
@@ -89,9 +84,7 @@ const BUCKETS = 384;
 const SMALLEST = 0.1;
 const GROWTH = 1.05;
 const LOG_GROWTH = Math.log(GROWTH);
-/**
- * Past this exponent the reference time moves, so that weights stay far from the largest double.
- */
+/** Past this exponent the reference time moves, so that weights stay finite. */
 const MAX_EXPONENT = 100;
 
 /**
@@ -105,10 +98,7 @@ export class DecayingHistogram {
   #total = 0;
   /** Samples ever. */
   count = 0;
-  /**
-   * What was asked for last, since the last sample: objectives ask for one share again and again.
-   * NaN: nothing.
-   */
+  /** The last answer since the last sample: objectives ask for one share again and again. */
   #share = Number.NaN;
   #known = Number.NaN;
 
@@ -152,10 +142,7 @@ let decayedSpan = 0;
 let decayedHalfLife = 1;
 let decayed = 1;
 
-/**
- * Share of a weight that is left after so long. Statistics of one function are mostly of one age:
- * the last answer is kept.
- */
+/** Share of a weight that is left. The last answer is kept: one function's samples have one age. */
 export function decay(span: number, halfLife: number): number {
   if (!(span > 0)) return 1;
   if (span !== decayedSpan || halfLife !== decayedHalfLife) {

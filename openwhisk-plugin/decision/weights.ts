@@ -71,19 +71,14 @@ export function shortFirstFactor(
   return Math.min(high, Math.max(low, factor));
 }
 
-/**
- * The agent's factor: its CPU target against the user's CPU, within x1/2..x2; 1 without a target.
- */
+/** The agent's CPU target against the user's CPU, within x1/2..x2; 1 without a target. */
 export function targetFactor(target: number, user: number): number {
   const factor = target / user;
   if (!(target > 0) || !Number.isFinite(target) || !(factor > 0)) return 1;
   return Math.min(TARGET_FACTOR, Math.max(1 / TARGET_FACTOR, factor));
 }
 
-/**
- * The container's own shares x factor, as a weight that the kernel takes. Not finite or not
- * positive: its own shares.
- */
+/** Own shares x factor, in the kernel's range. Not finite or not positive: its own shares. */
 export function scaleShares(own: number, factor: number): number {
   if (!(factor > 0) || !Number.isFinite(factor)) return own;
   return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.round(own * factor)));

@@ -4,10 +4,7 @@ import type { Grant } from '../grant.js';
 import type { DecisionSettings } from '../settings.js';
 import type { ExperienceListener } from './faasrm/experience.js';
 
-/**
- * What only a simulator knows. A real host has {@link noOracle}; a policy that needs more refuses
- * to run there.
- */
+/** What only a simulator knows; a real host has {@link noOracle}. */
 export interface Oracle {
   /** CPU work that the run still has to do, ms; NaN = unknown. */
   remainingCpu(run: Run): number;
@@ -41,18 +38,15 @@ export interface PolicyContext {
 }
 
 /**
- * Chooses within the range that the safeguard allows, at every start, in the daemon. Free of
- * allocation; pure except for its own state, so one instance serves one host. The decider clips
- * every answer; not finite or not positive means user limits.
+ * Chooses within the safeguard's range at every start. One instance serves one host. The decider
+ * clips every answer; not finite or not positive means user limits.
  */
 export interface ActivationPolicy {
   readonly name: string;
   readonly kind: PolicyKind;
   /**
-   * It predicts the demand of this activation: where the range comes from recent peaks (over- and
-   * under-provisioned), it is widened to [floor, cap], and only the mid-run safeguard applies (so
-   * not in presets without one). First activations, failures, spikes and the control arm stay at
-   * user limits.
+   * It predicts the demand of this activation: a range that comes from recent peaks is widened to
+   * [floor, cap], where there is a mid-run safeguard.
    */
   readonly predicts?: boolean;
   /**
@@ -65,14 +59,8 @@ export interface ActivationPolicy {
    * `weight`: the factor after `used` ms of CPU time, for policies that change it during the run.
    */
   revise?(run: Run, used: number, context: PolicyContext): number;
-  /**
-   * CPU time, ms, at which `revise` would give another answer; Infinity = never. A simulator asks
-   * then, a real host at each sample.
-   */
+  /** CPU time, ms, at which `revise` would give another answer; Infinity = never. */
   revisesAt?(run: Run, used: number, context: PolicyContext): number;
-  /**
-   * Called after each clean success of a run that was alone in its container. `duration` in ms, NaN
-   * = unknown.
-   */
+  /** After each clean success of a run that was alone. `duration` in ms, NaN = unknown. */
   learn?(run: Run, duration: number, context: PolicyContext, now: number): void;
 }
