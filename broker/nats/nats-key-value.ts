@@ -21,8 +21,8 @@ const PARALLEL_READS = 64;
 const PARALLEL_SWEEPS = 8;
 /** Most changed keys that wait to be read; beyond it all keys are read together. */
 const CHANGED_MAX = 1024;
-/** In place of a key: all keys of a bucket, read together. */
-const ALL_KEYS = '';
+/** In place of a key: all keys of a bucket, read together. No text, since any may be sent. */
+const ALL_KEYS = undefined;
 /** Delay of the next read if a noticed change cannot be read yet, ms. */
 const REREAD_DELAYS_MILLIS = [30, 120, 500];
 
@@ -162,7 +162,7 @@ export class NatsKeyValue implements KeyValue {
   async #run<T>(
     operation: string,
     kind: StoreOperation,
-    key: string,
+    key: string | undefined,
     act: (opened: Opened) => Promise<T>,
   ): Promise<T> {
     if (key !== ALL_KEYS) checkKey(key);
