@@ -8,6 +8,10 @@ export const policyTable = {
     kind: 'weight',
     about: 'weight by expected CPU time: short activations first, long ones never starve',
   },
+  gittins: {
+    kind: 'weight',
+    about: 'weight by attained service and the histogram of CPU times: most likely to end first',
+  },
   'smallest-in-range': { kind: 'range', about: 'the least that the safeguard allows' },
   'largest-in-range': { kind: 'range', about: 'the most that the safeguard allows' },
   'random-in-range': { kind: 'range', about: 'any limit that the safeguard allows' },

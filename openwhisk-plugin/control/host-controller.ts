@@ -34,6 +34,9 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     activation: null,
   };
 
+  /** The common factor of the weights that are in force. */
+  #commonWeight = 1;
+
   constructor(decider: Decider, ports: HostPorts<C>) {
     this.decider = decider;
     this.#ports = ports;
@@ -45,6 +48,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   /** Once per container, before anything else of it. */
   containerStarted(container: C): void {
     this.#byState.set(container.state, container);
+    this.decider.weights.observe(this.#ports.limits.weightRange(container));
     this.#writeChanged();
   }
 
@@ -52,7 +56,34 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   containerEnded(container: C): void {
     this.#byState.delete(container.state);
     this.decider.containerEnded(container.state);
+    this.#scaleWeights();
     this.#writeChanged();
+  }
+
+  /** As {@link HostWeights.siblings}, read now and then. */
+  onSiblings(factor: number): void {
+    this.decider.weights.siblings = factor;
+    this.#scaleWeights();
+  }
+
+  /**
+   * Weights have a common factor only while every container that runs functions is limited: one
+   * that keeps its own weight would wait for all others.
+   */
+  #scaleWeights(): void {
+    const { weights } = this.decider;
+    weights.isAllowed = true;
+    for (const { revision, mayLimit } of this.#byState.values())
+      if (revision !== null && !mayLimit) weights.isAllowed = false;
+    const before = this.#commonWeight;
+    this.#commonWeight = this.decider.commonWeight;
+    if (this.#commonWeight === before) return;
+    const change = this.#by('policy', 'common_factor');
+    for (const container of this.#byState.values()) {
+      if (!container.boosted && (!container.limited || container.running === 0)) continue;
+      this.decider.rescale(container.state, before);
+      this.#ports.limits.setShares(container, container.state.shares, change);
+    }
   }
 
   /**
@@ -96,6 +127,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     container.revision = revision;
     state.assignFunction(revision.state, this.decider.capacity);
     revision.fn.containers++;
+    this.#scaleWeights();
     return revision;
   }
 
@@ -105,6 +137,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     const { container, run, revision } = activation;
     const { fn } = revision;
     fn.running++;
+    if (this.decider.commonWeight !== this.#commonWeight) this.#scaleWeights();
     run.enforced = fn.enforced && container.tapped && !activation.late;
     const wasBoosted = container.boosted;
     container.boosted = false;
@@ -346,6 +379,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
       restored++;
       this.restore(container, 'restore', why, now);
     }
+    this.#scaleWeights();
     return restored;
   }
 
@@ -359,6 +393,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
       if (!isEnforced && this.#ports.limits.isChanged(container))
         this.restore(container, 'mode', why, now);
     }
+    this.#scaleWeights();
   }
 
   /** A reduction of memory was refused: the old limit is in force. */

@@ -4,6 +4,7 @@ import type {
   SampleAction,
   UsageSample,
   UserLimits,
+  WeightRange,
   WriteResult,
 } from '../decision/index.js';
 import type { Activation, ManagedContainer } from './container.js';
@@ -22,6 +23,8 @@ export interface LimitPort<C extends ManagedContainer<C>> {
   setShares(container: C, shares: number, change: LimitChange<C>): WriteResult;
   /** Millicores; `NO_LIMIT` removes the quota. */
   setQuota(container: C, quota: number, change: LimitChange<C>): WriteResult;
+  /** Factors on its own weight that the kernel can express for the container. */
+  weightRange(container: C): WeightRange;
   /** Bytes. A raise is in force on return, a reduction may follow later or be refused. */
   setMemory(container: C, limit: number, change: LimitChange<C>): void;
   onMemoryRefused(listener: (container: C, now: Millis) => void): void;

@@ -1,7 +1,14 @@
 import type { RateLimitedLog } from '../../broker/index.js';
 import type { Bytes, Clock, Millicores, Millis } from '../../config/index.js';
 import type { Activation, LimitChange, LimitPort } from '../control/index.js';
-import { type Grant, type Limits, NO_LIMIT, type WriteResult } from '../decision/index.js';
+import {
+  type Grant,
+  type Limits,
+  NO_LIMIT,
+  sharesRange,
+  type WeightRange,
+  type WriteResult,
+} from '../decision/index.js';
 import { QUOTA_ROUNDING } from '../host/cgroup/index.js';
 import type { AuditLog, AuditRecord, AuditResource } from './audit.js';
 import type { Container } from './containers.js';
@@ -140,6 +147,10 @@ export class LimitApplier implements LimitPort<Container> {
       memory ||
       container.isProtected === true
     );
+  }
+
+  weightRange(container: Container): WeightRange {
+    return container.handle.weightRange?.() ?? sharesRange(container.user.shares);
   }
 
   memoryInForce(container: Container): number {

@@ -226,6 +226,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
       containerEvents,
       mayWrite: () => !silent(),
       memoryInUse: () => platform.usage.hostMemoryInUse(),
+      siblingFactor: () => platform.limits.siblingFactor?.() ?? Number.POSITIVE_INFINITY,
       heartbeat: options.heartbeat ?? (() => undefined),
     },
     config.hook.sampleMs,

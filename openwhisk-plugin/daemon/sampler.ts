@@ -23,6 +23,8 @@ export interface SamplerParts {
   readonly mayWrite: () => boolean;
   /** Of the whole host. */
   readonly memoryInUse: () => Bytes;
+  /** As {@link LimitWriter.siblingFactor}. */
+  readonly siblingFactor: () => number;
   /** Called about once a second. */
   readonly heartbeat: () => void;
 }
@@ -36,6 +38,8 @@ const IDLE_MILLIS = 30_000;
 const HEADROOM_MILLIS = 1000;
 /** Interval in which each container's limits are compared with the written ones. */
 const DRIFT_MILLIS = 5000;
+/** Interval between looks at the groups beside the containers. */
+const SIBLINGS_MILLIS = 10_000;
 const IDLE = { who: 'restore', why: 'idle', activation: null };
 
 /** The periodic checks: usage (mid-run safeguard), drift, boosts and deadlines that are over. */
@@ -50,6 +54,7 @@ export class Sampler {
   readonly #limits = emptyLimits();
   #slice = 0;
   #headroomAt = Number.NEGATIVE_INFINITY;
+  #siblingsAt = Number.NEGATIVE_INFINITY;
   #drift: IterableIterator<Container> | null = null;
   #pendingChecks = 0;
   #cancel: Cancel | null = null;
@@ -85,6 +90,10 @@ export class Sampler {
     if (now - this.#headroomAt >= HEADROOM_MILLIS) {
       this.#updateHeadroom(now);
       this.steps.ended('headroom');
+    }
+    if (now - this.#siblingsAt >= SIBLINGS_MILLIS) {
+      this.#siblingsAt = now;
+      this.#pipeline.controller.onSiblings(this.#with.siblingFactor());
     }
     for (const container of containers.inSlice(this.#slice)) {
       if (container.boosted && container.state.boostUntil <= now)

@@ -36,10 +36,11 @@ export class Boosts {
     container: ContainerState,
     { boostFactor, boostTime }: DecisionSettings,
     now: Millis,
+    common = 1,
   ): Millicores {
     if (container.boostUntil > 0) this.end(container);
     const factor = boostFactor / (this.starting(now) + 1);
-    container.shares = Math.max(container.user.shares, scaleShares(container.user.shares, factor));
+    container.shares = scaleShares(container.user.shares, common * Math.max(1, factor));
     container.boostUntil = now + boostTime;
     this.#starting.push(container);
     return container.userQuota > NO_LIMIT ? this.#cpu : (NO_LIMIT as Millicores);

@@ -51,19 +51,28 @@ export function chooseUserCpu(run: Run, { settings }: PolicyContext, now: number
 export function chooseWeight(run: Run, policy: ActivationPolicy, context: PolicyContext): void {
   const says =
     policy.kind === 'weight' || (policy.kind === 'both' && run.container.mode === 'weight');
-  const factor = run.control || !says ? 1 : policy.choose(run, run.cpu, context);
+  const factor = run.control || !says ? Number.NaN : policy.choose(run, run.cpu, context);
   if (context.settings.preset !== 'default') return;
-  if (run.control) run.shares = scaleShares(run.container.user.shares, run.fn.rightSizeFactor);
-  else takeWeight(run, factor);
+  if (run.control) {
+    run.shares = ownWeight(run, context.neutralWeight);
+    return;
+  }
+  takeWeight(run, factor, context);
+  run.fn.weightFactor = run.shares / ownWeight(run, context.commonWeight);
 }
 
-export function takeWeight(run: Run, factor: number): void {
-  const { shares, user } = run.container;
-  const { rightSizeFactor } = run.fn;
-  const demand = scaleShares(user.shares, rightSizeFactor * factor);
+/** What the container's user paid for in shares, x a factor. */
+const ownWeight = ({ container, fn }: Run, factor: number): number =>
+  scaleShares(container.user.shares, fn.rightSizeFactor * factor);
+
+/** Sets `run.shares`. A factor that is not finite or not positive: as without Gleaner. */
+export function takeWeight(run: Run, factor: number, context: PolicyContext): void {
+  const { shares } = run.container;
+  const { commonWeight, neutralWeight } = context;
+  const isKnown = factor > 0 && Number.isFinite(factor);
+  const demand = ownWeight(run, isKnown ? factor * commonWeight : neutralWeight);
   // A weight close to the one in force is not worth a write.
   run.shares = Math.abs(demand - shares) <= DEAD_BAND * shares ? shares : demand;
-  run.fn.weightFactor = run.shares / (user.shares * rightSizeFactor);
 }
 
 /**

@@ -31,6 +31,9 @@ export class ContainerState {
   memoryLoan: Bytes = 0 as Bytes;
   /** Weight in force: belongs to the container, may stay after the activation. */
   shares: number;
+  /** Own weight and weight in force, as the host's sums count them. */
+  countedOwn = 0;
+  countedShares = 0;
   /** End of the cold-start boost on the monotonic clock, ms; 0 = none. */
   boostUntil = 0;
   /** The newest reading of its counters; valid once `read`. */

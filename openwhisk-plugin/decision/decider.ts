@@ -9,6 +9,7 @@ import type { Grant } from './grant.js';
 import { HarvestPool } from './harvest-pool.js';
 import { MemoryHeadroom } from './headroom.js';
 import { type GrantChange, HostGrants, settle } from './host-grants.js';
+import { HostWeights } from './host-weights.js';
 import { learnFailure, learnOom, learnSuccess } from './learning.js';
 import { NO_LIMIT, type UserLimits } from './limits.js';
 import { MemoryLoans } from './memory-loans.js';
@@ -25,7 +26,7 @@ import { cpuSpikeLevel, memorySpikeLevel } from './safeguard.js';
 import type { DecisionSettings, HostCapacity } from './settings.js';
 import type { UsageSample } from './usage-sample.js';
 import { closeWindow, openWindow, watchMemory } from './usage-window.js';
-import { HostReference } from './weights.js';
+import { HostReference, scaleShares } from './weights.js';
 
 /** How an activation ended. `unknown`: its end was not seen, so it is not used for learning. */
 export type Outcome = 'success' | 'failure' | 'unknown' | 'oom';
@@ -35,6 +36,11 @@ export type SampleAction = 'none' | 'restore_cpu' | 'restore_memory' | 'restore_
 
 /** Expected length of a run of a function never seen, ms. */
 const UNKNOWN_DURATION = 1000;
+/**
+ * The weight policies' reference stands above the functions' geometric mean, so that few functions
+ * stand below their own weight. Simulated (docs/results/weight-simulated.md): 1, 4, 8, 12, 16.
+ */
+const REFERENCE_MULTIPLE = 12;
 
 /**
  * Every decision about activations on one host, without clock, I/O or allocation per activation.
@@ -49,6 +55,7 @@ export class Decider {
   /** Policy `guarantee`; the hook reports invokers and memory in use to it. */
   readonly headroom: MemoryHeadroom;
   readonly reference = new HostReference();
+  readonly weights = new HostWeights();
   readonly objectives = new Objectives();
   readonly #policies: PoliciesInUse;
   readonly #grants: HostGrants;
@@ -82,6 +89,8 @@ export class Decider {
       settings,
       random,
       reference: Number.NaN as Millis,
+      commonWeight: 1,
+      neutralWeight: 1,
       cores,
       oracle: noOracle,
       host,
@@ -180,10 +189,13 @@ export class Decider {
     container.runs.push(run);
 
     this.#context.reference = (
-      settings.referenceCpuTime > 0 ? settings.referenceCpuTime : this.reference.value
+      settings.referenceCpuTime > 0
+        ? settings.referenceCpuTime
+        : REFERENCE_MULTIPLE * this.reference.value
     ) as Millis;
     run.expectedCpu = settings.payloadAware ? fn.cpuByPayload.predict(run.payload) : Number.NaN;
     this.#fillHostSnapshot();
+    this.#readWeights();
     const policies = this.#policies;
     if (container.mode === 'quota') chooseCpu(run, policies.rangeOf(run), this.#context, now);
     else chooseUserCpu(run, this.#context, now);
@@ -195,6 +207,7 @@ export class Decider {
     this.#grants.takeCpu(run, others > 0, end, settings.concurrentStep);
     this.#grants.takeMemory(run, others > 0, end);
     this.#count(run);
+    this.weights.update(container);
   }
 
   /** Lets the weight policy choose again after `used` CPU-ms. True: write `run.shares`. */
@@ -202,9 +215,25 @@ export class Decider {
     const policy = this.#reviser(run);
     if (policy?.revise === undefined) return false;
     const before = run.shares;
-    takeWeight(run, policy.revise(run, used, this.#context));
+    this.#readWeights();
+    takeWeight(run, policy.revise(run, used, this.#context), this.#context);
     run.container.shares = run.shares;
+    this.weights.update(run.container);
     return run.shares !== before;
+  }
+
+  /** What all managed containers' weights are multiplied by: 1 where no policy needs room. */
+  get commonWeight(): number {
+    return this.#policies.host.weight.relative === true && this.settings.preset === 'default'
+      ? this.weights.common
+      : 1;
+  }
+
+  /** The common factor has changed from `before`: `container.shares` and its runs' follow. */
+  rescale(container: ContainerState, before: number): void {
+    container.shares = scaleShares(container.shares, this.commonWeight / before);
+    for (const run of container.runs) run.shares = container.shares;
+    this.weights.update(container);
   }
 
   /** CPU-ms at which `revise` would give another answer; Infinity = never. */
@@ -271,6 +300,7 @@ export class Decider {
     fn.accelerated += run.accelerated;
     fn.saved += run.saved;
     removeAt(container.runs, place);
+    this.weights.update(container);
     const next = container.runs[0];
     if (next === undefined) {
       this.cpuPool.end(container.cpu);
@@ -298,7 +328,7 @@ export class Decider {
 
   /** {@link Boosts.begin} */
   boost(container: ContainerState, now: Millis): Millicores {
-    return this.#boosts.begin(container, this.settings, now);
+    return this.#boosts.begin(container, this.settings, now, this.commonWeight);
   }
 
   /** {@link Boosts.end} */
@@ -321,6 +351,8 @@ export class Decider {
   /** User limits were restored from outside (kill switch, mode, unknown request). */
   userLimits(container: ContainerState, now: Millis): void {
     this.#grants.userLimits(container, now);
+    container.shares = container.user.shares;
+    this.weights.update(container);
   }
 
   /** {@link MemoryLoans.found} */
@@ -352,6 +384,12 @@ export class Decider {
     const known = this.headroom.userMemory;
     const allocatable = known > 0 ? Math.min(known, this.capacity.allocatableMemory) : 0;
     this.memoryPool.resize(allocatable, this.settings.memoryReserve);
+  }
+
+  #readWeights(): void {
+    const context = this.#context;
+    context.commonWeight = this.commonWeight;
+    context.neutralWeight = this.weights.neutral(context.commonWeight);
   }
 
   #fillHostSnapshot(): void {

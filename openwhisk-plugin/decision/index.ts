@@ -5,6 +5,7 @@ export { FunctionState } from './function-state.js';
 export { type ChoiceReason, Grant, type RangeReason } from './grant.js';
 export { MemoryHeadroom } from './headroom.js';
 export type { GrantChange } from './host-grants.js';
+export { sharesRange, type WeightRange } from './host-weights.js';
 export { type Limits, NO_LIMIT, type UserLimits, type WriteResult } from './limits.js';
 export type {
   ActivationPolicy,
@@ -32,3 +33,4 @@ export {
 } from './settings.js';
 export { emptySample, type UsageSample } from './usage-sample.js';
 export { closeWindow } from './usage-window.js';
+export { MAX_SHARES, MIN_SHARES } from './weights.js';

@@ -77,6 +77,10 @@ export interface DecisionSettings {
 /** Where no host is known: eight of FaaSRM's units, as in {@link freyrSettings}. */
 const CAP_WITHOUT_HOST = { cpu: 8000 as Millicores, memory: mebibytes(2048) };
 
+/** Range of the factors of weight policies: it fits between the kernel's bounds, 2 and 2^18. */
+export const MIN_WEIGHT_FACTOR = 1 / 16;
+export const MAX_WEIGHT_FACTOR = 16;
+
 /** What no operator needs to change, each with its reason. */
 const FIXED = {
   /** A function that is as busy as before does not trip its own lowered limit. */
@@ -87,9 +91,8 @@ const FIXED = {
   memoryUnit: mebibytes(16),
   /** Half a CFS period: over less, usage is a burst and not a rate. */
   minimumWindow: 50 as Millis,
-  /** The whole range fits between the kernel's bounds of shares, 2 and 2^18. */
-  weightClampLow: 1 / 16,
-  weightClampHigh: 16,
+  weightClampLow: MIN_WEIGHT_FACTOR,
+  weightClampHigh: MAX_WEIGHT_FACTOR,
   payloadAware: true,
   /** The largest factor that a weight policy can choose. */
   boostFactor: 16,

@@ -126,6 +126,32 @@ export class DecayingHistogram {
     this.#share = Number.NaN;
   }
 
+  /**
+   * Gittins index of a job that has had `attained` ms, 1/ms: the best ratio, over all slices, of the
+   * chance to end within the slice to the expected time spent in it. Buckets count as their middle.
+   * NaN without samples; past all of them a job is expected to need as much again.
+   */
+  gittinsIndex(attained: number): number {
+    const buckets = this.#buckets;
+    const first = attained > SMALLEST ? Math.floor(Math.log(attained / SMALLEST) / LOG_GROWTH) : 0;
+    let left = 0;
+    for (let i = Math.max(first, buckets.low); i <= buckets.high; i++)
+      if (middleOf(i) > attained) left += buckets.at(i);
+    if (!(left > 0)) return this.count === 0 ? Number.NaN : 1 / attained;
+    let ended = 0;
+    let spent = 0;
+    let best = 0;
+    for (let i = Math.max(first, buckets.low); i <= buckets.high; i++) {
+      const weight = buckets.at(i);
+      const length = middleOf(i) - attained;
+      if (!(weight > 0) || !(length > 0)) continue;
+      ended += weight;
+      spent += weight * length;
+      best = Math.max(best, ended / (spent + (left - ended) * length));
+    }
+    return best;
+  }
+
   /** NaN without samples. `share` in (0, 1]. */
   percentile(share: number): number {
     if (this.count === 0 || !(this.#total > 0)) return Number.NaN;
@@ -137,6 +163,9 @@ export class DecayingHistogram {
     return this.#known;
   }
 }
+
+/** Middle of a bucket on the logarithmic scale. */
+const middleOf = (bucket: number): number => SMALLEST * GROWTH ** (bucket - 0.5);
 
 let decayedSpan = 0;
 let decayedHalfLife = 1;

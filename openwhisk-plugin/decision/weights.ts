@@ -57,7 +57,7 @@ export class HostReference {
   }
 }
 
-/** clamp((reference / expected)^alpha, low, high); 1 where either is unknown. */
+/** clamp((reference / expected)^alpha, low, high); NaN where one is unknown. */
 export function shortFirstFactor(
   expected: number,
   reference: number,
@@ -65,9 +65,8 @@ export function shortFirstFactor(
   low: number,
   high: number,
 ): number {
-  if (!(expected > 0) || !(reference > 0)) return 1;
+  if (!(expected > 0) || !(reference > 0)) return Number.NaN;
   const factor = (reference / expected) ** alpha;
-  if (Number.isNaN(factor)) return 1;
   return Math.min(high, Math.max(low, factor));
 }
 

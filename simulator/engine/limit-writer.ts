@@ -4,6 +4,8 @@ import {
   cpuSpikeLevel,
   type DecisionSettings,
   memorySpikeLevel,
+  sharesRange,
+  type WeightRange,
   type WriteResult,
 } from '../../openwhisk-plugin/decision/index.js';
 import { OnCore } from './activations.js';
@@ -42,6 +44,10 @@ export class EngineLimitWriter implements LimitPort<EngineContainer> {
   setMemory(container: EngineContainer, limit: number): void {
     this.watch(container);
     this.#cluster.invokers.limits.setMemory(container.index, limit, this.now);
+  }
+
+  weightRange({ user: { shares } }: EngineContainer): WeightRange {
+    return sharesRange(shares);
   }
 
   restore(container: EngineContainer): void {

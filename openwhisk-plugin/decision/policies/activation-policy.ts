@@ -29,6 +29,9 @@ export interface PolicyContext {
   random: Random;
   /** Reference CPU time of this host, ms; NaN = not known yet. */
   reference: Millis;
+  /** Factor of all managed containers' weights, and the factor that leaves a container its share. */
+  commonWeight: number;
+  neutralWeight: number;
   /** Cores of this host. */
   cores: number;
   oracle: Oracle;
@@ -44,6 +47,8 @@ export interface PolicyContext {
 export interface ActivationPolicy {
   readonly name: string;
   readonly kind: PolicyKind;
+  /** `weight`: its factors are relative, so that the host makes room for them. */
+  readonly relative?: boolean;
   /**
    * It predicts the demand of this activation: a range that comes from recent peaks is widened to
    * [floor, cap], where there is a mid-run safeguard.

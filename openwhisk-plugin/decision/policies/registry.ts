@@ -5,6 +5,7 @@ import { AlpsPolicy } from './alps.js';
 import { FaasrmPolicy } from './faasrm/index.js';
 import { faasrmParameters, weightsProblem } from './faasrm/weights.js';
 import { formulas } from './formulas.js';
+import { GittinsPolicy } from './gittins.js';
 import { LibraPolicy } from './libra.js';
 import { SfsPolicy } from './sfs.js';
 import { ShortFirstPolicy } from './short-first.js';
@@ -68,6 +69,7 @@ const makers: Readonly<Record<PolicyName, Maker>> = {
     shortFirstParameters,
     ({ alpha }) => new ShortFirstPolicy(alpha),
   ),
+  gittins: maker('gittins', noParameters, () => new GittinsPolicy()),
   'smallest-in-range': withoutParameters('smallest-in-range'),
   'largest-in-range': withoutParameters('largest-in-range'),
   'random-in-range': withoutParameters('random-in-range'),

@@ -12,6 +12,7 @@ import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 export class ShortFirstPolicy implements ActivationPolicy {
   readonly name = 'short-first';
   readonly kind = 'weight';
+  readonly relative = true;
   readonly #alpha: number;
 
   constructor(alpha = Number.POSITIVE_INFINITY) {

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import type { ControllerDirectory } from './cgroup-paths.js';
 import { ControlFile, UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 
-const CPU_FILES = {
+export const CPU_FILES = {
   1: { weight: 'cpu.shares', quota: 'cpu.cfs_quota_us', burst: 'cpu.cfs_burst_us' },
   2: { weight: 'cpu.weight', quota: 'cpu.max', burst: 'cpu.max.burst' },
 } as const;
@@ -45,7 +45,7 @@ function quotaOf(directory: string, version: 1 | 2): { quota: number; period: nu
  */
 export class CpuFiles {
   readonly version: 1 | 2;
-  readonly #directory: string;
+  readonly directory: string;
   readonly #weight: ControlFile | null;
   readonly #quota: ControlFile | null;
   /** The kernel refuses a quota below its burst. Engines set none: open only if there is one. */
@@ -54,7 +54,7 @@ export class CpuFiles {
 
   constructor({ directory, version }: ControllerDirectory, userPeriod: number) {
     this.version = version;
-    this.#directory = directory;
+    this.directory = directory;
     this.#weight = ControlFile.open(join(directory, CPU_FILES[version].weight), 'r+');
     this.#quota = ControlFile.open(join(directory, CPU_FILES[version].quota), 'r+');
     const period = quotaOf(directory, version)?.period ?? UNREADABLE;
@@ -102,7 +102,7 @@ export class CpuFiles {
   /** Largest quota the groups above allow, us per period of this container. */
   ceiling(): number {
     let ceiling = UNLIMITED;
-    for (let at = dirname(this.#directory); at !== dirname(at); at = dirname(at)) {
+    for (let at = dirname(this.directory); at !== dirname(at); at = dirname(at)) {
       const group = quotaOf(at, this.version);
       if (group === null) break;
       const allowed = (group.quota / Math.max(1, group.period)) * this.period;
@@ -122,7 +122,7 @@ export class CpuFiles {
   }
 
   #openBurst(): void {
-    const file = ControlFile.open(join(this.#directory, CPU_FILES[this.version].burst), 'r+');
+    const file = ControlFile.open(join(this.directory, CPU_FILES[this.version].burst), 'r+');
     if ((file?.number() ?? 0) > 0) this.#burst = file;
     else file?.close();
   }

@@ -1,6 +1,12 @@
 import { join } from 'node:path';
 import type { Bytes, Millicores } from '../../../config/index.js';
-import { type Limits, NO_LIMIT, type WriteResult } from '../../decision/index.js';
+import {
+  type Limits,
+  NO_LIMIT,
+  sharesRange,
+  type WeightRange,
+  type WriteResult,
+} from '../../decision/index.js';
 import { type ContainerInfo, emptyLimits, type LimitHandle } from '../ports/index.js';
 import type { CgroupPaths } from './cgroup-paths.js';
 import { UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
@@ -8,6 +14,7 @@ import { CpuFiles, MemoryFiles } from './limit-files.js';
 import { memoryCeiling } from './memory-ceiling.js';
 import type { MemoryLowerer } from './memory-lowerer.js';
 import { ContainerWeight, clampShares, type HostFormula } from './shares.js';
+import type { SiblingWeights } from './sibling-weights.js';
 import type { ScopeListener, SystemdScope } from './systemd-scope.js';
 
 /** The kernel's own minimum, us per period. */
@@ -18,6 +25,7 @@ const LARGEST_PAGE = 65_536;
 
 export interface HandleContext extends HostFormula {
   readonly lowerer: MemoryLowerer;
+  readonly siblings: SiblingWeights;
   /** Free memory that a lowered limit must leave, as a share of the use. */
   readonly margin: number;
   /** User memory limits of the open containers, bytes, by memory directory. */
@@ -72,6 +80,8 @@ export class CgroupLimitHandle implements LimitHandle {
       applied: () => this.#writeAgain(),
     };
     this.read(this.#expected);
+    if (cpu !== null && this.#cpu?.hasWeight)
+      context.siblings.managed.set(cpu.directory, this.#weights?.own ?? user.shares);
     if (this.#memory !== null)
       context.guaranteedBytes.set(this.#memory.directory, wholePages(user.memory));
   }
@@ -101,6 +111,10 @@ export class CgroupLimitHandle implements LimitHandle {
     this.#expected.shares = requested;
     this.#weight = weight;
     return now === weight ? 'written' : 'not_effective';
+  }
+
+  weightRange(): WeightRange {
+    return this.#weights?.range ?? sharesRange(this.#user.shares);
   }
 
   setQuota(quota: Millicores): WriteResult {
@@ -284,6 +298,7 @@ export class CgroupLimitHandle implements LimitHandle {
     this.#closed = true;
     Atomics.add(this.#generation, 0, 1);
     if (this.#memory !== null) this.#context.guaranteedBytes.delete(this.#memory.directory);
+    if (this.#cpu !== null) this.#context.siblings.managed.delete(this.#cpu.directory);
     this.#cpu?.close();
     this.#memory?.close();
   }

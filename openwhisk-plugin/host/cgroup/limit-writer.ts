@@ -9,6 +9,7 @@ import {
   sharesOfWeight,
   type WeightFormula,
 } from './shares.js';
+import { SiblingWeights } from './sibling-weights.js';
 import { type ScopeProperties, SystemdScope } from './systemd-scope.js';
 
 export interface CgroupLimitWriterOptions {
@@ -30,6 +31,7 @@ export class CgroupLimitWriter implements LimitWriter {
   readonly #options: CgroupLimitWriterOptions;
   readonly #context: HandleContext;
   readonly #lowerer = new MemoryLowerer();
+  readonly #siblings: SiblingWeights;
   readonly #settling = new Set<Promise<void>>();
   #scopeFailed: (container: ContainerInfo, error: unknown) => void = () => undefined;
 
@@ -37,8 +39,10 @@ export class CgroupLimitWriter implements LimitWriter {
     this.#options = options;
     this.#root = options.root ?? '/';
     this.#version = options.cgroupVersion;
+    this.#siblings = new SiblingWeights(options.cgroupVersion);
     this.#context = {
       lowerer: this.#lowerer,
+      siblings: this.#siblings,
       margin: options.margin ?? 0.05,
       formula: options.formula ?? 'linear',
       guaranteedBytes: new Map(),
@@ -62,6 +66,10 @@ export class CgroupLimitWriter implements LimitWriter {
     if (this.#version === 1) return requested;
     const base = runtimeWeight(userShares, this.#context.formula);
     return sharesOfWeight(scaledWeight(requested, userShares, base), userShares, base);
+  }
+
+  siblingFactor(): number {
+    return this.#siblings.factor();
   }
 
   onScopeFailure(listener: (container: ContainerInfo, error: unknown) => void): void {

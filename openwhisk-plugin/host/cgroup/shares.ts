@@ -1,9 +1,7 @@
-import type { UserLimits } from '../../decision/index.js';
+import { MAX_SHARES, MIN_SHARES, type UserLimits, type WeightRange } from '../../decision/index.js';
 import type { SystemdScope } from './systemd-scope.js';
 
-/** The kernel's range of v1 shares. */
-const MIN_SHARES = 2;
-const MAX_SHARES = 262_144;
+/** The kernel's range of v2 weights. */
 const MIN_WEIGHT = 1;
 const MAX_WEIGHT = 10_000;
 
@@ -103,15 +101,19 @@ export class ContainerWeight {
 
   of(shares: number): number {
     const { shares: user } = this.#user;
-    const base = this.#base;
+    const base = this.own;
     if (shares === user) return base;
     const weight = scaledWeight(shares, user, base);
     return weight === base ? weight : distinctFromUserWeight(weight, user);
   }
 
+  get range(): WeightRange {
+    return { low: MIN_WEIGHT / this.own, high: MAX_WEIGHT / this.own };
+  }
+
   shares(weight: number): number {
     if (this.isUserValue(weight)) return this.#user.shares;
-    return sharesOfWeight(weight, this.#user.shares, this.#base);
+    return sharesOfWeight(weight, this.#user.shares, this.own);
   }
 
   /** Whether it is the weight of the user's shares. */
@@ -119,7 +121,8 @@ export class ContainerWeight {
     return this.#own === null ? isRuntimeWeight(this.#user.shares, weight) : weight === this.#own;
   }
 
-  get #base(): number {
+  /** The weight of the user's shares. */
+  get own(): number {
     return this.#own ?? runtimeWeight(this.#user.shares, this.#host.formula);
   }
 

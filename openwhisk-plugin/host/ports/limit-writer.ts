@@ -1,5 +1,5 @@
 import type { Bytes, Millicores } from '../../../config/index.js';
-import type { Limits, WriteResult } from '../../decision/index.js';
+import type { Limits, WeightRange, WriteResult } from '../../decision/index.js';
 import type { ContainerInfo } from './container-engine.js';
 
 /**
@@ -8,6 +8,8 @@ import type { ContainerInfo } from './container-engine.js';
  */
 export interface LimitHandle {
   setShares(shares: number): WriteResult;
+  /** Factors on the container's own weight that the kernel can express. Absent: as v1 shares. */
+  weightRange?(): WeightRange;
   /** {@link NO_LIMIT} removes the quota. The period is never changed. */
   setQuota(quota: Millicores): WriteResult;
   /** Raises memory and memory+swap together. `refused`: a reduction, or above the ceiling. */
@@ -42,6 +44,11 @@ export interface LimitWriter {
   open(container: ContainerInfo): LimitHandle;
   /** The limit the kernel really expresses for a requested weight: v2 weights are coarse. */
   expressible(shares: number): number;
+  /**
+   * The largest factor on their own weights with which no open container stands above a sibling
+   * group that is not managed; Infinity or absent: there is none, 0: not known yet.
+   */
+  siblingFactor?(): number;
   /** Resolves when systemd has answered every change of every handle. */
   settled?(): Promise<void>;
   /** systemd refused a limit or did not answer: the kernel has it, but systemd may undo it. */

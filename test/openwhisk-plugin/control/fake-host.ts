@@ -10,6 +10,7 @@ import {
 import {
   type Decider,
   emptySample,
+  sharesRange,
   type UserLimits,
   type WriteResult,
 } from '../../../openwhisk-plugin/decision/index.js';
@@ -39,6 +40,7 @@ export class FakeHost {
     this.controller = new HostController(decider, {
       functions: { revision: (_, version, user) => this.#revision(version, user) },
       limits: {
+        weightRange: ({ user }) => sharesRange(user.shares),
         setShares: (container, shares, change) => {
           container.shares = shares;
           return this.#note('shares', shares, change);

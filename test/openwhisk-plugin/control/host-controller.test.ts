@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { Millis } from '../../../config/index.js';
 import { type Bytes, MIB } from '../../../config/index.js';
 import { decider, host, limits } from '../decision/helpers.js';
 import { FakeHost } from './fake-host.js';
@@ -9,8 +10,8 @@ test('a request writes weight and quota, an answer restores the quota and then r
   fake.whole(container, 0.3);
   fake.taken();
   const activation = fake.request(container);
-  // Peak .3 + unit .1 cores of 2.
-  t.deepEqual(fake.taken(), ['shares 128 policy chosen', 'quota 400 policy chosen']);
+  // Peak .3 + unit .1 cores of 2. Alone on its host a function is a twelfth of the reference.
+  t.deepEqual(fake.taken(), ['shares 1536 policy chosen', 'quota 400 policy chosen']);
   t.is(fake.record.running, 1);
   fake.pass(container, 100, 0.3);
   fake.answer(activation);
@@ -358,4 +359,43 @@ test('a function runs concurrently once one is answered after another started be
   t.false(first.revision.concurrent, 'the first one may have ended unseen');
   fake.answer(first);
   t.true(first.revision.concurrent);
+});
+
+test('a small container raises the weights of all that run, and each start keeps the factor', (t) => {
+  const fake = new FakeHost(decider({ referenceCpuTime: 300 as Millis }));
+  const first = fake.container(limits(256, 0, 32));
+  fake.whole(first, 0.3); // 300 CPU-ms: factor 1
+  fake.request(first);
+  t.is(first.shares, 32);
+  // 2 shares need 16 times as much for a sixteenth; 32 x 16 x 16 is within the kernel's range.
+  const second = fake.container(limits(256, 0, 2));
+  fake.request(second);
+  t.is(first.shares, 32 * 16);
+  t.is(second.shares, 2 * 16);
+});
+
+test('while a function is not enforced no weight is raised; afterwards all are again', (t) => {
+  const fake = new FakeHost(decider({ referenceCpuTime: 300 as Millis }));
+  const [one, other] = [fake.container(limits(256, 0, 2)), fake.container(limits(256, 0, 2))];
+  fake.whole(other, 0.3);
+  fake.request(one);
+  t.is(one.shares, 32);
+  other.tapped = false;
+  fake.controller.onTapLost([other], 'tap_lost', fake.now);
+  t.is(one.shares, 2);
+  other.tapped = true;
+  fake.controller.onSiblings(Number.POSITIVE_INFINITY);
+  fake.request(other);
+  t.deepEqual([one.shares, other.shares], [32, 32]);
+});
+
+test('a sibling that is not managed bounds the factor: none stands above it', (t) => {
+  const fake = new FakeHost(decider({ referenceCpuTime: 300 as Millis }));
+  const container = fake.container(limits(256, 0, 2));
+  // At most 4 times its own weight for the shortest, which has 16 times the factor.
+  fake.controller.onSiblings(64);
+  fake.request(container);
+  t.is(container.shares, 8);
+  fake.controller.onSiblings(Number.POSITIVE_INFINITY);
+  t.is(container.shares, 32);
 });

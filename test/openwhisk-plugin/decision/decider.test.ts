@@ -228,11 +228,11 @@ test('short-first orders functions by CPU time, on top of their own shares', (t)
   const one = decider();
   const short = new Player(one, limits(256), '/g/short');
   const long = new Player(one, limits(256), '/g/long');
-  short.whole(100, 0.2); // 20 CPU-ms
-  long.whole(1000, 0.5); // 500 CPU-ms; geometric mean of both: 100
-  t.is(short.start().shares, 128 * 5);
-  t.is(long.start().shares, Math.round(128 / 5));
-  t.is(short.container.shares, 640);
+  short.whole(400, 0.2); // 80 CPU-ms
+  long.whole(250, 0.5); // 125 CPU-ms; geometric mean of both: 100, the reference is 12 times that
+  t.is(short.start().shares, 128 * 15);
+  t.is(long.start().shares, Math.round(128 * 9.6));
+  t.is(short.container.shares, 1920);
 });
 
 test('weights stay within 1/16 and 16 times the own shares, an agent’s factor within 2', (t) => {
@@ -302,7 +302,7 @@ for (const requested of [
 ]) {
   test(`a target of ${Object.is(requested, -0) ? '-0' : requested} means user limits`, (t) => {
     const player = new Player(
-      decider({ memoryPolicy: 'faasrm' }, host(), 'target'),
+      decider({ memoryPolicy: 'faasrm' }, host(), 'target', 'memory'),
       limits(256, 1),
     );
     player.whole(1000, 0.2);

@@ -75,6 +75,8 @@ export function decider(
 const idle = {
   host: { running: 0, cpu: 8000, freeCpu: 1, freeMemory: 1 },
   experiences: null,
+  commonWeight: 1,
+  neutralWeight: 1,
 };
 
 /** What a policy may look at besides the run, on an idle host of eight cores. */

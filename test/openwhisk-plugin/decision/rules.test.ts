@@ -87,15 +87,15 @@ for (const [p95, duration, user, expected] of [
   });
 }
 
-test('short-first: (reference / expected)^alpha within 1/16 and 16; 1 if unknown', (t) => {
+test('short-first: (reference / expected)^alpha within 1/16 and 16; none if unknown', (t) => {
   t.is(shortFirstFactor(100, 200, 1, 1 / 16, 16), 2);
   t.is(shortFirstFactor(400, 100, 0.5, 1 / 16, 16), 0.5);
   t.is(shortFirstFactor(1, 100, 1, 1 / 16, 16), 16);
   t.is(shortFirstFactor(10_000, 100, 1, 1 / 16, 16), 1 / 16);
   t.is(shortFirstFactor(10_000, 100, 0, 1 / 16, 16), 1);
-  t.is(shortFirstFactor(Number.NaN, 100, 1, 1 / 16, 16), 1);
-  t.is(shortFirstFactor(100, Number.NaN, 1, 1 / 16, 16), 1);
-  t.is(shortFirstFactor(0, 100, 1, 1 / 16, 16), 1);
+  t.is(shortFirstFactor(Number.NaN, 100, 1, 1 / 16, 16), Number.NaN);
+  t.is(shortFirstFactor(100, Number.NaN, 1, 1 / 16, 16), Number.NaN);
+  t.is(shortFirstFactor(0, 100, 1, 1 / 16, 16), Number.NaN);
 });
 
 test('weights are whole numbers from 2 to 262144, as the kernel and Docker accept', (t) => {

@@ -1,0 +1,81 @@
+import type { ContainerState } from './container-state.js';
+import { MAX_WEIGHT_FACTOR, MIN_WEIGHT_FACTOR } from './settings.js';
+import { MAX_SHARES, MIN_SHARES } from './weights.js';
+
+/** Factors on its own weight that the kernel can express for a container. */
+export interface WeightRange {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** As v1 has weights: in shares. */
+export const sharesRange = (own: number): WeightRange => ({
+  low: MIN_SHARES / own,
+  high: MAX_SHARES / own,
+});
+
+/**
+ * The weights of one host as a whole. On a large invoker OpenWhisk gives a small container the
+ * kernel's least weight (2 shares of 1024 x memory / user memory), and no factor below 1 can be
+ * expressed. Only ratios count among siblings, so all managed containers are multiplied by one
+ * common factor that makes room for the whole range.
+ */
+export class HostWeights {
+  #needed = 1;
+  #room = Number.POSITIVE_INFINITY;
+  #siblings = Number.POSITIVE_INFINITY;
+  #own = 0;
+  #inForce = 0;
+  #running = 0;
+  /** False: some container keeps its own weight, and must not be made to wait for the others. */
+  isAllowed = true;
+
+  /** The common factor: at least 1, and as small as the range allows. */
+  get common(): number {
+    return this.isAllowed ? Math.max(1, Math.min(this.#needed, this.#room, this.#siblings)) : 1;
+  }
+
+  /** Takes a container into account for good, so that the factor does not come and go with it. */
+  observe({ low, high }: WeightRange): void {
+    if (low > 0 && Number.isFinite(low))
+      this.#needed = Math.max(this.#needed, low / MIN_WEIGHT_FACTOR);
+    if (high > 0) this.#room = Math.min(this.#room, high / MAX_WEIGHT_FACTOR);
+  }
+
+  /**
+   * The largest factor on its own weight that leaves every managed container at most at the weight
+   * of its siblings that are not managed; Infinity: there are none.
+   */
+  set siblings(factor: number) {
+    this.#siblings = factor > 0 ? factor / MAX_WEIGHT_FACTOR : 1;
+  }
+
+  /**
+   * Weight in force / own weight of what runs: with this factor a container gets what it would get
+   * without Gleaner.
+   */
+  neutral(common: number): number {
+    return this.#running > 0 && this.#own > 0 ? this.#inForce / this.#own : common;
+  }
+
+  /** Sum of the weights in force of the containers in which something runs. */
+  get inForce(): number {
+    return this.#inForce;
+  }
+
+  /** After each change of the container's weight or of whether something runs in it. */
+  update(container: ContainerState): void {
+    const isRunning = container.runs.length > 0;
+    const own = isRunning ? container.user.shares * (container.fn?.rightSizeFactor ?? 1) : 0;
+    const inForce = isRunning ? container.shares : 0;
+    if (isRunning !== container.countedOwn > 0) this.#running += isRunning ? 1 : -1;
+    this.#own += own - container.countedOwn;
+    this.#inForce += inForce - container.countedShares;
+    container.countedOwn = own;
+    container.countedShares = inForce;
+    if (this.#running > 0) return;
+    // Right-sized weights are no integers, so that rounding would add up.
+    this.#own = 0;
+    this.#inForce = 0;
+  }
+}

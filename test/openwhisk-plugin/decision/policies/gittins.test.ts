@@ -1,0 +1,79 @@
+import test from 'ava';
+import fc from 'fast-check';
+import type { Millicores, Millis } from '../../../../config/index.js';
+import { createPolicy } from '../../../../openwhisk-plugin/decision/index.js';
+import { DecayingHistogram } from '../../../../openwhisk-plugin/decision/statistics.js';
+import { decider, limits, Player, policyContext } from '../helpers.js';
+
+const HOUR = 3_600_000;
+const histogram = (...samples: number[]): DecayingHistogram => {
+  const made = new DecayingHistogram();
+  for (const sample of samples) made.add(sample, 0, HOUR);
+  return made;
+};
+/** A bucket's middle is within half of its 5 % of every sample in it. */
+const near = (actual: number, expected: number, share = 0.03): boolean =>
+  Math.abs(actual / expected - 1) <= share;
+
+test('a known length: the index is one over what remains', (t) => {
+  const known = histogram(1000, 1000, 1000);
+  t.true(near(known.gittinsIndex(0), 1 / 1000));
+  t.true(near(known.gittinsIndex(500), 1 / 500, 0.06));
+});
+
+test('mostly short: the index is high at first and low once it turns out to be long', (t) => {
+  const mixed = histogram(...Array<number>(9).fill(10), 1000);
+  // To 10 ms: .9 of them end, and all spend 10 ms. To the end: 1 / (.9 x 10 + .1 x 1000) is less.
+  t.true(near(mixed.gittinsIndex(0), 0.9 / 10));
+  t.true(near(mixed.gittinsIndex(20), 1 / 980));
+});
+
+test('longer than ever before: as much again; without samples nothing is known', (t) => {
+  t.is(histogram(10).gittinsIndex(400), 1 / 400);
+  t.is(histogram().gittinsIndex(0), Number.NaN);
+});
+
+test('the index is never below one over the mean of what remains', (t) => {
+  const sample = fc.double({ min: 1, max: 1e5, noNaN: true });
+  const property = fc.property(
+    fc.array(sample, { minLength: 1, maxLength: 40 }),
+    fc.double({ min: 0, max: 0.9, noNaN: true }),
+    (samples, share) => {
+      const attained = share * Math.max(...samples);
+      const left = samples.filter((each) => each > attained * 1.06);
+      const remaining = left.reduce((sum, each) => sum + (each - attained), 0) / left.length;
+      // One slice to the end of all is among those compared; buckets are 5 % wide.
+      return histogram(...samples).gittinsIndex(attained) >= 1 / (remaining + 0.06 * 1e5);
+    },
+  );
+  fc.assert(property);
+  t.pass();
+});
+
+test('weight factors are (reference x index)^2, within 1/16 and 16', (t) => {
+  const player = new Player(decider(), limits(256, 0, 128));
+  const policy = createPolicy('gittins');
+  const { run, fn } = player;
+  const factor = (reference: number, used = 0): number =>
+    policy.revise?.(run, used, policyContext({ reference: reference as Millis })) ?? Number.NaN;
+  t.is(factor(1000), Number.NaN);
+  for (let i = 0; i < 3; i++) fn.cpuTime.add(1000, 0, HOUR);
+  t.true(near(factor(1000), 1, 0.06));
+  t.true(near(factor(2000), 4, 0.06));
+  t.true(near(factor(1000, 500), 4, 0.12));
+  t.is(factor(100_000), 16);
+  fn.minWeightFactor = 0;
+  t.is(factor(1), 1 / 16);
+  run.expectedCpu = 500; // by the size of its body
+  t.is(factor(1000), 4);
+  t.is(factor(1000, 250), 16);
+  run.targetCpu = (run.cpu.user * 2) as Millicores; // the agent's factor stands above the clamp
+  t.is(factor(1000), 8);
+});
+
+test('it asks again after 100 ms of CPU time or a step of 15 %', (t) => {
+  const policy = createPolicy('gittins');
+  const { run } = new Player(decider(), limits(256, 0, 128));
+  t.is(policy.revisesAt?.(run, 0, policyContext()), 100);
+  t.is(policy.revisesAt?.(run, 2000, policyContext()), 2300);
+});
