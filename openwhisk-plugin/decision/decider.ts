@@ -38,7 +38,7 @@ export type SampleAction = 'none' | 'restore_cpu' | 'restore_memory' | 'restore_
 const UNKNOWN_DURATION = 1000;
 /**
  * The weight policies' reference stands above the functions' geometric mean, so that few functions
- * stand below their own weight. Simulated (docs/results/weight-simulated.md): 1, 4, 6, 7, 8, 12, 16.
+ * stand below their own weight. Measured: docs/decisions/0012-common-weight-factor.md.
  */
 const REFERENCE_MULTIPLE = 7;
 

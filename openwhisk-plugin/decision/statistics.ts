@@ -127,9 +127,9 @@ export class DecayingHistogram {
   }
 
   /**
-   * Gittins index of a job that has had `attained` ms, 1/ms: the best ratio, over all slices, of the
-   * chance to end within the slice to the expected time spent in it. Buckets count as their middle.
-   * NaN without samples; past all of them a job is expected to need as much again.
+   * Gittins index of a job that has had `attained` ms, 1/ms: the best ratio, over all slices, of
+   * the chance to end within the slice to the expected time spent in it. Buckets count as their
+   * middle. NaN without samples; past all of them a job is expected to need as much again.
    */
   gittinsIndex(attained: number): number {
     const buckets = this.#buckets;

@@ -29,7 +29,7 @@ export interface PolicyContext {
   random: Random;
   /** Reference CPU time of this host, ms; NaN = not known yet. */
   reference: Millis;
-  /** Factor of all managed containers' weights, and the factor that leaves a container its share. */
+  /** Factor of all managed weights, and the one that leaves a container its own share. */
   commonWeight: number;
   neutralWeight: number;
   /** Cores of this host. */

@@ -15,11 +15,11 @@ const STEP = 1.15;
 const LEAST_REMAINING = 0.02;
 
 /**
- * Rank by attained service [Gittins]: of activations whose lengths are known as distributions, the
- * mean response time is least if the one with the highest index runs (Aalto, Ayesta and Righter
- * 2009). The index is the best ratio, over all slices, of the chance to end within the slice to the
- * time that it takes; it follows from the function's histogram of CPU times and the CPU time that
- * this activation has had. Weight = own x clamp((reference x index)^2).
+ * Rank by attained service: of activations whose lengths are known as distributions, the mean
+ * response time is least if the one with the highest index runs [Gittins]. The index is the best
+ * ratio, over all slices, of the chance to end within the slice to the time that it takes; it
+ * follows from the function's histogram of CPU times and the CPU time that this activation has had.
+ * Weight = own x clamp((reference x index)^2).
  *
  * What weights cannot: strict priority. On a real host a weight follows up to a sampling period
  * late.

@@ -361,7 +361,7 @@ test('a function runs concurrently once one is answered after another started be
   t.true(first.revision.concurrent);
 });
 
-test('a small container raises the weights of all that run, and each start keeps the factor', (t) => {
+test('a small container raises the weights of all that run', (t) => {
   const fake = new FakeHost(decider({ referenceCpuTime: 300 as Millis }));
   const first = fake.container(limits(256, 0, 32));
   fake.whole(first, 0.3); // 300 CPU-ms: factor 1
