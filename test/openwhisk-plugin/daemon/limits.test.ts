@@ -113,9 +113,9 @@ test('in weight mode a short function gets more weight, and no quota is set', as
     short.call(20, 1000, { action: '/guest/short' });
     long.call(2000, 1000, { action: '/guest/long' });
   }
-  // Geometric mean of 20 and 2000 CPU-ms: 200, the reference 12 x that; 120 is clamped to 16.
+  // Geometric mean of 20 and 2000 CPU-ms: 200, the reference 7 x that; 70 is clamped to 16.
   t.is(short.cgroup.inForce.shares, 128 * 16);
-  t.is(long.cgroup.inForce.shares, Math.round(128 * 1.2));
+  t.is(long.cgroup.inForce.shares, Math.round(128 * 0.7));
   t.is(short.cgroup.inForce.quota, 0);
   t.is(long.cgroup.inForce.quota, 0);
   t.is(long.cgroup.inForce.memory, mebibytes(256));

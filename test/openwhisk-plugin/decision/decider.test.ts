@@ -229,10 +229,10 @@ test('short-first orders functions by CPU time, on top of their own shares', (t)
   const short = new Player(one, limits(256), '/g/short');
   const long = new Player(one, limits(256), '/g/long');
   short.whole(400, 0.2); // 80 CPU-ms
-  long.whole(250, 0.5); // 125 CPU-ms; geometric mean of both: 100, the reference is 12 times that
-  t.is(short.start().shares, 128 * 15);
-  t.is(long.start().shares, Math.round(128 * 9.6));
-  t.is(short.container.shares, 1920);
+  long.whole(250, 0.5); // 125 CPU-ms; geometric mean of both: 100, the reference is 7 times that
+  t.is(short.start().shares, 128 * 8.75);
+  t.is(long.start().shares, Math.round(128 * 5.6));
+  t.is(short.container.shares, 1120);
 });
 
 test('weights stay within 1/16 and 16 times the own shares, an agent’s factor within 2', (t) => {
