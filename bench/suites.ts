@@ -81,16 +81,20 @@ export const SUITES: Suites = {
     run: async () => benchFaasrm(),
   },
   weight: {
-    describes: "short-first compared with OpenWhisk's weights, paired, real containers",
+    describes: "a weight policy compared with OpenWhisk's weights, paired, real containers",
     needs: HOST,
     options: {
+      policy: { kind: 'text', describes: 'weight policy', default: 'short-first' },
       load: number('offered load, share of all cores', 0.8),
+      'user-memory': number('user-memory of the invoker, MB: 128 MB have 128 / it of 1024', 32_768),
       seconds: seconds(60),
       rounds: rounds(5),
       seed,
     },
     run: (v, log) =>
       benchWeight({
+        policy: v.text('policy')!,
+        userMemoryMb: v.number('user-memory'),
         load: v.number('load'),
         seconds: v.number('seconds'),
         rounds: v.number('rounds'),

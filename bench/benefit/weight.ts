@@ -32,11 +32,6 @@ const KINDS: readonly [string, number, number][] = [
 
 /** Warm containers of each function. */
 const CONTAINERS = 10;
-/**
- * Holds ninety warm containers by their nominal memory (27 GB), which they never use; the shares of
- * 128 MB are a whole number.
- */
-const USER_MEMORY_MB = 32_768;
 /** Between two cold starts beside the load, s. */
 const COLD_EVERY = 8;
 
@@ -60,6 +55,12 @@ function withRates(subjects: readonly Subject[], load: number, cores: number): S
 }
 
 export interface WeightOptions {
+  readonly policy: string;
+  /**
+   * Of the invoker. At least 28,000: the ninety warm containers have 27 GB by their nominal memory,
+   * which they never use.
+   */
+  readonly userMemoryMb: number;
   readonly load: number;
   readonly seconds: number;
   readonly rounds: number;
@@ -68,7 +69,7 @@ export interface WeightOptions {
 }
 
 /**
- * Stock containers (memory-proportional shares, no quota): `short-first` compared with OpenWhisk's
+ * Stock containers (memory-proportional shares, no quota): a policy compared with OpenWhisk's
  * weights on the same arrivals. Also measures cold starts, from container start to the end of
  * `/init`.
  */
@@ -79,14 +80,14 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
   const emulator = new InvokerEmulator({
     image,
     prefix: 'wskglw0',
-    userMemoryMb: USER_MEMORY_MB,
+    userMemoryMb: options.userMemoryMb,
     pauseGraceMs: 600_000,
     logs: 'none',
   });
   const invoker = new QueueingInvoker(emulator, CONTAINERS);
   const gleaner = new GleanerProcess({
     hook: { containerPrefix: 'wskgl' },
-    decision: { policy: { weight: 'short-first' }, controlShare: 0 },
+    decision: { policy: { weight: options.policy }, controlShare: 0 },
   });
   const tally = new PairedTally();
   const cold = { on: [] as number[], off: [] as number[] };
@@ -109,7 +110,7 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
       again: false,
       tally,
       beside: async (on, round) => {
-        const found = await coldStarts(image, options.seconds, options.seed * 100 + round);
+        const found = await coldStarts(image, options, options.seed * 100 + round);
         (on ? cold.on : cold.off).push(...found);
       },
     });
@@ -125,11 +126,15 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
 }
 
 /** Cold starts at regular intervals. Removes the containers, so that arms have equal memory. */
-async function coldStarts(image: string, seconds: number, seed: number): Promise<number[]> {
+async function coldStarts(
+  image: string,
+  { seconds, userMemoryMb }: WeightOptions,
+  seed: number,
+): Promise<number[]> {
   const invoker = new InvokerEmulator({
     image,
     prefix: 'wskglc0',
-    userMemoryMb: USER_MEMORY_MB,
+    userMemoryMb,
   });
   const times: number[] = [];
   try {
