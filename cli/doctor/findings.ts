@@ -176,7 +176,13 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
   if (driver === 'systemd')
     yield ok(
       'cgroup owner',
-      'systemd: limits are set on the scopes, changes by daemon-reload are repaired',
+      'systemd: limits are set on the scopes, changes by daemon-reload are repaired; weights are ' +
+        'raised only up to those of system services',
+    );
+  else if ('beside' in engine && engine.beside > 0)
+    yield ok(
+      'weights',
+      `raised only up to those of the ${engine.beside} other containers beside the action containers`,
     );
   if (cgroup.unmounted.length > 0)
     yield warn(

@@ -39,6 +39,8 @@ export interface EngineSurvey {
   readonly info: EngineInfo;
   readonly networks: readonly EngineNetwork[];
   readonly containers: readonly EngineContainer[];
+  /** Other running containers. */
+  readonly beside: number;
 }
 
 /** Facts about this host; `findings` judges them. */
@@ -97,20 +99,19 @@ async function surveyEngine(
 ): Promise<EngineSurvey | { readonly error: string; readonly code: string }> {
   const get = <T>(path: string): Promise<T> =>
     engineGet<T>(hook.engineSocket, path, ENGINE_TIMEOUT_MILLIS);
-  const filters = encodeURIComponent(JSON.stringify({ name: [hook.containerPrefix] }));
   try {
     const version = await get<EngineVersion>('/version');
     const [info, networks, containers] = await Promise.all([
       get<EngineInfo>('/info'),
       get<EngineNetwork[]>('/networks'),
-      get<EngineContainer[]>(`/containers/json?filters=${filters}`),
+      get<EngineContainer[]>('/containers/json'),
     ]);
-    // The engine's filter matches anywhere in a name; the hook's own rule is stricter.
     const isManaged = managedByPrefix(hook.containerPrefix);
     const ours = containers.filter(({ Names }) =>
       Names.some((name) => isManaged(name.replace(/^\//, ''))),
     );
-    return { version, info, networks, containers: ours };
+    const beside = containers.length - ours.length;
+    return { version, info, networks, containers: ours, beside };
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException;
     return { error: message, code: code ?? '' };

@@ -150,6 +150,7 @@ export class Hook {
       messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },
       audit,
       unmanaged: parts.containers.unmanaged().length,
+      commonWeight: parts.decider.commonWeight,
       functions: functionFigures(parts),
     };
   }

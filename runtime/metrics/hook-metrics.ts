@@ -61,7 +61,7 @@ export class HookMetrics {
     this.#functions(figures.functions, now);
   }
 
-  #host({ host, unmanaged, events, audit, counters, steps }: HookFigures): void {
+  #host({ host, unmanaged, commonWeight, events, audit, counters, steps }: HookFigures): void {
     const set = this.#set;
     set.steps(steps);
     for (const mode of modes) set.set('gleaner_mode', host.mode === mode ? 1 : 0, { mode });
@@ -75,6 +75,7 @@ export class HookMetrics {
     set.growEach('gleaner_engine_events_skipped_total', 'reason', skipped);
     set.set('gleaner_containers', host.containers);
     set.set('gleaner_containers_unmanaged', unmanaged);
+    set.set('gleaner_common_weight_ratio', commonWeight);
     set.set('gleaner_activations_running', host.running);
     set.set('gleaner_pool_cpu_cores', host.poolCpu / 1000);
     set.set('gleaner_pool_memory_bytes', host.poolMemory);

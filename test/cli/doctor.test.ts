@@ -18,6 +18,7 @@ const engine: EngineSurvey = {
   info: { CgroupVersion: '1', CgroupDriver: 'cgroupfs', SwapLimit: true },
   networks: [{ Name: 'bridge', Driver: 'bridge', IPAM: { Config: [{ Subnet: '172.17.0.0/16' }] } }],
   containers: [],
+  beside: 0,
 };
 const good: Survey = {
   platform: 'linux',
@@ -261,4 +262,15 @@ test('a hook with another state folder is reported as a second hook', async (t) 
   t.true(managesEngine(sockets(), engine));
   t.false(managesEngine(sockets(), `${engine}2`));
   lock.release();
+});
+
+test('what stands beside the action containers bounds how far their weights are raised', (t) => {
+  const weights = (survey: Survey): string[] =>
+    [...findings(survey)]
+      .filter(({ found }) => found.includes('raised only'))
+      .map(({ check }) => check);
+  t.deepEqual(weights(good), []);
+  t.deepEqual(weights({ ...good, engine: { ...engine, beside: 2 } }), ['weights']);
+  const info = { ...engine.info, CgroupDriver: 'systemd' };
+  t.deepEqual(weights({ ...good, engine: { ...engine, info, beside: 2 } }), ['cgroup owner']);
 });
