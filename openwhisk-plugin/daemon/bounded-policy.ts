@@ -37,7 +37,10 @@ export class BoundedPolicy implements ActivationPolicy {
 
   revise(run: Run, used: number, context: PolicyContext): number {
     const weight = this.#weight;
-    if (weight?.revise === undefined) return run.shares / run.container.user.shares;
+    if (weight?.revise === undefined) {
+      const own = run.container.user.shares * run.fn.rightSizeFactor * context.commonWeight;
+      return run.shares / own;
+    }
     return weight.revise(run, used, context);
   }
 

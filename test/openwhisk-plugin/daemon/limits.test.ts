@@ -391,6 +391,24 @@ test('bounds leave weights to their policy', async (t) => {
   await rig.hook.stop();
 });
 
+test('a weight that its policy does not revise stays, also with a common factor', async (t) => {
+  const rig = new HookRig((config) => {
+    const bounds = { cpuMillicores: { min: 250, max: 500 } };
+    Object.assign(config.functions, { overrides: [{ match: '/guest/*', bounds }] });
+  });
+  await rig.start();
+  const container = rig.container({ shares: 2 });
+  container.call(400, 200);
+  const connection = container.run();
+  // Alone a function is a seventh of the reference; 2 shares have a common factor of 16.
+  t.is(container.cgroup.inForce.shares, 2 * 16 * 7);
+  for (let i = 0; i < 5; i++) container.work(100, 50);
+  t.is(container.cgroup.inForce.shares, 2 * 16 * 7);
+  container.answer(connection);
+  await rig.hook.stop();
+  t.is(container.cgroup.inForce.shares, 2);
+});
+
 test('an override that names an unknown policy fails the start, not an activation', async (t) => {
   const rig = new HookRig((config) => {
     Object.assign(config.functions, { overrides: [{ match: '/guest/*', policy: 'magic' }] });
