@@ -97,7 +97,7 @@ export const METRICS = {
       'Containers of the invoker that cannot be managed; `inspect` of its service says why.',
     ),
     gleaner_common_weight_ratio: gauge(
-      'Factor of all managed CPU weights, so that low ones can be expressed; 1: none is needed or allowed.',
+      'Factor of all managed CPU weights, so that low ones can be expressed; 1: as the users have.',
     ),
     gleaner_activations_running: gauge('Activations that run now.'),
     gleaner_requests_total: counter('Requests seen by the tap, `/init` and `/run`.'),
