@@ -182,7 +182,7 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
   else if ('beside' in engine && engine.beside > 0)
     yield ok(
       'weights',
-      `raised only up to those of the ${engine.beside} other containers beside the action containers`,
+      `raised only up to those of the ${engine.beside} other containers beside the actions'`,
     );
   if (cgroup.unmounted.length > 0)
     yield warn(
