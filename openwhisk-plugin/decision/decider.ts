@@ -38,7 +38,8 @@ export type SampleAction = 'none' | 'restore_cpu' | 'restore_memory' | 'restore_
 const UNKNOWN_DURATION = 1000;
 /**
  * The weight policies' reference stands above the functions' geometric mean, so that few functions
- * stand below their own weight. Measured: docs/decisions/0012-common-weight-factor.md.
+ * stand below their own weight; measured: docs/decisions/0012-common-weight-factor.md. Beside
+ * functions that keep their own weights it would make those wait.
  */
 const REFERENCE_MULTIPLE = 7;
 
@@ -191,7 +192,7 @@ export class Decider {
     this.#context.reference = (
       settings.referenceCpuTime > 0
         ? settings.referenceCpuTime
-        : REFERENCE_MULTIPLE * this.reference.value
+        : this.reference.value * (this.weights.isAllowed ? REFERENCE_MULTIPLE : 1)
     ) as Millis;
     run.expectedCpu = settings.payloadAware ? fn.cpuByPayload.predict(run.payload) : Number.NaN;
     this.#fillHostSnapshot();

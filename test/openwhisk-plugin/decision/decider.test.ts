@@ -235,6 +235,17 @@ test('short-first orders functions by CPU time, on top of their own shares', (t)
   t.is(short.container.shares, 1120);
 });
 
+test('beside functions that keep their own weights the reference is the plain mean', (t) => {
+  const one = decider();
+  const short = new Player(one, limits(256), '/g/short');
+  const long = new Player(one, limits(256), '/g/long');
+  short.whole(400, 0.2); // 80 CPU-ms
+  long.whole(250, 0.5); // 125 CPU-ms
+  one.weights.isAllowed = false;
+  t.is(short.start().shares, Math.round(128 * 1.25));
+  t.is(long.start().shares, Math.round(128 * 0.8));
+});
+
 test('weights stay within 1/16 and 16 times the own shares, an agent’s factor within 2', (t) => {
   const one = decider({ referenceCpuTime: 100 as Millis });
   const tiny = new Player(one, limits(256), '/g/tiny');
