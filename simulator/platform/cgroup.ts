@@ -1,5 +1,11 @@
 import type { Bytes, Millicores } from '../../config/index.js';
-import type { Limits, UsageSample, WriteResult } from '../../openwhisk-plugin/decision/index.js';
+import {
+  type Limits,
+  MAX_SHARES,
+  MIN_SHARES,
+  type UsageSample,
+  type WriteResult,
+} from '../../openwhisk-plugin/decision/index.js';
 import type {
   ContainerInfo,
   LimitHandle,
@@ -13,8 +19,6 @@ import type { SimContainer } from './sim-container.js';
 /** A page, and the smallest quota the kernel takes (`min_cfs_quota_period`), us. */
 const PAGE = 4096;
 const MIN_QUOTA = 1000;
-const MIN_SHARES = 2;
-const MAX_SHARES = 262_144;
 /** A memory limit is never lowered below use x this. */
 const MEMORY_MARGIN = 1.1;
 
