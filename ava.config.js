@@ -13,6 +13,8 @@ const ownParts = [
   'dist/test/cli/{mode-not-stored,nats-config}.real.test.js',
   'dist/test/dashboard/*.real.test.js',
 ];
+/** As test/support/slowness.ts has it. */
+const minutes = Math.ceil(4 * Math.max(1, Number(process.env.GLEANER_TEST_SLOWNESS ?? 1) || 1));
 const without = (patterns) => patterns.map((pattern) => `!${pattern}`);
 
 const lanes = {
@@ -25,6 +27,6 @@ export default {
     ? (lanes[lane] ?? ['dist/test/**/*.real.test.js'])
     : ['dist/test/**/*.test.js', '!dist/test/**/*.real.test.js'],
   concurrency: real ? 1 : 2,
-  timeout: '4m',
+  timeout: `${minutes}m`,
   workerThreads: false,
 };

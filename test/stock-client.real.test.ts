@@ -17,6 +17,7 @@ import {
   RequestStrategy,
   StringCodec,
 } from 'nats';
+import { allowed } from './support/slowness.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: a stock client has no types of messages.
 type Loose = any;
@@ -49,7 +50,7 @@ async function until<T>(
   ask: () => Promise<T | null | undefined | false>,
   timeout = 20_000,
 ): Promise<T> {
-  const end = Date.now() + timeout;
+  const end = Date.now() + allowed(timeout);
   for (;;) {
     const answer = await ask().catch(() => null);
     if (answer) return answer;

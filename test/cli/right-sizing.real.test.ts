@@ -29,6 +29,7 @@ import { FakeOpenWhiskRest, KEY } from '../openwhisk-plugin/openwhisk-api/fake-o
 import { until } from '../support/gleaner.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 import { dockerAndTap, missing } from '../support/real-parts.js';
+import { allowed } from '../support/slowness.js';
 
 const PREFIX = 'wskglrsa0';
 const FN = '/guest/memory';
@@ -56,7 +57,7 @@ function configFor(api: string): Config {
 
 test('a size is recommended, written, and undone after an OOM kill', async (t) => {
   if (missing(t, dockerAndTap)) return;
-  t.timeout(180_000);
+  t.timeout(allowed(180_000));
   const image = await ensureActionImage();
   const rest = await FakeOpenWhiskRest.start('2.0.0');
   t.teardown(() => rest.stop());

@@ -8,6 +8,7 @@ import { layoutOf, remainsOf } from '../../cli/install/index.js';
 import { writeNatsConfig } from '../../cli/nats-config/index.js';
 import { gleaner } from '../support/gleaner.js';
 import { missing } from '../support/real-parts.js';
+import { allowed } from '../support/slowness.js';
 
 const programs: [string, ...string[]][] = [
   ['ansible-playbook', '--version'],
@@ -54,7 +55,7 @@ test.serial(
   'the role installs Gleaner on an invoker host, a second run changes nothing, remove removes it',
   async (t) => {
     if (missing(t, programs)) return;
-    t.timeout(400_000);
+    t.timeout(allowed(400_000));
     const folder = mkdtempSync(join(tmpdir(), 'gleaner-ansible-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const root = join(folder, 'host');

@@ -16,6 +16,7 @@ import { stringify } from 'yaml';
 import { runContainer } from '../openwhisk-plugin/host/cgroup/real-containers.js';
 import { until } from '../support/gleaner.js';
 import { docker, dockerAndTap, missing } from '../support/real-parts.js';
+import { allowed } from '../support/slowness.js';
 
 const run = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { encoding: 'utf8' }).trim();
@@ -54,7 +55,7 @@ test.serial(
   'the image runs the hook with the flags of run.sh: it boosts and restores host containers',
   async (t) => {
     if (missing(t, dockerAndTap)) return;
-    t.timeout(180_000);
+    t.timeout(allowed(180_000));
     const folder = mkdtempSync(join(tmpdir(), 'gleaner-container-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     copyFileSync('deploy/container/Dockerfile', join(folder, 'Dockerfile'));

@@ -8,6 +8,7 @@ import { install, layoutOf, remainsOf } from '../../cli/install/index.js';
 import { runContainer } from '../openwhisk-plugin/host/cgroup/real-containers.js';
 import { gleaner, processesWith, until } from '../support/gleaner.js';
 import { docker, dockerAndTap, missing } from '../support/real-parts.js';
+import { allowed } from '../support/slowness.js';
 
 /** As the unit has it, beside what it is root for. */
 const KEPT = ['kill', 'net_raw', 'setuid', 'setgid', 'setpcap'];
@@ -34,7 +35,7 @@ test.serial(
   'with its unit’s capabilities alone the hook listens and writes limits; tcpdump has NET_RAW',
   async (t) => {
     if (missing(t, [...dockerAndTap, ['setpriv', '--version']])) return;
-    t.timeout(120_000);
+    t.timeout(allowed(120_000));
     const folder = mkdtempSync(join(tmpdir(), 'gleaner-rights-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const config = join(folder, 'gleaner.yaml');
@@ -96,7 +97,7 @@ test.serial(
   'remove gives every limit back that a killed hook has left changed, and leaves nothing of ours',
   async (t) => {
     if (missing(t, dockerAndTap)) return;
-    t.timeout(120_000);
+    t.timeout(allowed(120_000));
     const folder = mkdtempSync(join(tmpdir(), 'gleaner-remove-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const layout = layoutOf(join(folder, 'root'));

@@ -17,6 +17,7 @@ import { delimiter, join, resolve } from 'node:path';
 import test from 'ava';
 import { gleaner, until } from '../support/gleaner.js';
 import { missing } from '../support/real-parts.js';
+import { allowed } from '../support/slowness.js';
 import { blocksOf, commandPages } from './pages.js';
 
 /** Entries of the checkout that a command may use; it writes to its own folder. */
@@ -138,7 +139,7 @@ test.serial('every command of the pages succeeds', async (t) => {
     ])
   )
     return;
-  t.timeout(240_000);
+  t.timeout(allowed(240_000));
   const blocks = commandPages()
     .flatMap((page) => blocksOf(page))
     .filter(({ language }) => language === 'sh');

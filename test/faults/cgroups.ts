@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { allowed } from '../support/slowness.js';
 
 /** Limits of a container: shares, quota in millicores (0 = none), memory in bytes. */
 export interface KernelLimits {
@@ -117,7 +118,8 @@ export async function until(
 ): Promise<number> {
   const begun = performance.now();
   while (!done()) {
-    if (performance.now() - begun > most) throw new Error(`${what}: not within ${most} ms`);
+    if (performance.now() - begun > allowed(most))
+      throw new Error(`${what}: not within ${most} ms`);
     await new Promise((resolve) => setTimeout(resolve, everyMillis));
   }
   return performance.now() - begun;

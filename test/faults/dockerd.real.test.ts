@@ -9,6 +9,7 @@ import {
   InvokerEmulator,
 } from '../../simulator/invoker-emulator/index.js';
 import { missing, realParts } from '../support/real-parts.js';
+import { allowed } from '../support/slowness.js';
 import { type WatchedContainer, watchContainers } from './cgroups.js';
 import { PrivateDockerd } from './private-dockerd.js';
 
@@ -56,7 +57,7 @@ test.serial(
   'after dockerd is killed and restarted the hook manages the new containers',
   async (t) => {
     if (missing(t, [...realParts, ['ip', '-V'], ['dockerd', '--version']])) return;
-    t.timeout(200_000);
+    t.timeout(allowed(200_000));
     const dockerd = new PrivateDockerd('glnfaults0', '172.31.213.1/24');
     t.teardown(() => dockerd.remove());
     await dockerd.start();

@@ -4,6 +4,7 @@ import test from 'ava';
 import { median } from '../../bench/statistics.js';
 import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
 import { missing, realParts } from '../support/real-parts.js';
+import { allowed } from '../support/slowness.js';
 import { PARTS } from './processes.js';
 import { Rig } from './rig.js';
 import { playRounds, RESTORE_BOUND, ratioOf, STALE_SLACK, table } from './rounds.js';
@@ -16,7 +17,7 @@ test.serial(
   'after kill -9 of any part no activation fails or is slower, and limits are restored',
   async (t) => {
     if (missing(t, realParts)) return;
-    t.timeout(230_000);
+    t.timeout(allowed(230_000));
     const rig = new Rig({
       prefix: 'wskglfk',
       image: await ensureActionImage(),

@@ -7,6 +7,7 @@ import { decodeObservation, type Observation } from '../../broker/messages/index
 import { callService } from '../../broker/services/index.js';
 import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
 import { missing, realParts } from '../support/real-parts.js';
+import { allowed } from '../support/slowness.js';
 import { badTargets, type Forgery, forgedSenders, targetFor } from './forged-targets.js';
 import { natsOutage } from './outage.js';
 import { Rig } from './rig.js';
@@ -31,7 +32,7 @@ test.serial(
   'targets that make no sense change no limit; each kind is counted, and told once',
   async (t) => {
     if (missing(t, realParts)) return;
-    t.timeout(120_000);
+    t.timeout(allowed(120_000));
     const rig = new Rig({
       prefix: 'wskglfn',
       image: await ensureActionImage(),
@@ -118,7 +119,7 @@ test.serial(
   'without NATS user limits apply once targets are stale, and no activation fails',
   async (t) => {
     if (missing(t, realParts)) return;
-    t.timeout(120_000);
+    t.timeout(allowed(120_000));
     const staleMillis = 2500;
     const rig = new Rig({
       prefix: 'wskglfo',

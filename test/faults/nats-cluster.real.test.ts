@@ -1,11 +1,12 @@
 import test from 'ava';
 import { natsServerHere } from '../broker/contract/server.js';
+import { allowed } from '../support/slowness.js';
 import { NatsCluster } from './nats-cluster.js';
 import { INTERVAL, playRolling } from './rolling.js';
 
 if (natsServerHere()) {
   test('a NATS cluster survives the kill of its leader and the restart of a node', async (t) => {
-    t.timeout(240_000);
+    t.timeout(allowed(240_000));
     const cluster = new NatsCluster();
     t.teardown(() => cluster.remove());
     await cluster.start();

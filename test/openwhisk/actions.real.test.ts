@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { collected, gleaner as run, until } from '../support/gleaner.js';
+import { allowed } from '../support/slowness.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import type { OpenWhiskApi } from './api.js';
 import { GleanerFixture } from './gleaner-fixture.js';
@@ -45,7 +46,7 @@ test.serial(
   'the real API lists, changes and restores limits of actions, and nothing else',
   async (t) => {
     if (openWhiskMissing(t)) return;
-    t.timeout(600_000);
+    t.timeout(allowed(600_000));
     const { openWhisk, api, keysFile } = await setUp(t);
     const folder = temporaryFolder('openwhisk-actions');
     const config = join(folder, 'gleaner.json');
@@ -155,7 +156,7 @@ test.serial(
   'sizes and concurrency limits are changed and restored while users invoke',
   async (t) => {
     if (openWhiskMissing(t) || onlyWithAllCases(t)) return;
-    t.timeout(1_200_000);
+    t.timeout(allowed(1_200_000));
     const { api, keysFile } = await setUp(t);
     const rightSizing = {
       everyS: 2,

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../support/gleaner.js';
+import { allowed } from '../support/slowness.js';
 import { type ActivationRecord, functionOf } from './api.js';
 import { brokenAndLong, createAll, runAll } from './functions.js';
 import { GleanerFixture } from './gleaner-fixture.js';
@@ -20,7 +21,7 @@ function idsOf(records: readonly ActivationRecord[]): Map<string, string[]> {
 
 async function besideOpenWhisk(t: ExecutionContext, options: StandaloneOptions): Promise<void> {
   if (openWhiskMissing(t)) return;
-  t.timeout(600_000);
+  t.timeout(allowed(600_000));
   const openWhisk = new Standalone(options);
   t.teardown(() => openWhisk.stop());
   const logPhase = phaseTimer(t);

@@ -3,6 +3,7 @@ import test from 'ava';
 import { type WatchedContainer, watchContainers } from '../faults/cgroups.js';
 import { PARTS, pidsOf } from '../faults/processes.js';
 import { until } from '../support/gleaner.js';
+import { allowed } from '../support/slowness.js';
 import type { ActivationRecord, OpenWhiskApi } from './api.js';
 import { GleanerFixture } from './gleaner-fixture.js';
 import { allCases, onlyWithAllCases, openWhiskMissing, PREFIX, Standalone } from './standalone.js';
@@ -84,7 +85,7 @@ for (const [what, userCpus] of [
   const title = `after kill -9 of any part no activation fails, and ${what} are restored`;
   test.serial(title, async (t) => {
     if (openWhiskMissing(t) || (userCpus === undefined && onlyWithAllCases(t))) return;
-    t.timeout(1_200_000);
+    t.timeout(allowed(1_200_000));
     const openWhisk = new Standalone(userCpus === undefined ? {} : { userCpus });
     t.teardown(() => openWhisk.stop());
     await openWhisk.start();

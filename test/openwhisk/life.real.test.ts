@@ -6,6 +6,7 @@ import { install, layoutOf, remainsOf } from '../../cli/install/index.js';
 import { watchContainers } from '../faults/cgroups.js';
 import { isAlive, PARTS, pidsOf } from '../faults/processes.js';
 import { gleaner as run, until } from '../support/gleaner.js';
+import { allowed } from '../support/slowness.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import type { OpenWhiskApi } from './api.js';
 import { GleanerFixture } from './gleaner-fixture.js';
@@ -72,7 +73,7 @@ test.serial(
   'through prewarming, pause, eviction and restart containers keep their user limits',
   async (t) => {
     if (openWhiskMissing(t) || onlyWithAllCases(t)) return;
-    t.timeout(600_000);
+    t.timeout(allowed(600_000));
     const openWhisk = new Standalone({
       userCpus: 32,
       prewarmed: PREWARMED,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { stringify } from 'yaml';
 import { uncaughtFaults } from '../../bench/uncaught-faults.js';
+import { allowed } from './slowness.js';
 
 const main = 'dist/cli/main.js';
 
@@ -20,7 +21,7 @@ export function gleaner(args: readonly string[], env: Record<string, string> = {
     execFile(
       process.execPath,
       [main, ...args],
-      { env: { ...process.env, ...env }, timeout: 180_000, maxBuffer: 16 * 1024 * 1024 },
+      { env: { ...process.env, ...env }, timeout: allowed(180_000), maxBuffer: 16 * 1024 * 1024 },
       (error, out, err) =>
         resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
     );
@@ -109,7 +110,7 @@ export async function until(
   timeoutMs: number,
   what: string,
 ): Promise<void> {
-  const end = performance.now() + timeoutMs;
+  const end = performance.now() + allowed(timeoutMs);
   while (!(await condition())) {
     if (performance.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));

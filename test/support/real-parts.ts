@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import type { ExecutionContext } from 'ava';
+import { allowed } from './slowness.js';
 
 /**
  * True where a program is missing: the test has failed in CI, and passed with a loud line
@@ -7,7 +8,7 @@ import type { ExecutionContext } from 'ava';
  */
 export function missing(t: ExecutionContext, programs: Programs): boolean {
   const absent = programs.filter(
-    ([program, ...args]) => spawnSync(program, args, { timeout: 20_000 }).status !== 0,
+    ([program, ...args]) => spawnSync(program, args, { timeout: allowed(20_000) }).status !== 0,
   );
   if (absent.length === 0) return false;
   const names = absent.map(([program]) => program).join(', ');

@@ -1,4 +1,5 @@
 import type { Broker } from '../../../broker/index.js';
+import { allowed } from '../../support/slowness.js';
 
 /**
  * What the contract needs of a server: clients of it, and to be taken down and up with its stores
@@ -21,7 +22,7 @@ export async function until(
   what: string,
   timeout = 10_000,
 ): Promise<void> {
-  const deadline = performance.now() + timeout;
+  const deadline = performance.now() + allowed(timeout);
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`not within ${timeout} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));

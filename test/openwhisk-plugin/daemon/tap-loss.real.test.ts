@@ -14,6 +14,7 @@ import {
 } from '../../faults/cgroups.js';
 import { processesWith } from '../../support/gleaner.js';
 import { dockerAndTap, missing } from '../../support/real-parts.js';
+import { allowed } from '../../support/slowness.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { Bridges, type Container, dial, exchange, listening, pause } from '../host/tap/bridge.js';
 import { runBody, runRequest } from '../host/tap/packets.js';
@@ -266,7 +267,7 @@ const way = (title: string, loss: Loss): void => {
   test.serial(
     `${title}: every kind of limit is the user's at once, for what runs and what starts`,
     async (t) => {
-      t.timeout(60_000);
+      t.timeout(allowed(60_000));
       if (missing(t, dockerAndTap)) return;
       await prepare();
       await lose(t, loss);

@@ -10,10 +10,11 @@ import {
 } from '../../../simulator/invoker-emulator/index.js';
 import type { InvokerOptions } from '../../../simulator/invoker-emulator/invoker-emulator.js';
 import { docker, dockerAlone, missing } from '../../support/real-parts.js';
+import { allowed } from '../../support/slowness.js';
 
 /** Other work shares the machine: what must come is waited for, not slept for. */
 async function until(come: () => boolean): Promise<void> {
-  for (let i = 0; i < 600 && !come(); i++) await sleep(25);
+  for (let i = 0; i < allowed(600) && !come(); i++) await sleep(25);
 }
 const action = (body: ActionBody, more: Partial<Action> = {}): Action => ({
   namespace: 'guest',
@@ -41,7 +42,7 @@ async function withEmulator(
 
 test.serial('Each action body ends as its name says', async (t) => {
   if (missing(t, dockerAlone)) return;
-  t.timeout(120_000);
+  t.timeout(allowed(120_000));
   await withEmulator('wskgldbla0', { oomPolls: 400 }, async (emulator) => {
     const outcome = async (
       body: ActionBody,

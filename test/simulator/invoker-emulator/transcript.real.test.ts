@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { ensureActionImage, InvokerEmulator } from '../../../simulator/invoker-emulator/index.js';
 import { dockerAlone, missing } from '../../support/real-parts.js';
+import { allowed } from '../../support/slowness.js';
 import { type Line, TrafficRecorder } from './traffic-recorder.js';
 import { byContainer, comparable, filled, recordedAction } from './transcript.js';
 
@@ -98,7 +99,7 @@ test.serial(
   'The double says to engine and containers what a real OpenWhisk was recorded to say',
   async (t) => {
     if (missing(t, dockerAlone)) return;
-    t.timeout(180_000);
+    t.timeout(allowed(180_000));
     const image = await ensureActionImage();
     const folder = mkdtempSync(join(tmpdir(), 'gleaner-transcript-'));
     const recorder = new TrafficRecorder();

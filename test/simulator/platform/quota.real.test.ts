@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { allowed } from '../../support/slowness.js';
 import { fn, scene } from './scene.js';
 
 const GROUP = `/sys/fs/cgroup/cpu/gleaner-test-quota-${process.pid}`;
@@ -40,7 +41,7 @@ require('node:fs').writeFileSync('${GROUP}/cgroup.procs', String(process.pid));
 `;
 
 test('a simulated quota makes calls as long as a real kernel’s does', async (t) => {
-  t.timeout(200_000);
+  t.timeout(allowed(200_000));
   try {
     mkdirSync(GROUP);
     readFileSync(`${GROUP}/cpu.cfs_quota_us`);

@@ -15,6 +15,7 @@ import {
 import { DockerEngine } from '../../../../openwhisk-plugin/host/docker/index.js';
 import type { ContainerInfo, HostFacts } from '../../../../openwhisk-plugin/host/ports/index.js';
 import { dockerAlone, missing } from '../../../support/real-parts.js';
+import { allowed } from '../../../support/slowness.js';
 import {
   containerName,
   docker,
@@ -513,7 +514,7 @@ test.serial(
             each.memory === 'written' && each.after.memory === 128 * MIB && each.after.quota === 0,
         ),
       );
-      t.true(took < 1000, `${took} ms`);
+      t.true(took < allowed(1000), `${took} ms`);
     } finally {
       await writer.close();
       engine.close();

@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { rmdirSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { allowed } from '../../../support/slowness.js';
 
 const run = promisify(execFile);
 
@@ -96,7 +97,7 @@ export function removeParent(directories: readonly string[]): void {
 export const IDLE = 'setInterval(() => {}, 1000)';
 
 export async function docker(...args: string[]): Promise<string> {
-  return (await run('docker', args, { timeout: 60_000 })).stdout.trim();
+  return (await run('docker', args, { timeout: allowed(60_000) })).stdout.trim();
 }
 
 export async function removeContainers(names: readonly string[]): Promise<void> {
@@ -110,7 +111,7 @@ export async function eventually(
   test: () => boolean | Promise<boolean>,
   within = 10_000,
 ): Promise<boolean> {
-  const until = Date.now() + within;
+  const until = Date.now() + allowed(within);
   while (Date.now() < until) {
     if (await test()) return true;
     await sleep(20);

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { systemClock } from '../../../../config/index.js';
 import type { Bridge } from '../../../../openwhisk-plugin/host/ports/index.js';
+import { allowed } from '../../../support/slowness.js';
 
 export function command(file: string, ...args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -149,7 +150,7 @@ export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms));
 
 export async function until(what: string, condition: () => boolean, ms = 10_000): Promise<void> {
-  const end = systemClock.monotonic() + ms;
+  const end = systemClock.monotonic() + allowed(ms);
   while (!condition()) {
     if (systemClock.monotonic() > end) throw new Error(`waited ${ms} ms in vain: ${what}`);
     await pause(5);
@@ -157,7 +158,7 @@ export async function until(what: string, condition: () => boolean, ms = 10_000)
 }
 
 export async function listening(address: string): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < allowed(200); tries++) {
     const socket = await dial(address).catch(() => null);
     socket?.destroy();
     if (socket) return;

@@ -1,0 +1,8 @@
+/**
+ * How much longer tests may take on a slow machine: `GLEANER_TEST_SLOWNESS`, 1 by default. It
+ * stretches deadlines, and no interval that a test itself waits for.
+ */
+const slowness = Math.max(1, Number(process.env.GLEANER_TEST_SLOWNESS ?? 1) || 1);
+
+/** A deadline on this machine. */
+export const allowed = (millis: number): number => millis * slowness;
