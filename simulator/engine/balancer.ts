@@ -14,6 +14,8 @@ export class Balancer {
   readonly inFlight: Float64Array;
   /** 1: takes calls. */
   readonly alive: Uint8Array;
+  /** Activations sent to a full host. */
+  forced = 0;
   readonly #seed: number;
 
   /** Writes homes and steps into the functions' rows. `userMemory` in MiB. */
@@ -59,6 +61,7 @@ export class Balancer {
     for (let asked = 0; asked < hosts; asked++) {
       if (alive[host] === 1) {
         this.inFlight[host] = this.inFlight[host]! + memory;
+        this.forced++;
         return host;
       }
       host = host + 1 === hosts ? 0 : host + 1;

@@ -47,6 +47,7 @@ export class Cluster {
   readonly containers: Containers;
   readonly cores: Cores;
   readonly invokers: Invokers;
+  readonly balancer: Balancer;
   readonly dispatch: Dispatch;
   readonly accounts: Accounts;
   readonly levels: Levels;
@@ -59,7 +60,6 @@ export class Cluster {
   #arrivalAt = 0;
   readonly #clock: HostClock;
   readonly #timeline = new EventQueue(256);
-  readonly #balancer: Balancer;
   #limitController: LimitController | null = null;
 
   constructor(parts: ClusterParts) {
@@ -71,10 +71,10 @@ export class Cluster {
     const { activations, functions, containers, levels } = this;
     this.cores = new Cores(activations, shape.hosts, shape.cores - shape.systemCores, levels);
     this.accounts = new Accounts(activations.columns, functions, parts.recorder);
-    this.#balancer = new Balancer(functions, shape.hosts, shape.userMemoryMiB, seed);
+    this.balancer = new Balancer(functions, shape.hosts, shape.userMemoryMiB, seed);
     this.dispatch = new Dispatch(
       activations,
-      this.#balancer,
+      this.balancer,
       containers,
       functions,
       this.accounts,
@@ -115,7 +115,7 @@ export class Cluster {
   }
 
   alive(host: number): boolean {
-    return this.#balancer.alive[host] === 1;
+    return this.balancer.alive[host] === 1;
   }
 
   /** Time of the next event, us; Infinity if there is none. */
@@ -235,11 +235,11 @@ export class Cluster {
 
   #failOrRestore(kind: number, host: number, forGood: boolean): void {
     if (kind === Event.fail) {
-      this.#balancer.alive[host] = 0;
+      this.balancer.alive[host] = 0;
       this.invokers.fail(host, this.now);
       if (forGood) this.dispatch.lose(host, this.now);
     } else {
-      this.#balancer.alive[host] = 1;
+      this.balancer.alive[host] = 1;
       this.invokers.memoryAdmission.prewarmHost(host, this.now);
       this.dispatch.serve(host, this.now);
     }

@@ -21,15 +21,19 @@ class ContainerColumns {
   periodEnd = doubles();
   /** CPU time of ended activations, us. */
   cpu = doubles();
+  /** When its last activation came, and when it became idle. */
+  usedAt = doubles();
   idleAt = doubles();
   fn = integers();
   host = integers();
   active = integers();
   /** Its activations, the newest first. */
   first = integers();
-  /** Neighbors in its host's list of idle containers, by last use. */
+  /** Neighbors in its host's lists of idle containers: by the time idle, and by last use. */
   older = integers();
   newer = integers();
+  usedBefore = integers();
+  usedAfter = integers();
   /** Neighbors in the list of warm containers of its function and host. */
   warmPrevious = integers();
   warmNext = integers();
@@ -39,8 +43,9 @@ class ContainerColumns {
 
 /**
  * Containers of all hosts as columns: nominal memory admitted, the warm containers of a function on
- * a host (most recently used first) and the idle ones of a host by age. Every operation takes
- * constant time.
+ * a host (most recently used first) and the idle ones of a host by age and by last use. Every
+ * operation takes constant time, except that a container which becomes idle passes those that were
+ * used after it.
  */
 export class Containers {
   readonly columns = new ContainerColumns();
@@ -53,6 +58,8 @@ export class Containers {
   readonly idleMemory: Float64Array;
   readonly #oldest: Int32Array;
   readonly #newest: Int32Array;
+  readonly #firstUsed: Int32Array;
+  readonly #lastUsed: Int32Array;
   /**
    * By function and host two entries, the first warm container and the count; after the hosts the
    * count on all of them.
@@ -66,6 +73,8 @@ export class Containers {
     this.idleMemory = new Float64Array(hosts);
     this.#oldest = new Int32Array(hosts).fill(-1);
     this.#newest = new Int32Array(hosts).fill(-1);
+    this.#firstUsed = new Int32Array(hosts).fill(-1);
+    this.#lastUsed = new Int32Array(hosts).fill(-1);
     this.#places = new Int32Array(functions * this.#width);
     for (let i = 0; i < this.#places.length; i += 2) this.#places[i] = -1;
   }
@@ -162,6 +171,7 @@ export class Containers {
     if (newest >= 0) c.newer[newest] = container;
     else this.#oldest[host] = container;
     this.#newest[host] = container;
+    this.#insertByUse(container, host);
     this.idleMemory[host] = this.idleMemory[host]! + c.memory[container]!;
   }
 
@@ -174,12 +184,36 @@ export class Containers {
     else this.#oldest[host] = newer;
     if (newer >= 0) c.older[newer] = older;
     else this.#newest[host] = older;
+    const before = c.usedBefore[container]!;
+    const after = c.usedAfter[container]!;
+    if (before >= 0) c.usedAfter[before] = after;
+    else this.#firstUsed[host] = after;
+    if (after >= 0) c.usedBefore[after] = before;
+    else this.#lastUsed[host] = before;
     this.idleMemory[host] = this.idleMemory[host]! - c.memory[container]!;
   }
 
   /** The container that has been idle longest; -1 if there is none. */
   oldestIdle(host: number): number {
     return this.#oldest[host]!;
+  }
+
+  /** The idle container whose last activation came first; -1 if there is none. */
+  leastRecentlyUsed(host: number): number {
+    return this.#firstUsed[host]!;
+  }
+
+  #insertByUse(container: number, host: number): void {
+    const c = this.columns;
+    let before = this.#lastUsed[host]!;
+    while (before >= 0 && c.usedAt[before]! > c.usedAt[container]!) before = c.usedBefore[before]!;
+    const after = before >= 0 ? c.usedAfter[before]! : this.#firstUsed[host]!;
+    c.usedBefore[container] = before;
+    c.usedAfter[container] = after;
+    if (before >= 0) c.usedAfter[before] = container;
+    else this.#firstUsed[host] = container;
+    if (after >= 0) c.usedBefore[after] = container;
+    else this.#lastUsed[host] = container;
   }
 
   #add(fn: number, host: number, change: number): void {

@@ -26,7 +26,7 @@ const NO_ACTIVATION = -1;
 /**
  * The invokers: life cycle of containers and of the activations in them, as in OpenWhisk. A warm
  * container first (the most recently used), then a prewarmed one, then a new one if nominal memory
- * allows, for which the longest idle is evicted. Constant time each.
+ * allows, for which the least recently used are evicted. [OpenWhisk ContainerPool.scala]
  */
 export class Invokers {
   readonly limits: Limits;
@@ -157,8 +157,8 @@ export class Invokers {
 
   /**
    * Another nominal memory, MiB, is a new revision of the action: later containers have it, those
-   * of the old revision serve no new activation. Idle ones are removed at once, since they would
-   * count against the function's cap.
+   * of the old revision serve no new activation and wait for their eviction. Of a function with a
+   * cap, against which they would count, they are removed.
    */
   revise(fn: number, memory: number, now: number): void {
     const functions = this.#functions;
@@ -166,14 +166,12 @@ export class Invokers {
     functions.set(fn, Fn.memory, memory);
     functions.set(fn, Fn.limit, memory * MIB);
     functions.set(fn, Fn.weight, sharesOf(memory, this.#shape.userMemoryMiB * MIB));
+    const capped = functions.get(fn, Fn.capped) === 1;
+    const containers = this.#containers;
     for (let host = 0; host < this.#shape.hosts; host++)
-      for (
-        let warm = this.#containers.warm(fn, host);
-        warm >= 0;
-        warm = this.#containers.warm(fn, host)
-      )
-        if (this.#containers.columns.active[warm] === 0) this.memoryAdmission.evict(warm, now);
-        else this.#containers.removeWarm(warm);
+      for (let warm = containers.warm(fn, host); warm >= 0; warm = containers.warm(fn, host))
+        if (capped && containers.columns.active[warm] === 0) this.memoryAdmission.evict(warm, now);
+        else containers.removeWarm(warm);
   }
 
   /** The host fails with everything on it. */
@@ -209,6 +207,7 @@ export class Invokers {
     const k = this.#containers.columns;
     const active = k.active[container]! + 1;
     k.active[container] = active;
+    k.usedAt[container] = now;
     c.container[a] = container;
     c.sibling[a] = k.first[container]!;
     k.first[container] = a;
@@ -299,16 +298,17 @@ export class Invokers {
     k.active[container] = active;
     this.limits.forget(a);
     this.#activations.release(a);
-    if (k.memory[container] !== this.#functions.get(fn, Fn.memory)) this.#retire(container);
+    const old = k.memory[container] !== this.#functions.get(fn, Fn.memory);
+    if (old && this.#functions.get(fn, Fn.capped) === 1) this.#retire(container);
     if (k.status[container] === ContainerStatus.retired) {
       if (active === 0) this.#remove(container, now);
       this.#listener.freed(host, -1, -1, now);
       return;
     }
-    this.#containers.addWarm(container);
+    if (!old) this.#containers.addWarm(container);
     if (active === 0) this.#containers.addIdle(container, now);
     else this.limits.spread(container, now);
-    this.#listener.freed(host, fn, container, now);
+    this.#listener.freed(host, old ? -1 : fn, old ? -1 : container, now);
   }
 
   #unlink(container: number, a: number): void {

@@ -40,7 +40,8 @@ export class MemoryAdmission {
     this.#containers = containers;
     this.#timerList = timerList;
     this.#shape = shape;
-    this.#idleMicros = shape.idleMs * 1000;
+    // The time counts from the pause on [OpenWhisk ContainerProxy.scala].
+    this.#idleMicros = (shape.pauseGraceMs + shape.idleMs) * 1000;
     this.#listener = listener;
     this.#prewarmed = new Prewarmed(shape);
   }
@@ -127,19 +128,20 @@ export class MemoryAdmission {
     this.#activations.release(a);
   }
 
-  /** Evicts idle containers, least recently used first, if that frees enough. */
+  /**
+   * Evicts idle containers, the one whose last activation came first at first, until the whole need
+   * is covered, also if a part of it was free. What is forced on a full host can exceed user-memory
+   * this way. Prewarmed containers stay. [OpenWhisk ContainerPool.scala: receive, remove]
+   */
   #evictForMemory(host: number, need: number, now: number): boolean {
     const containers = this.#containers;
-    const limit = this.#shape.userMemoryMiB - need;
-    if (containers.admitted[host]! <= limit) return true;
-    const busy = containers.admitted[host]! - containers.idleMemory[host]!;
-    if (busy - this.#prewarmed.memory(host) > limit) return false;
-    while (containers.admitted[host]! > limit) {
-      const oldest = containers.oldestIdle(host);
-      if (oldest >= 0) this.evict(oldest, now);
-      // Evict a prewarmed container as the last resort; otherwise the activation would never run.
-      // It is not created again.
-      else containers.admitted[host] = containers.admitted[host]! - this.#prewarmed.takeAny(host);
+    if (this.hasMemory(host, need)) return true;
+    let left = Math.min(need, containers.idleMemory[host]!);
+    if (left <= 0) return false;
+    while (left > 0) {
+      const first = containers.leastRecentlyUsed(host);
+      left -= containers.columns.memory[first]!;
+      this.evict(first, now);
     }
     return true;
   }

@@ -28,7 +28,7 @@ export interface ClusterShape {
   /** Idle time until a container is paused: 50 ms in OpenWhisk 1.0.0, 10 s since 2.0.0. */
   readonly pauseGraceMs: number;
   readonly unpauseMs: number;
-  /** Idle time until a container is removed. */
+  /** Time paused until a container is removed. */
   readonly idleMs: number;
   /**
    * Prewarmed containers of each host; a cold start that finds one of its memory size takes only

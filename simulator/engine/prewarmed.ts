@@ -38,15 +38,6 @@ export class Prewarmed {
     return memory;
   }
 
-  /** Takes one of any kind; returns its MiB. */
-  takeAny(host: number): number {
-    const kind = this.#kinds.findIndex(
-      (_, each) => this.#counts[host * this.#kinds.length + each]! > 0,
-    );
-    this.take(host, kind);
-    return this.#kinds[kind]!.memoryMiB;
-  }
-
   /** A host has lost them all; returns their MiB. */
   clear(host: number): number {
     const memory = this.memory(host);

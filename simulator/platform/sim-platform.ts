@@ -279,7 +279,7 @@ export class SimPlatform implements Platform {
       this.#answered(container);
       const { pauseGraceMs, idleMs } = this.#shape;
       this.#schedule(pauseGraceMs, Event.pause, container.index);
-      this.#schedule(idleMs, Event.evict, 0);
+      this.#schedule(pauseGraceMs + idleMs, Event.evict, 0);
     } else if (outcome === ClusterOutcome.outOfMemory) {
       container.oomKills++;
       this.#engineListener?.containerOom(container.info.id);

