@@ -1,4 +1,5 @@
 import type { Decision, ResourceManager, View } from '../../agents/index.js';
+import type { RightSizeConstants } from '../../agents/managers/index.js';
 import { SizeAdviser } from '../../agents/tuning/index.js';
 import { type Bytes, MIB, type Millis } from '../../config/index.js';
 import {
@@ -19,6 +20,8 @@ export interface StagedOptions {
   readonly rules: SizingRules;
   /** No action is changed before, ms: what was seen until then is the evidence. */
   readonly from: number;
+  /** Margins and steps of the sizes; default: the product's. */
+  readonly constants?: RightSizeConstants;
 }
 
 /** What was done to actions in a run. */
@@ -49,7 +52,7 @@ export class StagedSizes implements ResourceManager<null> {
     freedMiB: 0,
     promised: null,
   };
-  readonly adviser = new SizeAdviser(65_536);
+  readonly adviser: SizeAdviser;
   readonly #options: StagedOptions;
   readonly #entries: JournalEntry[] = [];
   /** By function: what its user asked for, and what it has now, bytes. */
@@ -59,6 +62,7 @@ export class StagedSizes implements ResourceManager<null> {
 
   constructor(options: StagedOptions) {
     this.#options = options;
+    this.adviser = new SizeAdviser(65_536, options.constants);
     this.#nextTurn = options.from;
   }
 

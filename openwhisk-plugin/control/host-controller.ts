@@ -154,7 +154,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     activation.hasTarget = revision.fn.target.applyTo(run, now);
     usage.atStart(activation, now);
     // Before the decision, which counts with the loan.
-    if (run.enforced && revision.state.hitUserLimit) this.#lendMemory(container, revision);
+    if (run.enforced && revision.state.mayBorrow) this.#lendMemory(container, revision);
     this.decider.start(run, now);
     revision.fn.noteStart(run, container.state, now);
     reports.decided(activation);
@@ -185,7 +185,8 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     limits.protectMemory(container);
     const { memoryLoan } = container.state;
     if (memoryLoan > 0) {
-      const change = this.#by('loan', 'hit_user_limit', activation);
+      const why = revision.state.hitUserLimit ? 'hit_user_limit' : 'right_sized';
+      const change = this.#by('loan', why, activation);
       limits.setMemory(container, container.user.memory + memoryLoan, change);
     }
   }
@@ -202,14 +203,16 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     limits.setQuota(container, container.user.quota, change);
   }
 
-  /** A loan for the container's life, for a function that has reached its user limit. */
+  /** For a function that has reached its user limit, or that Gleaner made smaller. */
   #lendMemory(container: C, revision: Revision): void {
     const { limits, reports } = this.#ports;
     const before = container.state.memoryLoan;
     const after = this.decider.memoryLoan(container.state, revision.state, () =>
       limits.memoryCeiling(container),
     );
-    if (after > before) reports.lent(container, revision, before, after);
+    // A smaller action borrows at each run, which is no news.
+    if (after > before && revision.state.hitUserLimit)
+      reports.lent(container, revision, before, after);
   }
 
   // ---- while it runs
@@ -316,6 +319,8 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     const isUsable = activation.clean && !activation.limitsInterrupted;
     run.cold = activation.cold;
     this.decider.finish(run, outcome, activation.duration / 1000, isUsable, now);
+    if (!container.ended && outcome === 'success' && this.decider.takeBackLoan(run))
+      limits.setMemory(container, container.user.memory, this.#by('loan', 'not_used', activation));
     this.#writeChanged();
     this.#report(activation, revision.fn, outcome, now);
   }

@@ -342,6 +342,11 @@ export class Decider {
     return this.#loans.lend(container, fn, this.settings, ceiling);
   }
 
+  /** {@link MemoryLoans.takeBack} */
+  takeBackLoan(run: Run): boolean {
+    return this.#loans.takeBack(run);
+  }
+
   /** The write of a lowered limit failed: the user's limit is in force. */
   refused(run: Run, resource: 'cpu' | 'memory', now: Millis): void {
     if (resource === 'cpu') {

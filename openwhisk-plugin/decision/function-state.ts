@@ -111,6 +111,11 @@ export class FunctionState {
     this.memoryPolicy = memoryPolicy;
     this.alpha = alpha;
   }
+
+  /** Its containers may be lent memory above their limit. */
+  get mayBorrow(): boolean {
+    return this.hitUserLimit || this.rightSizeFactor > 1;
+  }
 }
 
 /** The functions this host knows: bounded, and at most two versions of an action. */

@@ -1,13 +1,15 @@
 import { type Bytes, memoryAfterOom } from '../../config/index.js';
 import { holdLoan } from './choice.js';
-import type { ContainerState } from './container-state.js';
+import type { ContainerState, Run } from './container-state.js';
 import type { FunctionState } from './function-state.js';
 import type { MemoryHeadroom } from './headroom.js';
 import type { DecisionSettings } from './settings.js';
 
 /**
- * Memory above the user's limit, lent from physical headroom for a container's life (policy
- * `guarantee`); kept in `container.memoryLoan`.
+ * Memory above the container's limit, lent from physical headroom (policy `guarantee`) and kept in
+ * `container.memoryLoan`. A function that has met its user's limit keeps it for the container's
+ * life. An action that Gleaner made smaller is lent the difference while it runs: its size counts
+ * for admission, and an unexpected peak is no OOM kill.
  */
 export class MemoryLoans {
   readonly #headroom: MemoryHeadroom;
@@ -30,13 +32,14 @@ export class MemoryLoans {
     ceiling: () => number = () => Number.POSITIVE_INFINITY,
   ): Bytes {
     const user = container.user.memory;
-    if (fn.memoryPolicy !== 'guarantee' || !(user > 0) || container.concurrent || !fn.hitUserLimit)
+    if (fn.memoryPolicy !== 'guarantee' || !(user > 0) || container.concurrent || !fn.mayBorrow)
       return container.memoryLoan;
-    const cap = Math.max(settings.memoryCap, user);
-    const asked =
-      Math.min(cap, Math.max(fn.memoryAfterOom, Math.ceil(memoryAfterOom(user)))) -
-      user -
-      container.memoryLoan;
+    const own = Math.round(user * fn.rightSizeFactor);
+    const afterOom = fn.hitUserLimit
+      ? Math.max(fn.memoryAfterOom, Math.ceil(memoryAfterOom(user)))
+      : 0;
+    const cap = Math.max(settings.memoryCap, own);
+    const asked = Math.min(cap, Math.max(own, afterOom)) - user - container.memoryLoan;
     // The ceiling is read from files of the groups: not while an activation waits and there is
     // nothing to lend anyway.
     const isPossible = asked > 0 && this.#headroom.free > 0;
@@ -47,6 +50,17 @@ export class MemoryLoans {
       if (lent > 0) for (const run of container.runs) holdLoan(run);
     }
     return container.memoryLoan;
+  }
+
+  /**
+   * Takes back what an action that Gleaner made smaller was lent and has not used. Call it when the
+   * run is over; true: write the container's own limit.
+   */
+  takeBack({ fn, container, memory: { peak } }: Run): boolean {
+    if (container.memoryLoan === 0 || fn.hitUserLimit || fn.rightSizeFactor <= 1) return false;
+    if (container.runs.length > 0 || !(peak >= 0 && peak <= container.user.memory)) return false;
+    this.end(container);
+    return true;
   }
 
   /** A previous daemon lent it and the container still has it: it must not be lent twice. */

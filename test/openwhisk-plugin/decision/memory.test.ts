@@ -49,6 +49,30 @@ test('a memory loan follows a kill at the user limit, for the container’s life
   t.is(Number(one.headroom.lent), 0);
 });
 
+test('a smaller action is lent the difference, and returns what it did not use', (t) => {
+  const one = decider({}, host(8, 4096, 2048));
+  one.headroom.seen('wsk0', limits(128));
+  one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
+  const player = new Player(one, limits(128));
+  t.is(Number(one.memoryLoan(player.container, player.fn)), 0);
+  player.fn.rightSizeFactor = 2;
+  // Its user gave it 256 MiB.
+  const callWith = (peakMiB: number): boolean => {
+    one.memoryLoan(player.container, player.fn);
+    const run = player.start();
+    t.deepEqual([Number(run.memoryLimit) / MIB, run.memory.choice], [256, 'loan']);
+    player.sample(100, 0.1, peakMiB);
+    player.finish();
+    return one.takeBackLoan(run);
+  };
+  t.true(callWith(128));
+  t.deepEqual([Number(player.container.memoryLoan), Number(one.headroom.lent)], [0, 0]);
+  t.false(callWith(129), 'what is in use cannot be taken back: it stays for the container’s life');
+  t.is(Number(one.headroom.lent) / MIB, 128);
+  one.containerEnded(player.container);
+  t.is(Number(one.headroom.lent), 0);
+});
+
 test('under `guarantee` a memory limit is never below the user’s', (t) => {
   const player = new Player(decider({}, host(), 'target'), limits(256, 1));
   player.whole(1000, 0.2, 20);

@@ -243,6 +243,49 @@ test('a new nominal memory is a new revision: containers of the old one serve no
   t.deepEqual(endsMs(calls), [600, 1600, 2100]);
 });
 
+test('idle containers of an old revision hold their memory until they are evicted', (t) => {
+  // 512 MiB: f's old container of 256 and its new one of 128 from 1000 on. g needs 256 at 3000,
+  // for which the old one, which was used first, goes: f stays warm at 4000.
+  const { calls } = play({
+    functions: [
+      fn('f', at(0, 1000, 4000), { memoryMiB: 256, profile: { cpuMs: 100, coldStartMs: 500 } }),
+      fn('g', at(3000), { memoryMiB: 256, profile: { cpuMs: 100, coldStartMs: 500 } }),
+    ],
+    cluster: { userMemoryMiB: 512 },
+    manager: targetSetter({ nominalMemory: (128 * MIB) as Bytes }),
+    decision: noArm,
+    control: { stepActivations: 1 },
+  });
+  t.deepEqual(endsMs(calls), [600, 1600, 3600, 4100]);
+});
+
+test('a smaller action survives a peak if the host has memory beyond user-memory', (t) => {
+  // f has 128 of its user's 256 MiB from its second call on, and its third call needs 200.
+  const run = (memoryMiB: number) => {
+    const scene: Scene = {
+      functions: [
+        fn('f', at(0, 1000, 2000), {
+          memoryMiB: 256,
+          profile: { memory: { baseMiB: 30, peakMiB: 100, growth: 0.5, retained: 0 } },
+        }),
+      ],
+      cluster: { userMemoryMiB: 512, memoryMiB, systemMemoryMiB: 0 },
+      manager: targetSetter({ nominalMemory: (128 * MIB) as Bytes }),
+      decision: { ...noArm, memoryReserve: 0 as Bytes },
+      control: { stepActivations: 1 },
+    };
+    const stream = streamOf(scene);
+    const fill = (block: ActivationBlock): number => {
+      const count = stream.fill(block);
+      if (count > 0) block.peak[2] = 200 * MIB;
+      return count;
+    };
+    return simulateCluster({ ...optionsOf(scene), calls: { ...stream, fill } });
+  };
+  t.is(run(512).oomKills, 1);
+  t.is(run(1024).oomKills, 0);
+});
+
 test('idle containers of an old revision do not count against the cap of the new one', (t) => {
   const { calls } = play({
     functions: [
