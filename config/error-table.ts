@@ -195,15 +195,15 @@ export const ERRORS = {
   },
   GLN_ENGINE_UNAVAILABLE: {
     message: '{problem}',
-    hint: 'check that the Docker daemon runs and this user may open its socket; Gleaner retries',
+    hint: 'check that the container engine runs and this user may open its socket; Gleaner retries',
   },
   GLN_ENGINE_STATUS: {
-    message: 'GET {path} was answered with {status}: {body}',
-    hint: 'read the log of the Docker daemon: journalctl -u docker',
+    message: '{request} was answered with {status}: {body}',
+    hint: 'read the log of the container engine: journalctl -u docker, or -u containerd',
   },
   GLN_ENGINE_ANSWER: {
     message: '{problem}',
-    hint: 'set hook.engineSocket to the socket of a Docker Engine',
+    hint: 'set hook.engineSocket to the socket of the engine that hook.engine names',
   },
   GLN_ENGINE_UNSUPPORTED: {
     message: '{problem}',

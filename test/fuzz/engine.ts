@@ -16,7 +16,7 @@ import {
 import {
   EngineResponseError,
   EngineUnsupportedError,
-} from '../../openwhisk-plugin/host/docker/engine-errors.js';
+} from '../../openwhisk-plugin/host/engine/engine-errors.js';
 import { idOf, inspectOf, NETWORKS, VERSION } from '../openwhisk-plugin/host/docker/stub-engine.js';
 import { type FuzzTarget, must } from './fuzz.js';
 import type { Json } from './mutator.js';

@@ -1,8 +1,8 @@
 import { bytes, type Micros, millicores } from '../../../config/index.js';
 import { NO_LIMIT, type UserLimits } from '../../decision/index.js';
+import { EngineResponseError } from '../engine/index.js';
 import type { Bridge, ContainerInfo } from '../ports/index.js';
 import type { Inspect, Networks } from './docker-schemas.js';
-import { EngineResponseError } from './engine-errors.js';
 
 const DEFAULT_SHARES = 1024;
 const DEFAULT_PERIOD = 100_000;

@@ -1,5 +1,7 @@
-import { CONTAINER_PREFIX } from '../../../config/index.js';
-import { ContainerPrefixError } from './engine-errors.js';
+import { CONTAINER_PREFIX, errorClass } from '../../../config/index.js';
+
+/** A prefix with which no container's name can begin. */
+export class ContainerPrefixError extends errorClass('GLN_ENGINE_PREFIX') {}
 
 /** Tells by its name, without the leading slash, whether a container is an invoker's. */
 export interface ManagedFilter {

@@ -1,19 +1,14 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { z } from 'zod';
-import {
-  type Millis,
-  messageOf,
-  millis,
-  systemClock,
-  systemTimers,
-} from '../../../config/index.js';
-import { versionSchema } from './docker-schemas.js';
+import { type Millis, millis, systemClock, systemTimers } from '../../../config/index.js';
 import {
   EngineResponseError,
   EngineStatusError,
   EngineUnavailableError,
   EngineUnsupportedError,
-} from './engine-errors.js';
+  engineError,
+} from '../engine/index.js';
+import { versionSchema } from './docker-schemas.js';
 
 /** Parallel calls; more make each of them slower, and the invoker uses the same daemon. */
 const CONCURRENCY = 4;
@@ -152,7 +147,7 @@ export class DockerClient {
     }
     this.#breaker.succeeded();
     const status = response.statusCode ?? 0;
-    if (status < 200 || status > 299) throw new EngineStatusError(path, status, body);
+    if (status < 200 || status > 299) throw new EngineStatusError(`GET ${path}`, status, body);
     return use(body, response);
   }
 
@@ -232,16 +227,6 @@ export class DockerClient {
       cancel();
     }
   }
-}
-
-/** An error of another kind is one of the connection. */
-export function engineError(
-  error: unknown,
-  context?: string,
-): EngineUnavailableError | EngineResponseError {
-  if (error instanceof EngineUnavailableError || error instanceof EngineResponseError) return error;
-  const cause = messageOf(error);
-  return new EngineUnavailableError(context ? `${context}: ${cause}` : cause, error);
 }
 
 /** Pure; exported for the fuzzer. Throws {@link EngineResponseError}. */

@@ -1,17 +1,15 @@
 import type { IncomingMessage } from 'node:http';
+import type { Cancel, Clock, GleanerError, Micros, Timers } from '../../../config/index.js';
 import {
-  type Cancel,
-  type Clock,
-  type GleanerError,
-  type Micros,
-  millis,
-  type Random,
-  type Timers,
-} from '../../../config/index.js';
-import type { SkippedEvent } from '../ports/index.js';
-import { type DockerClient, engineError } from './docker-client.js';
+  type EngineEvents,
+  type EngineEventsListener,
+  type EngineTime,
+  EngineUnavailableError,
+  engineError,
+  ReconnectDelay,
+} from '../engine/index.js';
+import type { DockerClient } from './docker-client.js';
 import { type EngineEvent, eventSchema } from './docker-schemas.js';
-import { EngineUnavailableError } from './engine-errors.js';
 
 const WANTED = {
   type: ['container', 'network'],
@@ -19,39 +17,25 @@ const WANTED = {
 };
 /** An event has all labels of its container, whose size is not limited: 1.5 MiB was met. */
 const LONGEST_LINE = 1024 * 1024;
-const FIRST_DELAY = 100;
-const LONGEST_DELAY = 5000;
-/** After a connection of this length the next pause is short again. */
-const HEALTHY = 10_000;
 /** The engine sends the head of its answer before it subscribes (moby, `getEvents`). */
 const OVERLAP = 1000;
 /** The engine repeats no more than its last 256 events. */
 const REPEATED = 256;
 
-export interface DockerEventsListener {
-  /** The engine has accepted the subscription: all later events arrive. */
-  subscribed(): void;
-  /** Each event once. */
-  event(event: EngineEvent, at: Micros): void;
-  /** A line was left out. A listing finds what it meant. */
-  skipped(kind: SkippedEvent): void;
-  lost(error: GleanerError): void;
-}
-
 /**
  * The engine's event stream, reconnected with growing pauses. After a gap it asks for events of the
  * gap's length before the present: the stamp of the last event seen may lie in the future once the
  * clock was set back. Events that arrive twice for that reason are dropped here. A listing must
- * follow each {@link DockerEventsListener.subscribed}, because the engine remembers few events.
+ * follow each {@link EngineEventsListener.subscribed}, because the engine remembers few events.
  */
-export class DockerEvents {
+export class DockerEvents implements EngineEvents {
   readonly #client: DockerClient;
+  readonly #isManaged: (name: string) => boolean;
   readonly #clock: Clock;
   readonly #timers: Timers;
-  readonly #random: Random;
-  readonly #listener: DockerEventsListener;
+  readonly #delay: ReconnectDelay;
+  readonly #listener: EngineEventsListener;
   readonly #told = new Set<string>();
-  #delay = FIRST_DELAY;
   /** Monotonic time of the connection's head, and of the last bytes; NaN while there was none. */
   #connectedAt = Number.NaN;
   #heardAt = Number.NaN;
@@ -59,17 +43,18 @@ export class DockerEvents {
   #cancel: Cancel | null = null;
   #stopped = false;
 
+  /** @param isManaged tells by a container's name whether its start is of interest */
   constructor(
     client: DockerClient,
-    clock: Clock,
-    timers: Timers,
-    random: Random,
-    listener: DockerEventsListener,
+    isManaged: (name: string) => boolean,
+    { clock, timers, random }: EngineTime,
+    listener: EngineEventsListener,
   ) {
     this.#client = client;
+    this.#isManaged = isManaged;
     this.#clock = clock;
     this.#timers = timers;
-    this.#random = random;
+    this.#delay = new ReconnectDelay(random);
     this.#listener = listener;
   }
 
@@ -83,7 +68,6 @@ export class DockerEvents {
     this.#response?.destroy();
   }
 
-  /** Drops the connection, which is opened again: the engine was found dead in another way. */
   reconnect(error: GleanerError): void {
     this.#response?.destroy(error);
   }
@@ -166,13 +150,35 @@ export class DockerEvents {
       this.#listener.skipped('malformed');
       return;
     }
-    const { Type, Action, Actor, timeNano, time = 0 } = event;
+    const { Type, Action, Actor, timeNano } = event;
     if (Type !== 'container' && Type !== 'network') {
       this.#listener.skipped('unknown');
       return;
     }
     if (timeNano !== undefined && this.#isRepeated(`${timeNano} ${Actor.ID} ${Action}`)) return;
-    this.#listener.event(event, (timeNano === undefined ? time * 1e6 : timeNano / 1000) as Micros);
+    if (Type === 'container') this.#containerEvent(event);
+    else if (Action === 'create' || Action === 'destroy') this.#listener.changed();
+  }
+
+  #containerEvent({ Action, Actor, timeNano, time = 0 }: EngineEvent): void {
+    switch (Action) {
+      case 'start':
+        if (this.#isManaged(Actor.Attributes?.name ?? '')) this.#listener.started(Actor.ID);
+        break;
+      case 'die':
+      case 'destroy': {
+        const at = timeNano === undefined ? time * 1e6 : timeNano / 1000;
+        this.#listener.ended(Actor.ID, at as Micros);
+        break;
+      }
+      case 'pause':
+      case 'unpause':
+        this.#listener.paused(Actor.ID, Action === 'pause');
+        break;
+      case 'oom':
+        this.#listener.oom(Actor.ID);
+        break;
+    }
   }
 
   /** Sets iterate in the order of insertion: the first entry is the oldest. */
@@ -186,9 +192,7 @@ export class DockerEvents {
   #again(error: unknown): void {
     if (this.#stopped) return;
     this.#client.forgetVersion();
-    if (this.#clock.monotonic() - this.#connectedAt >= HEALTHY) this.#delay = FIRST_DELAY;
-    const pause = millis(this.#delay * (0.5 + this.#random.next()));
-    this.#delay = Math.min(LONGEST_DELAY, this.#delay * 2);
+    const pause = this.#delay.next(this.#clock.monotonic() - this.#connectedAt);
     this.#cancel = this.#timers.after(pause, () => void this.#connect());
     this.#listener.lost(engineError(error));
   }

@@ -1,9 +1,19 @@
-import type { z } from 'zod';
 import { bytes, type Millis, millicores } from '../../../config/index.js';
+import {
+  type EngineEvents,
+  type EngineEventsListener,
+  EngineResponseError,
+  type EngineSource,
+  EngineStatusError,
+  type EngineTime,
+  EngineUnsupportedError,
+  type ListedContainer,
+} from '../engine/index.js';
 import type { Bridge, ContainerInfo, HostFacts } from '../ports/index.js';
 import { bridgesOf, containerInfo } from './container-info.js';
 import type { ManagedFilter } from './container-names.js';
 import { DockerClient } from './docker-client.js';
+import { DockerEvents } from './docker-events.js';
 import {
   anyList,
   infoSchema,
@@ -13,7 +23,6 @@ import {
   readable,
   versionSchema,
 } from './docker-schemas.js';
-import { EngineResponseError, EngineStatusError, EngineUnsupportedError } from './engine-errors.js';
 
 export interface ReaderOptions {
   readonly socketPath?: string;
@@ -22,28 +31,23 @@ export interface ReaderOptions {
   readonly deadline?: Millis;
 }
 
-/** Running containers, and how many entries of the listing cannot be read. */
-type Listing = ReturnType<typeof readable<z.infer<typeof listedSchema>>>;
-
 /** What Docker says now: host, networks, running containers and their limits. */
-export class DockerReader {
-  readonly client: DockerClient;
+export class DockerReader implements EngineSource {
+  readonly #client: DockerClient;
   readonly #managed: ManagedFilter;
   #bridges: ReadonlyMap<string, Bridge> = new Map();
   #listPath = '/containers/json';
-  /** Answers about a container or network that could not be read, so far: it is not managed. */
   unreadable = 0;
-  /** Called after each reading of the networks. */
   onBridges: (bridges: readonly Bridge[]) => void = () => undefined;
 
   constructor({ socketPath = '/var/run/docker.sock', managed, ...options }: ReaderOptions) {
     this.#managed = managed;
-    this.client = new DockerClient({ socketPath, ...options });
+    this.#client = new DockerClient({ socketPath, ...options });
   }
 
   /** Throws EngineUnavailableError, EngineUnsupportedError (no cgroups to manage). */
   async facts(): Promise<HostFacts> {
-    const info = await this.client.get('/info', infoSchema);
+    const info = await this.#client.get('/info', infoSchema);
     const driver = info.CgroupDriver;
     if (driver !== 'cgroupfs' && driver !== 'systemd')
       throw new EngineUnsupportedError(
@@ -56,7 +60,7 @@ export class DockerReader {
       cgroupVersion: info.CgroupVersion === '2' ? 2 : 1,
       cgroupDriver: driver,
       engineVersion: info.ServerVersion,
-      apiVersion: await this.client.apiVersion(),
+      apiVersion: await this.#client.apiVersion(),
       ...(runtime === null ? {} : { runtime }),
     };
   }
@@ -64,7 +68,7 @@ export class DockerReader {
   /** Decides how weights were computed from shares; optional. */
   async #runtime(name: string): Promise<string | null> {
     try {
-      const { Components } = await this.client.get('/version', versionSchema);
+      const { Components } = await this.#client.get('/version', versionSchema);
       const found = Components?.find((component) => component.Name === name);
       return found === undefined ? null : `${found.Name} ${found.Version}`;
     } catch {
@@ -72,29 +76,30 @@ export class DockerReader {
     }
   }
 
-  isManaged(names: readonly string[] | null | undefined): boolean {
-    return (names ?? []).some((name) => this.#managed(name.replace(/^\//, '')));
-  }
-
   /** If the answer, which has all labels, is too long, asks for managed names only. */
-  async list(): Promise<Listing> {
+  async list(): Promise<{ items: ListedContainer[]; unreadable: number }> {
     let entries: unknown[];
     try {
-      entries = await this.client.get(this.#listPath, anyList);
+      entries = await this.#client.get(this.#listPath, anyList);
     } catch (error) {
       const { prefix } = this.#managed;
       const isTooLong = error instanceof EngineResponseError && !this.#listPath.includes('?');
       if (!isTooLong || prefix === undefined) throw error;
       this.#listPath += `?filters=${encodeURIComponent(JSON.stringify({ name: [prefix] }))}`;
-      entries = await this.client.get(this.#listPath, anyList);
+      entries = await this.#client.get(this.#listPath, anyList);
     }
     const listed = readable(entries, listedSchema);
     this.unreadable += listed.unreadable;
-    return listed;
+    const items = listed.items.map(({ Id, Names, State }) => ({
+      id: Id,
+      isManaged: (Names ?? []).some((name) => this.#managed(name.replace(/^\//, ''))),
+      isPaused: State === 'paused',
+    }));
+    return { items, unreadable: listed.unreadable };
   }
 
   async readBridges(): Promise<void> {
-    const networks = readable(await this.client.get('/networks', anyList), networkSchema);
+    const networks = readable(await this.#client.get('/networks', anyList), networkSchema);
     this.unreadable += networks.unreadable;
     this.#bridges = bridgesOf(networks.items);
     this.onBridges(
@@ -102,11 +107,10 @@ export class DockerReader {
     );
   }
 
-  /** Null if it does not run. */
   async inspect(id: string): Promise<ContainerInfo | 'unreadable' | null> {
     try {
       const path = `/containers/${encodeURIComponent(id)}/json`;
-      const answer = await this.client.get(path, inspectSchema);
+      const answer = await this.#client.get(path, inspectSchema);
       if (!answer.State.Running || answer.State.Pid <= 0) return null;
       const networks = Object.values(answer.NetworkSettings?.Networks ?? {});
       if (networks.some((one) => one?.NetworkID && !this.#bridges.has(one.NetworkID)))
@@ -120,5 +124,13 @@ export class DockerReader {
       this.unreadable++;
       return 'unreadable';
     }
+  }
+
+  events(time: EngineTime, listener: EngineEventsListener): EngineEvents {
+    return new DockerEvents(this.#client, this.#managed, time, listener);
+  }
+
+  close(): void {
+    this.#client.close();
   }
 }

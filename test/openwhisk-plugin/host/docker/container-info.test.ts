@@ -5,11 +5,11 @@ import {
   parseStamp,
   userLimits,
 } from '../../../../openwhisk-plugin/host/docker/container-info.js';
-import { managedByPrefix } from '../../../../openwhisk-plugin/host/docker/container-names.js';
 import {
   ContainerPrefixError,
-  EngineResponseError,
-} from '../../../../openwhisk-plugin/host/docker/engine-errors.js';
+  managedByPrefix,
+} from '../../../../openwhisk-plugin/host/docker/container-names.js';
+import { EngineResponseError } from '../../../../openwhisk-plugin/host/engine/index.js';
 
 const host = (fields: Record<string, number>) => ({
   CpuShares: 0,

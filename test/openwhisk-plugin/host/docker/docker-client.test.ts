@@ -2,13 +2,13 @@ import test from 'ava';
 import { z } from 'zod';
 import { millis } from '../../../../config/index.js';
 import { DockerClient, negotiate } from '../../../../openwhisk-plugin/host/docker/docker-client.js';
+import { DockerEngine } from '../../../../openwhisk-plugin/host/docker/index.js';
 import {
   EngineResponseError,
   EngineStatusError,
   EngineUnavailableError,
   EngineUnsupportedError,
-} from '../../../../openwhisk-plugin/host/docker/engine-errors.js';
-import { DockerEngine } from '../../../../openwhisk-plugin/host/docker/index.js';
+} from '../../../../openwhisk-plugin/host/engine/engine-errors.js';
 import { Recorder } from './recorder.js';
 import { json, stubEngine, VERSION } from './stub-engine.js';
 

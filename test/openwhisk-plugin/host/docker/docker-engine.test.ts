@@ -1,5 +1,5 @@
 import test from 'ava';
-import { EngineUnsupportedError } from '../../../../openwhisk-plugin/host/docker/engine-errors.js';
+import { EngineUnsupportedError } from '../../../../openwhisk-plugin/host/engine/engine-errors.js';
 import { scripted } from './scripted-engine.js';
 
 const LATER = '2026-11-28T00:01:00Z';

@@ -9,7 +9,6 @@ import {
 } from '../../../../config/index.js';
 import { DockerClient } from '../../../../openwhisk-plugin/host/docker/docker-client.js';
 import { DockerEvents } from '../../../../openwhisk-plugin/host/docker/docker-events.js';
-import type { SkippedEvent } from '../../../../openwhisk-plugin/host/ports/index.js';
 import { ManualTime } from '../../../support/manual-time.js';
 import { scripted } from './scripted-engine.js';
 import { json, stubEngine, VERSION } from './stub-engine.js';
@@ -181,10 +180,16 @@ async function pausesOf(lasts: number, count: number): Promise<number[]> {
   const client = new DockerClient({ socketPath: stub.socketPath });
   await new Promise<void>((resolve) => {
     const random = { next: () => 0.5 } as never;
-    const events: DockerEvents = new DockerEvents(client, time, timers, random, {
-      subscribed: () => undefined,
-      event: () => undefined,
-      skipped: (_kind: SkippedEvent) => undefined,
+    const nothing = () => undefined;
+    const at = { clock: time, timers, random };
+    const events: DockerEvents = new DockerEvents(client, () => true, at, {
+      subscribed: nothing,
+      changed: nothing,
+      started: nothing,
+      ended: nothing,
+      paused: nothing,
+      oom: nothing,
+      skipped: nothing,
       lost: () => {
         if (timers.pauses.length < count) return;
         events.stop();

@@ -1,0 +1,16 @@
+export {
+  EngineResponseError,
+  EngineStatusError,
+  EngineUnavailableError,
+  EngineUnsupportedError,
+  engineError,
+} from './engine-errors.js';
+export type {
+  EngineEvents,
+  EngineEventsListener,
+  EngineSource,
+  EngineTime,
+  ListedContainer,
+} from './engine-source.js';
+export { ReconcilingEngine } from './reconciling-engine.js';
+export { ReconnectDelay } from './reconnect-delay.js';

@@ -1,0 +1,306 @@
+import {
+  type Cancel,
+  GleanerError,
+  type Micros,
+  type Millis,
+  millis,
+  SeededRandom,
+  systemClock,
+  systemTimers,
+} from '../../../config/index.js';
+import type {
+  Bridge,
+  ContainerEngine,
+  ContainerEngineListener,
+  ContainerInfo,
+  HostFacts,
+  SkippedEvent,
+} from '../ports/index.js';
+import { engineError } from './engine-errors.js';
+import type { EngineEvents, EngineSource } from './engine-source.js';
+
+/** Inspections of one pass at a time: one slot stays free for a container that starts meanwhile. */
+const PARALLEL = 3;
+/** From a skipped event to its listing: many such events must not cause as many listings. */
+const RECOVERY = millis(1000);
+
+/** What is known of one managed container, from its start to its end. */
+class Known {
+  info: ContainerInfo | null = null;
+  paused = false;
+  /** Number of the pass before which it was announced: an earlier listing does not have it. */
+  seenIn: number;
+  /** Position, among all starts, of its start event or of the listing that found it. */
+  readonly order: number;
+  /** Its inspect answer was unreadable: no retry before the next full pass. */
+  isUnreadable = false;
+  /** Settled when the container's inspect answer has been dealt with. */
+  learned: Promise<void> = Promise.resolve();
+
+  constructor(seenIn: number, order: number) {
+    this.seenIn = seenIn;
+    this.order = order;
+  }
+}
+
+/** The managed containers of an engine: subscribes to events, lists, and reconciles by id. */
+export class ReconcilingEngine implements ContainerEngine {
+  readonly #source: EngineSource;
+  readonly #every: Millis;
+  readonly #known = new Map<string, Known>();
+  /** Of each address the container that started last. */
+  readonly #owners = new Map<string, Known>();
+  #bridgesText = '';
+  #listener: ContainerEngineListener | null = null;
+  #events: EngineEvents | null = null;
+  #cancelPeriod: Cancel | null = null;
+  #passRunning: Promise<void> | null = null;
+  #passWanted: 'no' | 'listing' | 'full' = 'no';
+  #passNumber = 0;
+  #order = 0;
+  #cancelRecovery: Cancel | null = null;
+  #onFirstPass: (() => void) | null = null;
+
+  /** @param reconcileEvery between two complete listings; events come in between */
+  constructor(source: EngineSource, reconcileEvery: Millis = millis(30_000)) {
+    this.#source = source;
+    this.#every = reconcileEvery;
+    source.onBridges = (bridges) => this.#bridgesRead(bridges);
+  }
+
+  /** Answers about a container or network that could not be read, so far. */
+  get unreadable(): number {
+    return this.#source.unreadable;
+  }
+
+  start(listener: ContainerEngineListener): Promise<void> {
+    this.#listener = listener;
+    const first = new Promise<void>((resolve) => {
+      this.#onFirstPass = resolve;
+    });
+    const random = new SeededRandom(process.pid);
+    this.#events = this.#source.events(
+      { clock: systemClock, timers: systemTimers, random },
+      {
+        subscribed: () => this.#pass('full'),
+        changed: () => this.#pass('listing'),
+        started: (id) => this.#startTold(id),
+        ended: (id, at) => this.#endTold(id, at),
+        paused: (id, paused) => this.#pauseTold(id, paused),
+        oom: (id) => {
+          if (this.#known.get(id)?.info) this.#listener?.containerOom(id);
+        },
+        skipped: (kind) => this.#skipped(kind),
+        lost: (error) => this.#listener?.engineDown(error),
+      },
+    );
+    this.#events.start();
+    this.#cancelPeriod = systemTimers.every(this.#every, () => this.#pass('listing'));
+    return first;
+  }
+
+  async stop(): Promise<void> {
+    this.#listener = null;
+    this.#cancelPeriod?.();
+    this.#cancelRecovery?.();
+    this.#events?.stop();
+    this.#source.close();
+    await this.#passRunning;
+  }
+
+  facts(): Promise<HostFacts> {
+    return this.#source.facts();
+  }
+
+  /** Every managed container that runs now, without a subscription. */
+  async snapshot(): Promise<ContainerInfo[]> {
+    await this.#source.readBridges();
+    const listed = await this.#source.list();
+    const managed = listed.items.filter((container) => container.isManaged);
+    const infos: ContainerInfo[] = [];
+    await inTurns(managed, async (container) => {
+      const info = await this.#source.inspect(container.id);
+      if (info !== null && info !== 'unreadable') infos.push(info);
+    });
+    return infos;
+  }
+
+  close(): void {
+    this.#source.close();
+  }
+
+  #pass(kind: 'listing' | 'full'): void {
+    if (this.#passRunning) {
+      if (this.#passWanted !== 'full') this.#passWanted = kind;
+      return;
+    }
+    this.#passRunning = this.#reconcile(kind === 'full')
+      .then(
+        () => {
+          this.#onFirstPass?.();
+          this.#onFirstPass = null;
+          this.#listener?.reconciled();
+        },
+        (error: unknown) => {
+          // The stream of an engine that does not list cannot be trusted either.
+          this.#events?.reconnect(error instanceof GleanerError ? error : engineError(error));
+        },
+      )
+      .finally(() => {
+        this.#passRunning = null;
+        const next = this.#passWanted;
+        this.#passWanted = 'no';
+        if (next !== 'no' && this.#listener) this.#pass(next);
+      });
+  }
+
+  /** @param full after a gap: a known container may have ended and come back under its id */
+  async #reconcile(full: boolean): Promise<void> {
+    const pass = ++this.#passNumber;
+    await this.#source.readBridges();
+    const order = ++this.#order;
+    const listed = await this.#source.list();
+    const running = new Set<string>();
+    const inspections: (() => Promise<void>)[] = [];
+    for (const container of listed.items) {
+      // Names that cannot be read are no reason to give up a container that is known.
+      const { id, isPaused } = container;
+      if (!container.isManaged && !this.#known.has(id)) continue;
+      running.add(id);
+      const known = this.#known.get(id);
+      if (!known || (known.isUnreadable && full))
+        inspections.push(() => this.#learn(id, order, true));
+      // Its start was announced, perhaps again, while this pass began: inspect it first.
+      else if (!known.info) inspections.push(() => known.learned);
+      else if (full) inspections.push(() => this.#again(id, known));
+      else if (isPaused !== null) this.#setPaused(id, known, isPaused);
+    }
+    // A listing with unreadable entries does not show which containers have ended.
+    if (listed.unreadable === 0) {
+      for (const [id, known] of this.#known)
+        if (!running.has(id) && known.seenIn < pass) this.#ended(id);
+    }
+    await inTurns(inspections, (inspect) => inspect());
+  }
+
+  #bridgesRead(bridges: readonly Bridge[]): void {
+    const text = JSON.stringify(bridges);
+    if (text === this.#bridgesText || !this.#listener) return;
+    this.#bridgesText = text;
+    this.#listener.bridgesChanged(bridges);
+  }
+
+  #learn(id: string, order: number, isFound: boolean): Promise<void> {
+    const known = new Known(this.#passNumber, order);
+    this.#known.set(id, known);
+    known.learned = this.#inspectNew(id, known, isFound);
+    return known.learned;
+  }
+
+  async #inspectNew(id: string, known: Known, isFound: boolean): Promise<void> {
+    let info: ContainerInfo | 'unreadable' | null;
+    try {
+      info = await this.#source.inspect(id);
+    } catch (error) {
+      if (this.#known.get(id) === known) this.#known.delete(id);
+      throw error;
+    }
+    // It may have ended, even started again, while the engine answered.
+    if (this.#known.get(id) !== known) return;
+    if (info === 'unreadable') {
+      known.isUnreadable = true;
+      known.seenIn = this.#passNumber;
+    } else if (info === null || this.#hasSuccessor(info, known)) this.#known.delete(id);
+    else this.#announce(id, known, info, isFound);
+  }
+
+  #announce(id: string, known: Known, info: ContainerInfo, isFound: boolean): void {
+    this.#known.set(id, known);
+    known.info = info;
+    known.paused = info.paused;
+    known.seenIn = this.#passNumber;
+    if (info.address !== null) this.#owners.set(info.address, known);
+    this.#listener?.containerStarted(info, isFound);
+  }
+
+  /**
+   * Whether a container that started later has its address: then it has ended. The engine reuses an
+   * address before it reports the end, and two inspections may be answered in either order.
+   */
+  #hasSuccessor(info: ContainerInfo, known: Known): boolean {
+    const owner = info.address === null ? undefined : this.#owners.get(info.address);
+    return owner !== undefined && owner.order > known.order;
+  }
+
+  async #again(id: string, known: Known): Promise<void> {
+    const order = ++this.#order;
+    const info = await this.#source.inspect(id);
+    if (this.#known.get(id) !== known || !known.info) return;
+    // It runs, by the listing, and it was understood before.
+    if (info === 'unreadable') return;
+    // Equal stamps name one start; which of two is larger would say nothing once the clock was set.
+    if (info !== null && info.startedAt === known.info.startedAt && info.pid === known.info.pid) {
+      this.#setPaused(id, known, info.paused);
+      return;
+    }
+    this.#ended(id);
+    if (info === null) return;
+    this.#announce(id, new Known(this.#passNumber, order), info, true);
+  }
+
+  #startTold(id: string): void {
+    if (this.#known.has(id)) return;
+    // A failure here is an engine that does not answer: the next pass learns the container.
+    this.#learn(id, ++this.#order, false).catch(() => this.#pass('listing'));
+  }
+
+  #endTold(id: string, at: Micros | null): void {
+    const known = this.#known.get(id);
+    if (known === undefined) return;
+    // Its end, stamped before its start: the clock was set back, or it is an earlier end of a
+    // container that runs again. The engine knows.
+    if (known.info && at !== null && at < known.info.startedAt)
+      this.#again(id, known).catch(() => this.#pass('listing'));
+    else this.#ended(id);
+  }
+
+  #pauseTold(id: string, paused: boolean): void {
+    const known = this.#known.get(id);
+    if (known?.info) this.#setPaused(id, known, paused);
+  }
+
+  #skipped(kind: SkippedEvent): void {
+    this.#listener?.eventSkipped?.(kind);
+    if (kind === 'unknown') return;
+    this.#cancelRecovery ??= systemTimers.after(RECOVERY, () => {
+      this.#cancelRecovery = null;
+      if (this.#listener) this.#pass('listing');
+    });
+  }
+
+  #ended(id: string): void {
+    const known = this.#known.get(id);
+    if (known === undefined) return;
+    this.#known.delete(id);
+    if (!known.info) return;
+    const { address } = known.info;
+    if (address !== null && this.#owners.get(address) === known) this.#owners.delete(address);
+    this.#listener?.containerEnded(id);
+  }
+
+  #setPaused(id: string, known: Known, paused: boolean): void {
+    if (known.paused === paused) return;
+    known.paused = paused;
+    this.#listener?.containerPaused(id, paused);
+  }
+}
+
+/** A few at a time, so that no call waits for a slot until its deadline. */
+async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  await Promise.all(
+    Array.from({ length: PARALLEL }, async () => {
+      for (const item of left) await work(item);
+    }),
+  );
+}
