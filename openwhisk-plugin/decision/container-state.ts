@@ -11,6 +11,7 @@ import { Grant } from './grant.js';
 import { NO_LIMIT, type UserLimits } from './limits.js';
 import type { CpuMode, HostCapacity } from './settings.js';
 import { emptySample, type UsageSample } from './usage-sample.js';
+import { MIN_SHARES } from './weights.js';
 
 /** What belongs to a container and not to one activation. */
 export class ContainerState {
@@ -67,6 +68,11 @@ export class ContainerState {
 function userCpu(user: UserLimits, configured: number, capacity: HostCapacity): Millicores {
   if (configured > 0 && Number.isFinite(configured)) return configured as Millicores;
   if (user.quota > NO_LIMIT) return user.quota;
+  if (user.sharesAreRequest === true) {
+    // Without a request nothing is guaranteed and nothing forbidden: one core, as most actions use.
+    const requested = user.shares > MIN_SHARES ? (user.shares / 1024) * 1000 : 1000;
+    return Math.min(capacity.cpu, requested) as Millicores;
+  }
   return Math.min(capacity.cpu, (capacity.cpu * user.shares) / 1024) as Millicores;
 }
 

@@ -37,7 +37,7 @@ export class MemoryHeadroom {
    */
   seen(invoker: string, user: UserLimits): void {
     // At the clamp, and where none were set, the shares say nothing.
-    if (user.sharesUnset === true) return;
+    if (user.sharesUnset === true || user.sharesAreRequest === true) return;
     if (user.memory <= NO_LIMIT || user.shares <= MIN_SHARES || user.shares > 1024) return;
     const fits = Math.floor(1024 / user.shares);
     const least = Math.floor(1024 / (user.shares + 1)) + 1;

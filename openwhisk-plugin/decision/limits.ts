@@ -18,6 +18,8 @@ export interface UserLimits extends Readonly<Limits> {
   readonly memoryAndSwap: Bytes;
   /** Made without shares: `shares` is the kernel's default (1024), on cgroup v2 a weight of 100. */
   readonly sharesUnset?: boolean;
+  /** On Kubernetes: `shares` are 1024 per requested core, not a part of the invoker's memory. */
+  readonly sharesAreRequest?: boolean;
   /** Length of the CFS period, us; 100000 unless the container was made with another. */
   readonly periodMicros: number;
 }

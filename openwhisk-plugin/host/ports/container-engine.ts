@@ -7,7 +7,7 @@ export interface ContainerInfo {
   readonly id: string;
   /** Without the leading slash. Not an identity of a function. */
   readonly name: string;
-  /** IPv4 address on the bridge, dotted; null where it has none (host network, IPv6 only). */
+  /** IPv4 address, dotted; null where it has none (host network, IPv6 only). */
   readonly address: string | null;
   /** Host interface of the bridge it hangs on (`docker0`, `br-…`), null where there is none. */
   readonly bridge: string | null;
@@ -17,10 +17,20 @@ export interface ContainerInfo {
   readonly startedAt: Micros;
   readonly paused: boolean;
   readonly user: UserLimits;
+  /** On a Kubernetes node. */
+  readonly pod?: PodInfo;
 }
 
-/** A Docker bridge network of this host. */
+/** The pod of a container: a cgroup of its own above the container's. */
+interface PodInfo {
+  readonly uid: string;
+  /** Of all its containers together. */
+  readonly user: UserLimits;
+}
+
+/** Where the traffic of containers is seen: a Docker bridge, or an interface of a node. */
 export interface Bridge {
+  /** `any`: every interface of the host. */
   readonly interfaceName: string;
   readonly networkName: string;
   /** The bridge's own address, from which an invoker on the host calls. */
@@ -61,7 +71,7 @@ export interface ContainerEngineListener {
   engineDown(error: GleanerError): void;
 }
 
-/** Reads from a container engine, by `GET` and events only: nothing is ever changed through it. */
+/** Reads from a container engine: nothing is ever changed through it. */
 export interface ContainerEngine {
   /** Resolves after the first complete pass. Reconnects without limit afterwards. */
   start(listener: ContainerEngineListener): Promise<void>;

@@ -1,0 +1,137 @@
+import { existsSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { bytes, type Millis, millicores } from '../../../config/index.js';
+import {
+  type EngineEvents,
+  type EngineEventsListener,
+  EngineResponseError,
+  type EngineSource,
+  type EngineTime,
+  type ListedContainer,
+} from '../engine/index.js';
+import type { Bridge, ContainerInfo, HostFacts } from '../ports/index.js';
+import { ContainerdEvents } from './containerd-events.js';
+import { type ContainerState, CriClient } from './cri.js';
+import { limitsOf } from './pod-limits.js';
+
+/** How OpenWhisk marks its pods and their container [OpenWhisk WhiskPodBuilder.scala]. */
+const LABEL = 'user-action-pod';
+const CONTAINER = 'user-action';
+const POD_NAME = 'io.kubernetes.pod.name';
+const POD_UID = 'io.kubernetes.pod.uid';
+/** Together a second, in which a container that was started shows as running. */
+const RETRY_MILLIS = 5;
+const ATTEMPTS = 200;
+
+export interface CriReaderOptions {
+  /** The runtime's unix socket. */
+  readonly socketPath: string;
+  /** Interface on which the traffic of every pod is seen: `any`, or a bridge such as `cni0`. */
+  readonly captureInterface: string;
+  /** Of one call. Default 5 s. */
+  readonly deadline?: Millis;
+  /** The file system's root: `/` but in tests. */
+  readonly root?: string;
+}
+
+/** The action pods of a Kubernetes node now, and its events. */
+export class CriReader implements EngineSource {
+  readonly #cri: CriClient;
+  readonly #bridge: Bridge;
+  readonly #root: string;
+  unreadable = 0;
+  onBridges: (bridges: readonly Bridge[]) => void = () => undefined;
+
+  constructor({ socketPath, captureInterface, deadline, root = '/' }: CriReaderOptions) {
+    this.#cri = new CriClient(socketPath, deadline);
+    this.#bridge = {
+      interfaceName: captureInterface,
+      networkName: 'kubernetes',
+      gateway: null,
+    };
+    this.#root = root;
+  }
+
+  /** The runtime does not show the host, so the kernel and kubelet's cgroups do. */
+  async facts(): Promise<HostFacts> {
+    const { name, version, api } = await this.#cri.version();
+    const cgroups = join(this.#root, 'sys/fs/cgroup');
+    const isUnified = existsSync(join(cgroups, 'cgroup.controllers'));
+    const pods = join(isUnified ? cgroups : join(cgroups, 'cpu'), 'kubepods.slice');
+    return {
+      cpu: millicores(cpus().length * 1000),
+      memory: bytes(totalmem()),
+      cgroupVersion: isUnified ? 2 : 1,
+      cgroupDriver: existsSync(pods) ? 'systemd' : 'cgroupfs',
+      engineVersion: `${name} ${version}`,
+      apiVersion: api,
+    };
+  }
+
+  readBridges(): Promise<void> {
+    this.onBridges([this.#bridge]);
+    return Promise.resolve();
+  }
+
+  async list(): Promise<{ items: ListedContainer[]; unreadable: number }> {
+    const pods = await this.#cri.sandboxes(LABEL, 'true');
+    const containers = await this.#cri.containers();
+    const items = containers.map(({ id, sandbox, name }) => ({
+      id,
+      isManaged: name === CONTAINER && pods.has(sandbox),
+      isPaused: null,
+    }));
+    return { items, unreadable: 0 };
+  }
+
+  async inspect(id: string): Promise<ContainerInfo | 'unreadable' | null> {
+    try {
+      // A pod's sandbox is a task of containerd, but no container of the CRI.
+      const [listed] = await this.#cri.containers(id);
+      if (listed?.name !== CONTAINER) return null;
+      const [pod, container] = await Promise.all([
+        this.#cri.sandbox(listed.sandbox),
+        this.#started(id),
+      ]);
+      if (pod?.labels.get(LABEL) !== 'true') return null;
+      if (container?.state !== 'running' || container.pid === 0) return null;
+      const user = limitsOf(container.resources);
+      const whole = pod.resources === null ? user : limitsOf(pod.resources);
+      return {
+        id,
+        name: pod.labels.get(POD_NAME) ?? id,
+        address: pod.address === '' ? null : pod.address,
+        bridge: this.#bridge.interfaceName,
+        pid: container.pid,
+        startedAt: container.startedAt,
+        paused: false,
+        // Between pods only the pod's weight decides.
+        user: { ...user, shares: whole.shares },
+        pod: { uid: pod.labels.get(POD_UID) ?? '', user: whole },
+      };
+    } catch (error) {
+      if (!(error instanceof EngineResponseError)) throw error;
+      this.unreadable++;
+      return 'unreadable';
+    }
+  }
+
+  /** containerd reports a start shortly before its CRI shows the container as running. */
+  async #started(id: string): Promise<ContainerState | null> {
+    for (let attempt = 0; ; attempt++) {
+      const container = await this.#cri.container(id);
+      if (container?.state !== 'created' || attempt >= ATTEMPTS) return container;
+      await setTimeout(RETRY_MILLIS);
+    }
+  }
+
+  events(time: EngineTime, listener: EngineEventsListener): EngineEvents {
+    return new ContainerdEvents(this.#cri, time, listener);
+  }
+
+  close(): void {
+    this.#cri.grpc.close();
+  }
+}

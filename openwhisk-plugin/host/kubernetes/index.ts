@@ -1,0 +1,1 @@
+export { KubernetesEngine } from './kubernetes-engine.js';
