@@ -1,0 +1,129 @@
+/**
+ * The disk of a Debian guest with cgroup v2, systemd and Docker's systemd cgroup driver, from
+ * Debian's packages and test/guest/root.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const OVERLAY = fileURLToPath(new URL('../../test/guest/root', import.meta.url));
+const DISK_BYTES = 8 * 1024 ** 3;
+const MIRROR = process.env.GLEANER_GUEST_MIRROR ?? 'http://deb.debian.org/debian';
+
+const packagesOf = (suite, kind) => [
+  ...[
+    'systemd-sysv',
+    'dbus',
+    'udev',
+    'kmod',
+    'init',
+    'docker.io',
+    'tcpdump',
+    'iproute2',
+    'iptables',
+  ],
+  ...['procps', 'util-linux', 'python3-minimal', 'openssl', 'ca-certificates'],
+  // A package of its own since Debian 13.
+  ...(suite === 'bookworm' ? [] : ['docker-cli']),
+  ...(kind === 'qemu' ? ['linux-image-cloud-amd64'] : []),
+];
+
+/** Timers that would work beside the tests, and a wait for a network that is not there. */
+const MASKED = [
+  ...['apt-daily.timer', 'apt-daily-upgrade.timer', 'e2scrub_all.timer', 'fstrim.timer'],
+  'systemd-networkd-wait-online.service',
+];
+
+export function run(program, args, options = {}) {
+  const { status, error } = spawnSync(program, args, {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    ...options,
+  });
+  if (error !== undefined || status !== 0)
+    throw new Error(`${program}: ${error?.message ?? `exit code ${status}`}`);
+}
+
+/** Commands that mmdebstrap runs with the new root as $1. */
+function hooks(kind, natsServer) {
+  const each = [
+    `sync-in ${OVERLAY} /`,
+    // The kernel mounts the root, by another name in each kind of guest.
+    ': >"$1/etc/fstab"',
+    `install -m 755 ${process.execPath} "$1/usr/bin/node"`,
+    `install -m 755 ${natsServer} "$1/usr/sbin/nats-server"`,
+    'chroot "$1" systemctl enable guest-job.service',
+    `chroot "$1" systemctl mask ${MASKED.join(' ')}`,
+  ];
+  if (kind === 'uml')
+    each.push(
+      // Its kernel is on the host.
+      'mkdir -p "$1/lib/modules" && cp -a /usr/lib/uml/modules/. "$1/lib/modules/"',
+      // It has no nat table of nf_tables.
+      ...['iptables', 'ip6tables'].map(
+        (tool) => `chroot "$1" update-alternatives --set ${tool} /usr/sbin/${tool}-legacy`,
+      ),
+    );
+  return each.map((hook) => `--customize-hook=${hook}`);
+}
+
+/** Changes with everything that the image is made of, but for newer packages. */
+function digestOf(machine) {
+  const hash = createHash('sha256').update(process.version);
+  hash.update(JSON.stringify([argumentsOf(machine), DISK_BYTES]));
+  for (const entry of readdirSync(OVERLAY, { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) hash.update(readFileSync(join(entry.parentPath ?? entry.path, entry.name)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+/** Of mmdebstrap, but for where the tree goes. */
+const argumentsOf = ({ suite, kind, natsServer }) => [
+  ...['--quiet', '--variant=minbase', '--mode=root'],
+  `--include=${packagesOf(suite, kind).join(',')}`,
+  // Packed at once: nothing has to reach a disk before that.
+  '--dpkgopt=force-unsafe-io',
+  ...['doc', 'man', 'locale'].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
+  ...hooks(kind, natsServer),
+  suite,
+];
+
+/** The folder of the image, which is built unless the same recipe has been built there before. */
+export function guestImage(cache, machine) {
+  const { suite, kind } = machine;
+  const folder = join(cache, `${suite}-${kind}-${digestOf(machine)}`);
+  if (existsSync(join(folder, 'root.ext4'))) return folder;
+  console.error(`building ${folder}`);
+  const making = `${folder}.making`;
+  rmSync(making, { recursive: true, force: true });
+  mkdirSync(making, { recursive: true });
+  const tree = join(making, 'tree');
+  run('mmdebstrap', [...argumentsOf(machine), tree, `deb ${MIRROR} ${suite} main`]);
+  if (kind === 'qemu') {
+    const boot = join(tree, 'boot');
+    for (const name of readdirSync(boot))
+      if (/^(vmlinuz|initrd\.img)-/.test(name))
+        run('cp', [join(boot, name), join(making, name.split(/[-.]/)[0])]);
+  }
+  makeDisk(tree, join(making, 'root.ext4'), DISK_BYTES);
+  rmSync(tree, { recursive: true });
+  renameSync(making, folder);
+  return folder;
+}
+
+/** A sparse ext4 file with the content of a folder. */
+export function makeDisk(tree, file, bytes, label = 'root') {
+  writeFileSync(file, '');
+  truncateSync(file, bytes);
+  const options = ['-O', '^has_journal', '-E', 'lazy_itable_init=1,root_owner=0:0'];
+  run('mke2fs', ['-q', '-t', 'ext4', '-L', label, ...options, '-d', tree, file]);
+}
