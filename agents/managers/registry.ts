@@ -38,13 +38,13 @@ const makers = {
   'right-size': () => rightSizeManager(RIGHT_SIZE_DEFAULT),
   simppo: (settings) => createSimppo('simppo', settings),
   'single-agent': (settings) => createSimppo('single-agent', settings),
-  aware: ({ preset, aware: choice, ...settings }: ManagerSettings) => {
+  aware: ({ aware: choice, ...settings }: ManagerSettings) => {
     const { cap, seed, lifeCycle, lifeCycleOverrides, offlineTrainer, resident } = settings;
-    const constants = preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT;
     return createAware({
       cap,
       choice,
-      fallback: hpaVpaManager(constants) as ResourceManager,
+      // User limits, and weights by the activation policy alone: never worse than without Gleaner.
+      fallback: fixedManager() as ResourceManager,
       seed,
       lifeCycle,
       lifeCycleOverrides,

@@ -13,22 +13,26 @@ import { GleanerProcess } from '../benefit/gleaner-process.js';
 import { actionOf, poissonArrivals, type Subject } from '../benefit/load.js';
 import { withNats } from '../nats.js';
 import { atLeast, type BenchRow } from '../report.js';
+import { sum } from '../statistics.js';
 import {
   ARMS,
   type Arm,
   type ArmRecord,
   addRound,
   type CallRecord,
+  MODES,
+  type Mode,
+  perMode,
   type RoundRecord,
   readRounds,
 } from './records.js';
-import { learningFigures, newFunctionRows, onlineFigures } from './rounds-rows.js';
+import { learningFigures, newFunctionRows } from './rounds-rows.js';
 
 const PREFIX = 'wskgln0';
 /** Memory for the containers of three rounds, so that no evictions disturb the comparison. */
-const USER_MEMORY_MB = 4096;
-/** Between two calls of the new function, ms. */
-const EVERY_MS = 200;
+const USER_MEMORY_MB = 6144;
+/** Between two calls of a new function, ms. */
+const EVERY_MS = 150;
 /** Running functions: bursts that use a part of their quotas, a sixth of two cores in total. */
 const RUNNING: readonly Subject[] = [
   {
@@ -66,10 +70,7 @@ const SOLO_MS: Readonly<Record<string, number>> = {
   '/guest/waits': 150,
 };
 
-/**
- * Calls of a new function: different sizes in the same order in each arm. It has a quota in odd
- * rounds, and none, as on stock OpenWhisk, in even ones.
- */
+/** Calls of a new function: different sizes in the same order in each arm. */
 const NEW: Omit<Subject, 'name'> = {
   memoryMb: 256,
   body: 'cpu',
@@ -78,7 +79,6 @@ const NEW: Omit<Subject, 'name'> = {
   rate: 1000 / EVERY_MS,
 };
 const SIZES = [40, 60, 80, 50];
-const modeOf = (round: number): RoundRecord['mode'] => (round % 2 === 1 ? 'quota' : 'weight');
 
 /**
  * A decision per call, and a short life cycle, so that a new function is online for most of the
@@ -100,8 +100,8 @@ export interface NewFunctionOptions {
 }
 
 /**
- * A new function in a running system on real containers: with the fallback, with `aware` while it
- * learns, and with the fallback again.
+ * Two new functions, with a quota and without, in a running system on real containers: without
+ * Gleaner's writes, with the fallback, and with `aware` while it learns.
  */
 export async function benchNewFunction(options: NewFunctionOptions): Promise<BenchRow[]> {
   const { rounds: count, first, seconds, seed, records, log } = options;
@@ -121,7 +121,7 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
       mode: 'enforce',
       nats: { servers: [url] },
       hook: { containerPrefix: PREFIX, ...HOOK },
-      agents: { manager: 'hpa-vpa', aware: LIFE_CYCLE },
+      agents: { manager: 'fixed', aware: LIFE_CYCLE },
       functions: { overrides: [{ match: '/guest/new-aware-*', manager: 'aware' }] },
       decision: { policy: { quota: 'target' } },
       dashboard: { listen: null },
@@ -140,48 +140,39 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
       for (let round = first; round < first + count; round++) {
         const arms: Partial<Record<Arm, ArmRecord>> = {};
         for (const arm of rotated(ARMS, round - 1)) {
+          await gleaner.setWrites(arm !== 'nothing');
           const random = new SeededRandom(seed).fork(`${round}`);
-          arms[arm] = await playArm(invoker, {
-            name: nameOf(arm, round),
-            round,
-            seconds,
-            random,
-            watch,
-            log,
-          });
+          arms[arm] = await playArm(invoker, { arm, round, seconds, random, watch, log });
         }
-        const { decisions, moved } = watch.decisionsOf(`/guest/${nameOf('aware', round)}`);
         const played = {
           round,
-          mode: modeOf(round),
           arms: arms as Record<Arm, ArmRecord>,
-          decisions,
-          moved,
+          decisions: perMode((mode) => watch.decisionsOf(`/guest/${nameOf('aware', round, mode)}`)),
         };
         log(textOf(played));
         kept = addRound(records, kept, played);
       }
       return [
         ...newFunctionRows(kept),
-        ...ARMS.map((arm) =>
-          atLeast(
-            `new.${arm}.calls`,
-            Math.min(...kept.map(({ arms }) => arms[arm].fresh.filter(({ ok }) => ok).length)),
-            30,
-            'calls of an arm that succeeded',
-            'too few calls for a p99',
-          ),
-        ),
-        atLeast(
-          'new.decisions',
-          Math.min(
-            ...kept.map(({ decisions }) =>
-              Object.values(decisions).reduce((all, one) => all + one, 0),
+        ...ARMS.flatMap((arm) =>
+          MODES.map((mode) =>
+            atLeast(
+              `new.${mode}.${arm}.calls`,
+              Math.min(...kept.map(({ arms }) => arms[arm][mode].filter(({ ok }) => ok).length)),
+              100,
+              'calls of an arm that succeeded',
+              'too few calls for a p99',
             ),
           ),
-          1,
-          'decisions of manager aware in a round',
-          'the manager that is measured decided nothing',
+        ),
+        ...MODES.map((mode) =>
+          atLeast(
+            `new.${mode}.decisions`,
+            Math.min(...kept.map(({ decisions }) => sum(Object.values(decisions[mode].phases)))),
+            1,
+            'decisions of manager aware in a round',
+            'the manager that is measured decided nothing',
+          ),
         ),
       ];
     } finally {
@@ -197,7 +188,7 @@ async function warmUp(invoker: InvokerEmulator, actions: readonly Action[]): Pro
 }
 
 /** The name selects its manager. */
-const nameOf = (arm: Arm, round: number): string => `new-${arm}-${round}`;
+const nameOf = (arm: Arm, round: number, mode: Mode): string => `new-${arm}-${round}-${mode}`;
 
 function rotated<T>(values: readonly T[], by: number): T[] {
   const first = by % values.length;
@@ -205,7 +196,7 @@ function rotated<T>(values: readonly T[], by: number): T[] {
 }
 
 interface ArmPlan {
-  readonly name: string;
+  readonly arm: Arm;
   readonly round: number;
   readonly seconds: number;
   readonly random: Random;
@@ -215,31 +206,35 @@ interface ArmPlan {
 
 /** The same calls in each arm. */
 async function playArm(invoker: InvokerEmulator, plan: ArmPlan): Promise<ArmRecord> {
-  const { name, round, seconds, random, watch, log } = plan;
-  const action = actionOf({ ...NEW, ...(modeOf(round) === 'quota' ? { cpus: 1 } : {}), name });
-  await warmUp(invoker, [action]);
-  const [fresh, running] = await Promise.all([
-    callOneByOne(invoker, action, Math.floor((1000 * seconds) / EVERY_MS)),
+  const { arm, round, seconds, random, watch, log } = plan;
+  const actions = MODES.map((mode) =>
+    actionOf({
+      ...NEW,
+      ...(mode === 'quota' ? { cpus: 1 } : {}),
+      name: nameOf(arm, round, mode),
+    }),
+  );
+  await warmUp(invoker, actions);
+  const count = Math.floor((1000 * seconds) / EVERY_MS);
+  const [running, ...fresh] = await Promise.all([
     playWorkload(invoker, poissonArrivals(RUNNING, seconds, random)),
+    ...actions.map((action, i) => callOneByOne(invoker, action, count, (i * EVERY_MS) / 2)),
   ]);
-  for (const [fn, result] of [
-    ...fresh.map(({ result }) => [name, result] as const),
-    ...running.map((result) => [result.action, result] as const),
-  ])
-    if (!result.ok) log(failureText(fn, result));
+  const recordsOf = (mode: Mode): CallRecord[] => {
+    const name = nameOf(arm, round, mode);
+    return fresh[MODES.indexOf(mode)]!.map(({ result, cpuMs, at }) => {
+      if (!result.ok) log(failureText(name, result));
+      const phase = watch.phaseOf(`/guest/${name}`, at);
+      return { slowdown: result.runMs / cpuMs, ok: result.ok, phase };
+    });
+  };
   return {
-    fresh: fresh.map(({ result: { runMs, ok }, cpuMs, at }) => ({
-      slowdown: runMs / cpuMs,
-      ok,
-      phase: watch.phaseOf(`/guest/${name}`, at),
-    })),
-    running: running.map(
-      ({ action: fn, runMs, ok }): CallRecord => ({
-        slowdown: runMs / (SOLO_MS[fn] ?? Number.NaN),
-        ok,
-        phase: 'managing',
-      }),
-    ),
+    ...perMode(recordsOf),
+    running: running.map((result): CallRecord => {
+      const { action, runMs, ok } = result;
+      if (!ok) log(failureText(action, result));
+      return { slowdown: runMs / (SOLO_MS[action] ?? Number.NaN), ok, phase: 'managing' };
+    }),
   };
 }
 
@@ -255,9 +250,10 @@ async function callOneByOne(
   invoker: InvokerEmulator,
   action: Action,
   count: number,
+  delayMs: number,
 ): Promise<NewCall[]> {
   const calls: NewCall[] = [];
-  const began = performance.now();
+  const began = performance.now() + delayMs;
   for (let i = 0; i < count; i++) {
     const wait = began + i * EVERY_MS - performance.now();
     if (wait > 0) await sleep(wait);
@@ -275,18 +271,17 @@ const failureText = (
   `  ${fn} in ${containerName}${cold ? ', cold' : ''}: ${kind} ` +
   `after ${waitMs.toFixed(0)} + ${runMs.toFixed(0)} ms: ${JSON.stringify(result)}`;
 
-function textOf(round: RoundRecord): string {
-  const { p99, above } = learningFigures(round);
-  const online = onlineFigures(round);
-  const both = (figures: typeof p99): string =>
-    ARMS.map((arm) => `${arm} ${figures[arm].toFixed(3)}`).join(', ');
-  const phases = Object.entries(round.decisions).map(([phase, count]) => `${phase} ${count}`);
-  return `round ${round.round} (${round.mode}): p99 ${both(p99)}, above ${above.toFixed(3)}; ${
-    online === null
-      ? 'never online'
-      : `online ${online.calls} calls, ${both(online.p99)}, above ${online.above.toFixed(3)}`
-  }; ${phases.join(', ')}, moved ${round.moved}`;
-}
+const textOf = (round: RoundRecord): string =>
+  MODES.map((mode) => {
+    const { p99, above } = learningFigures(round, mode);
+    const figures = ARMS.map((arm) => `${arm} ${p99[arm].toFixed(3)}`).join(', ');
+    const { phases, moved } = round.decisions[mode];
+    const counts = Object.entries(phases).map(([phase, count]) => `${phase} ${count}`);
+    return (
+      `round ${round.round}, ${mode}: p99 ${figures}, above ${above.toFixed(3)}; ` +
+      `${counts.join(', ')}, moved ${moved}`
+    );
+  }).join('\n');
 
 /** Reports of agents at each step. */
 class AgentWatch {
@@ -309,13 +304,13 @@ class AgentWatch {
     return this.#reports.get(fn)?.findLast((one) => one.at <= at)?.report.phase ?? 'new';
   }
 
-  decisionsOf(fn: string): Pick<RoundRecord, 'decisions' | 'moved'> {
-    const decisions: Record<string, number> = {};
+  decisionsOf(fn: string): RoundRecord['decisions'][Mode] {
+    const phases: Record<string, number> = {};
     let moved = 0;
     for (const { report } of this.#reports.get(fn) ?? []) {
-      decisions[report.phase] = (decisions[report.phase] ?? 0) + 1;
+      phases[report.phase] = (phases[report.phase] ?? 0) + 1;
       if (report.actions.some((direction) => direction !== 0)) moved++;
     }
-    return { decisions, moved };
+    return { phases, moved };
   }
 }

@@ -1,30 +1,37 @@
 import { z } from 'zod';
 import { roundsFile } from '../rounds-file.js';
 
-/** `fallback` alone, `aware`, `fallback` again. */
-export const ARMS = ['fallback', 'aware', 'again'] as const;
+/** `nothing`: Gleaner observes and writes no limit. */
+export const ARMS = ['nothing', 'fallback', 'aware'] as const;
 export type Arm = (typeof ARMS)[number];
+/** A new function without a quota, as on stock OpenWhisk, and one with a quota. */
+export const MODES = ['weight', 'quota'] as const;
+export type Mode = (typeof MODES)[number];
+
+export const perMode = <T>(of: (mode: Mode) => T): Record<Mode, T> => ({
+  weight: of('weight'),
+  quota: of('quota'),
+});
 
 const callSchema = z.object({
   /** Time at the container / (requested CPU time + waiting). */
   slowdown: z.number().positive(),
   ok: z.boolean(),
-  /** Life-cycle phase at arrival; that of the fallback in its arms. */
+  /** Life-cycle phase at arrival. */
   phase: z.string(),
 });
 const calls = z.array(callSchema);
-const armSchema = z.object({
-  /** In order of arrival. */
-  fresh: calls,
-  running: calls,
+/** Calls of the new functions and of those that ran already, in order of arrival. */
+const armSchema = z.object({ weight: calls, quota: calls, running: calls });
+/** Decisions of `aware` by phase, and those of its agent that changed something. */
+const decisionsSchema = z.object({
+  phases: z.record(z.string(), z.number().int().min(0)),
+  moved: z.number().int().min(0),
 });
 const roundSchema = z.object({
   round: z.number().int().min(1),
-  mode: z.enum(['quota', 'weight']),
-  arms: z.object({ fallback: armSchema, aware: armSchema, again: armSchema }),
-  /** Decisions of `aware` by phase, and those of its agent that changed something. */
-  decisions: z.record(z.string(), z.number().int().min(0)),
-  moved: z.number().int().min(0),
+  arms: z.object({ nothing: armSchema, fallback: armSchema, aware: armSchema }),
+  decisions: z.object({ weight: decisionsSchema, quota: decisionsSchema }),
 });
 
 export type CallRecord = z.output<typeof callSchema>;

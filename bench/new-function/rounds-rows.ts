@@ -1,9 +1,9 @@
 import { SeededRandom } from '../../config/index.js';
 import { type BenchRow, row } from '../report.js';
 import { bootstrapInterval, mean, quantile, sum } from '../statistics.js';
-import { ARMS, type Arm, type CallRecord, type RoundRecord } from './records.js';
+import { ARMS, type Arm, type CallRecord, MODES, type Mode, type RoundRecord } from './records.js';
 
-/** Allowed p99 slowdown above the higher of the fallback's two. */
+/** p99 slowdown that `aware` may lie above doing nothing. */
 const MARGIN = 0.05;
 
 /** Phases in which its agent or the guard decides. */
@@ -11,121 +11,105 @@ const ONLINE = ['online', 'guarded'];
 
 export interface RoundFigures {
   readonly p99: Readonly<Record<Arm, number>>;
-  /** p99 with `aware` less the higher of the fallback's two. */
+  /** p99 with `aware` less doing nothing. */
   readonly above: number;
   readonly calls: number;
+  /** Share of them that its agent or the guard decided. */
+  readonly online: number;
 }
+
+/** A failed call counts as one of 60 ms, the mean, that took the time limit of 60 s. */
+const FAILED = 1000;
 
 const p99Of = (calls: readonly CallRecord[]): number =>
   quantile(
-    calls.map(({ slowdown }) => slowdown),
+    calls.map(({ slowdown, ok }) => (ok ? slowdown : FAILED)),
     0.99,
   );
 
-/** Compares the calls that `chosen` selects in the arm `aware`, in all arms. Null: no call. */
-function figuresOf(
-  { arms }: RoundRecord,
-  chosen: (call: CallRecord, place: number) => boolean,
-): RoundFigures | null {
-  const places = arms.aware.fresh.map(chosen);
-  const of = (arm: Arm): CallRecord[] => arms[arm].fresh.filter((_, place) => places[place]);
-  const calls = of('aware').length;
-  if (calls === 0) return null;
+/** Its calls while it learns: from the first one until it serves; the same in all arms. */
+function learningCalls({ arms }: RoundRecord, mode: Mode): Record<Arm, CallRecord[]> {
+  const served = arms.aware[mode].findIndex(({ phase }) => phase === 'serving');
+  const end = served < 0 ? undefined : served;
+  const of = (arm: Arm): CallRecord[] => arms[arm][mode].slice(0, end);
+  return { nothing: of('nothing'), fallback: of('fallback'), aware: of('aware') };
+}
+
+export function learningFigures(round: RoundRecord, mode: Mode): RoundFigures {
+  const calls = learningCalls(round, mode);
+  const { length } = calls.aware;
+  if (length === 0) throw new RangeError(`round ${round.round} has no call while it learns`);
   const p99 = {
-    fallback: p99Of(of('fallback')),
-    aware: p99Of(of('aware')),
-    again: p99Of(of('again')),
+    nothing: p99Of(calls.nothing),
+    fallback: p99Of(calls.fallback),
+    aware: p99Of(calls.aware),
   };
-  return { p99, above: p99.aware - Math.max(p99.fallback, p99.again), calls };
+  const online = calls.aware.filter(({ phase }) => ONLINE.includes(phase)).length / length;
+  return { p99, above: p99.aware - p99.nothing, calls: length, online };
 }
-
-/** Index of the first call served by its agent. */
-function servedFrom({ arms }: RoundRecord): number {
-  const place = arms.aware.fresh.findIndex(({ phase }) => phase === 'serving');
-  return place < 0 ? Number.POSITIVE_INFINITY : place;
-}
-
-/** While it learns: from its first call until it serves. */
-export function learningFigures(round: RoundRecord): RoundFigures {
-  const served = servedFrom(round);
-  const figures = figuresOf(round, (_, place) => place < served);
-  if (figures === null) throw new RangeError(`round ${round.round} has no call while it learns`);
-  return figures;
-}
-
-/** While its agent decides; null: never. */
-export const onlineFigures = (round: RoundRecord): RoundFigures | null => {
-  const served = servedFrom(round);
-  return figuresOf(round, ({ phase }, place) => ONLINE.includes(phase) && place < served);
-};
 
 const text = (values: readonly number[]): string =>
   values.map((value) => value.toFixed(3)).join(' ');
 
-function aboveRow(name: string, figures: readonly RoundFigures[], what: string): BenchRow[] {
+function modeRows(rounds: readonly RoundRecord[], mode: Mode): BenchRow[] {
+  const figures = rounds.map((round) => learningFigures(round, mode));
   const above = figures.map((one) => one.above);
   const { low, high } = bootstrapInterval(above, mean, new SeededRandom(1));
+  const pooled = (arm: Arm): number =>
+    p99Of(rounds.flatMap((round) => learningCalls(round, mode)[arm]));
   const of = (arm: Arm): number[] => figures.map(({ p99 }) => p99[arm]);
+  const decisions = rounds.map((round) => round.decisions[mode]);
+  const phases = ['offline', 'online', 'guarded', 'serving'] as const;
+  const counts = phases.map(
+    (phase) => `${phase} ${sum(decisions.map((one) => one.phases[phase] ?? 0))}`,
+  );
   return [
-    row(`${name}.above`, mean(above), 'x', {
+    row(`new.${mode}.above`, mean(above), 'x', {
       goal: `<= ${MARGIN}`,
       note:
-        `${what}: p99 less the higher of the fallback's two, mean over rounds ` +
+        `p99 of aware less doing nothing, while it learns: mean over rounds ` +
         `[${low.toFixed(3)}, ${high.toFixed(3)}]; by round ${text(above)}`,
     }),
-    row(`${name}.p99`, mean(of('aware')), 'x', {
-      baseline: mean(of('fallback')),
-      note: [
-        `by round ${text(of('aware'))}`,
-        `fallback ${text(of('fallback'))}`,
-        `again ${text(of('again'))}`,
-      ].join('; '),
+    row(`new.${mode}.p99`, mean(of('aware')), 'x', {
+      baseline: mean(of('nothing')),
+      note: ARMS.map((arm) => `${arm} ${text(of(arm))}`).join('; '),
+    }),
+    row(`new.${mode}.pooled`, pooled('aware'), 'x', {
+      baseline: pooled('nothing'),
+      note:
+        `p99 of the calls of all rounds (${sum(figures.map(({ calls }) => calls))}); ` +
+        `fallback ${pooled('fallback').toFixed(3)}`,
+    }),
+    row(`new.${mode}.online`, mean(figures.map(({ online }) => online)), 'of calls', {
+      note:
+        `decisions: ${counts.join(', ')}; its agent moved ` +
+        `${sum(decisions.map(({ moved }) => moved))} times`,
     }),
   ];
 }
 
 export function newFunctionRows(rounds: readonly RoundRecord[]): BenchRow[] {
-  const learning = rounds.map(learningFigures);
-  const online = rounds.map(onlineFigures).filter((one) => one !== null);
-  const fresh = (arm: Arm): CallRecord[] => rounds.flatMap(({ arms }) => arms[arm].fresh);
-  const running = (arm: Arm): number => mean(rounds.map(({ arms }) => p99Of(arms[arm].running)));
-  const failed = (arm: Arm): number =>
-    rounds.flatMap(({ arms }) => [...arms[arm].fresh, ...arms[arm].running]).filter(({ ok }) => !ok)
-      .length;
-  const slowdowns = (arm: Arm): number[] => fresh(arm).map(({ slowdown }) => slowdown);
-  const decisions = (phase: string): number =>
-    sum(rounds.map((round) => round.decisions[phase] ?? 0));
+  const all = (arm: Arm): CallRecord[] =>
+    rounds.flatMap(({ arms }) => [
+      ...arms[arm].running,
+      ...MODES.flatMap((mode) => arms[arm][mode]),
+    ]);
+  const failed = perArm((arm) => all(arm).filter(({ ok }) => !ok).length);
+  const running = perArm((arm) => mean(rounds.map(({ arms }) => p99Of(arms[arm].running))));
   return [
-    ...aboveRow('new.learning', learning, 'from the first call until it serves'),
-    ...(online.length > 0 ? aboveRow('new.online', online, 'calls while its agent decides') : []),
-    row(
-      'new.online.share',
-      sum(online.map(({ calls }) => calls)) / fresh('aware').length,
-      'of calls',
-      {
-        note: [
-          `in ${online.length} of ${rounds.length} rounds`,
-          `modes ${rounds.map(({ mode }) => mode).join(' ')}`,
-          `decisions: ${(['offline', 'online', 'guarded', 'serving'] as const)
-            .map((phase) => `${phase} ${decisions(phase)}`)
-            .join(', ')}`,
-          `its agent moved ${sum(rounds.map(({ moved }) => moved))} times`,
-        ].join('; '),
-      },
-    ),
-    ...ARMS.map((arm) =>
-      row(`new.${arm}.all`, quantile(slowdowns(arm), 0.99), 'x', {
-        note:
-          `p99 of all ${slowdowns(arm).length} calls; ` +
-          `median ${quantile(slowdowns(arm), 0.5).toFixed(3)}`,
-      }),
-    ),
-    row('new.running.p99', running('aware'), 'x', {
-      baseline: running('fallback'),
-      note: `of what ran already, mean over rounds; again ${running('again').toFixed(3)}`,
+    ...MODES.flatMap((mode) => modeRows(rounds, mode)),
+    row('new.running.p99', running.aware, 'x', {
+      baseline: running.nothing,
+      note: `of the functions that ran already; fallback ${running.fallback.toFixed(3)}`,
     }),
-    row('new.failed', failed('aware'), 'calls', {
-      note: `fallback ${failed('fallback')} and ${failed('again')}`,
+    row('new.failed', failed.aware, 'calls', {
+      note: `doing nothing ${failed.nothing}, fallback ${failed.fallback}`,
     }),
   ];
 }
+
+const perArm = <T>(of: (arm: Arm) => T): Record<Arm, T> => ({
+  nothing: of('nothing'),
+  fallback: of('fallback'),
+  aware: of('aware'),
+});

@@ -4,36 +4,40 @@ import {
   type SimulatedActivation,
 } from '../../simulator/engine/index.js';
 
-/**
- * Calls of one function: when they came, and how much slower than without contention they were
- * served.
- */
+/** One function's activations: when they arrived, and their slowdown against no contention. */
 export class NewFunctionActivationLog implements ActivationRecorder {
-  /** ms of simulated time, in order of ending. */
-  readonly arrivals: number[] = [];
-  /** Of waiting and running (compare/slowdowns.ts); infinite for a call that failed. */
-  readonly slowdowns: number[] = [];
   readonly #fn: number;
+  readonly #timeoutMicros: number;
+  /** ms of simulated time, in order of ending. */
+  readonly #arrivals: number[] = [];
+  readonly #slowdowns: number[] = [];
+  readonly #failed: boolean[] = [];
 
-  constructor(fn: number) {
+  constructor(fn: number, timeoutMs: number) {
     this.#fn = fn;
+    this.#timeoutMicros = 1000 * timeoutMs;
   }
 
   record(call: SimulatedActivation): void {
     if (call.fn !== this.#fn) return;
+    const failed = call.outcome !== ClusterOutcome.success;
+    // Without init, which depends on the container. A failure is never faster than a success.
     const served = call.placedAt - call.arrivedAt + call.endedAt - call.runAt;
-    this.arrivals.push(call.arrivedAt / 1000);
-    this.slowdowns.push(
-      call.outcome === ClusterOutcome.success
-        ? Math.max(1, served / call.soloMicros)
-        : Number.POSITIVE_INFINITY,
-    );
+    this.#arrivals.push(call.arrivedAt / 1000);
+    this.#slowdowns.push(Math.max(1, (failed ? this.#timeoutMicros : served) / call.soloMicros));
+    this.#failed.push(failed);
   }
 
-  /** Of the calls that came from `from` on and before `to`, ascending. */
-  between(from: number, to: number): number[] {
-    return this.slowdowns
-      .filter((_, i) => this.arrivals[i]! >= from && this.arrivals[i]! < to)
-      .sort((a, b) => a - b);
+  /** Of the activations that arrived from `from` on and before `to`, ascending. */
+  slowdownsBetween(from: number, to: number): number[] {
+    return this.#slowdowns.filter((_, i) => this.#isBetween(i, from, to)).sort((a, b) => a - b);
+  }
+
+  failures(from: number, to: number): number {
+    return this.#failed.filter((failed, i) => failed && this.#isBetween(i, from, to)).length;
+  }
+
+  #isBetween(i: number, from: number, to: number): boolean {
+    return this.#arrivals[i]! >= from && this.#arrivals[i]! < to;
   }
 }

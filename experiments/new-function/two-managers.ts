@@ -14,14 +14,14 @@ export interface PhaseLog {
  * log of the one.
  */
 export class TwoManagers implements ResourceManager {
-  readonly name: string;
+  /** Not `fixed`: the simulator would leave out targets. */
+  readonly name = 'two-managers';
   readonly log: PhaseLog = { changes: [], decisions: {} };
   readonly #newFunction: string;
   readonly #its: ResourceManager;
   readonly #others: ResourceManager;
 
   constructor(newFunction: string, its: ResourceManager, others: ResourceManager) {
-    this.name = its.name;
     this.#newFunction = newFunction;
     this.#its = its;
     this.#others = others;

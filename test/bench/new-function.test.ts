@@ -2,57 +2,56 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import {
-  type ArmRecord,
   addRound,
+  type CallRecord,
   type RoundRecord,
   readRounds,
 } from '../../bench/new-function/records.js';
-import {
-  learningFigures,
-  newFunctionRows,
-  onlineFigures,
-} from '../../bench/new-function/rounds-rows.js';
+import { learningFigures, newFunctionRows } from '../../bench/new-function/rounds-rows.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
-const arm = (slowdowns: readonly number[], phases: readonly string[] = []): ArmRecord => ({
-  fresh: slowdowns.map((slowdown, i) => ({ slowdown, ok: true, phase: phases[i] ?? 'managing' })),
-  running: [{ slowdown: 1, ok: true, phase: 'managing' }],
-});
+const calls = (slowdowns: readonly number[], phases: readonly string[] = []): CallRecord[] =>
+  slowdowns.map((slowdown, i) => ({ slowdown, ok: true, phase: phases[i] ?? 'managing' }));
+const running = calls([1]);
+const quota = calls([1, 1]);
 
 const ROUND: RoundRecord = {
   round: 1,
-  mode: 'quota',
   arms: {
-    fallback: arm([1, 1.1, 1.2, 9]),
-    aware: arm([1, 1.5, 1.3, 5], ['offline', 'online', 'guarded', 'serving']),
-    again: arm([1, 1.4, 1, 9]),
+    nothing: { weight: calls([1, 1.1, 1.2, 9]), quota, running },
+    fallback: { weight: calls([1, 1.4, 1, 9]), quota, running },
+    aware: {
+      weight: calls([1, 1.5, 1.3, 5], ['offline', 'online', 'guarded', 'serving']),
+      quota,
+      running,
+    },
   },
-  decisions: { offline: 4, online: 2 },
-  moved: 1,
+  decisions: {
+    weight: { phases: { offline: 4, online: 2 }, moved: 1 },
+    quota: { phases: { offline: 2 }, moved: 0 },
+  },
 };
 
 const near = (a: number, b: number): boolean => Math.abs(a - b) < 1e-9;
 
 test('a new function is judged by the same calls in each arm, before it serves', (t) => {
-  const { p99, above, calls } = learningFigures(ROUND);
+  const { p99, above, calls, online } = learningFigures(ROUND, 'weight');
   t.is(calls, 3);
-  // p99 of three values lies .98 of the way from the second to the third: 1.1 to 1.2, 1.3 to 1.5, 1
-  // to 1.4.
-  t.true(near(p99.fallback, 1.198) && near(p99.aware, 1.496) && near(p99.again, 1.392));
-  t.true(near(above, 1.496 - 1.392));
+  // p99 of three values lies .98 of the way from the second to the third: 1.1 to 1.2, 1 to 1.4, 1.3
+  // to 1.5.
+  t.true(near(p99.nothing, 1.198) && near(p99.fallback, 1.392) && near(p99.aware, 1.496));
+  t.true(near(above, 1.496 - 1.198));
+  // Two of the three, the step of its guard among them.
+  t.true(near(online, 2 / 3));
 });
 
-test('what its agent decides is judged apart, the steps of its guard with it', (t) => {
-  const figures = onlineFigures(ROUND);
-  t.is(figures!.calls, 2);
-  // Of two values .99 of the way: 1.1 to 1.2, 1.3 to 1.5, 1 to 1.4.
-  t.true(
-    near(figures!.p99.fallback, 1.199) &&
-      near(figures!.p99.aware, 1.498) &&
-      near(figures!.p99.again, 1.396),
-  );
-  const never = { ...ROUND, arms: { ...ROUND.arms, aware: arm([1, 1, 1, 1]) } };
-  t.is(onlineFigures(never), null);
+test('a failed call counts as slower than any that succeeded', (t) => {
+  const aware = ROUND.arms.aware;
+  const failed = aware.weight.map((call, i) => ({ ...call, ok: i !== 0 }));
+  const arms = { ...ROUND.arms, aware: { ...aware, weight: failed } };
+  const { p99 } = learningFigures({ ...ROUND, arms }, 'weight');
+  // Of 1.3, 1.5 and the failure; .98 of the way from 1.5.
+  t.true(p99.aware > 100);
 });
 
 test('rounds of several parts are judged together, repeated ones once', (t) => {
@@ -69,8 +68,7 @@ test('rounds of several parts are judged together, repeated ones once', (t) => {
   );
   const rows = newFunctionRows(rounds);
   const of = (name: string): number => rows.find((row) => row.name === name)!.value;
-  t.true(near(of('new.learning.above'), 0.104));
-  t.true(near(of('new.online.above'), 1.498 - 1.396));
-  t.is(of('new.online.share'), 0.5);
+  t.true(near(of('new.weight.above'), 1.496 - 1.198));
+  t.is(of('new.quota.above'), 0);
   t.is(of('new.failed'), 0);
 });

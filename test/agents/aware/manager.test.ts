@@ -3,7 +3,7 @@ import { type Encoder, lifeCycleSettings, shippedMeta } from '../../../agents/aw
 import type { AwareBase } from '../../../agents/aware/manager.js';
 import { AwareManager, type AwareState } from '../../../agents/aware/manager.js';
 import type { PhaseChange, ResourceManager, View } from '../../../agents/index.js';
-import { createManager, HPA_VPA_DEFAULT, hpaVpaManager } from '../../../agents/managers/index.js';
+import { createManager } from '../../../agents/managers/index.js';
 import { defaultEngine } from '../../../agents/nn/index.js';
 import { settingsOf } from '../../../agents/simppo/index.js';
 import type { Observation } from '../../../broker/messages/index.js';
@@ -312,15 +312,34 @@ test('held offline while it was saved: it is offline as soon as it is loaded', (
   );
 });
 
-test('by name: the shipped policy with the fallback hpa-vpa, guarded, and it can be saved', (t) => {
+test('by name: the shipped policy, guarded, and it can be saved', (t) => {
   const named = createManager('aware', { cap });
   t.is(named.name, 'aware');
   t.is(named.phase(named.initialState('/_/f')), 'offline');
   t.is(typeof named.saveState, 'function');
   t.is(typeof named.loadState, 'function');
-  t.is(createManager('hpa-vpa', { cap }).saveState, undefined);
-  t.is(hpaVpaManager(HPA_VPA_DEFAULT).name, 'hpa-vpa');
 });
+
+for (const cpuMode of ['weight', 'quota'] as const)
+  test(`by name: offline a function keeps its user limits in ${cpuMode} mode`, (t) => {
+    const named = createManager('aware', { cap });
+    const user = { ...amounts(700, 256), shares: 256 };
+    const seen = observation({ cpuMode, user, used: amounts(50, 30), peak: amounts(80, 40) });
+    const view: View = {
+      observation: seen,
+      features: [0.4, 1, 0.1, 0, 0.1, 0.2],
+      others: null,
+      price: null,
+      random: new SeededRandom(1),
+    };
+    let state = named.initialState('/_/f');
+    for (let i = 1; i <= 5; i++) {
+      const decided = named.decide(state, view, (i * 10_000) as Millis);
+      state = decided.state;
+      // The user's CPU is a weight factor of 1; no containers: the platform scales by itself.
+      t.deepEqual(decided.decision, { cpu: user.cpu, memory: user.memory, actions: [0, 0, 0] });
+    }
+  });
 
 test('by name: a function that the operator holds offline stays offline', (t) => {
   const lifeCycleOverrides = () => ({ bootstrap: false, heldOffline: true });

@@ -1,11 +1,17 @@
 import test from 'ava';
+import type { View } from '../../../agents/index.js';
+import type { Millicores, Millis } from '../../../config/index.js';
+import { constantManager } from '../../../experiments/new-function/constant.js';
 import {
   NEW_FUNCTIONS,
   newFunctionWorkload,
 } from '../../../experiments/new-function/new-function.js';
+import { NewFunctionActivationLog } from '../../../experiments/new-function/new-function-activation-log.js';
 import { newFunctionReport } from '../../../experiments/new-function/reproduce.js';
 import { newFunctionStudy, newFunctionTables } from '../../../experiments/new-function/study.js';
+import { ClusterOutcome } from '../../../simulator/engine/index.js';
 import { expectedLoad, profiles12 } from '../../../simulator/workload/index.js';
+import { observation } from '../../support/observations.js';
 
 test('one function of the twelve comes later, and none is called faster for it', (t) => {
   const [newFunction] = NEW_FUNCTIONS;
@@ -27,25 +33,78 @@ test('one function of the twelve comes later, and none is called faster for it',
 });
 
 test('offline a new function gets exactly the fallback’s decisions', (t) => {
-  const request = {
-    seeds: [1],
-    modes: ['quota'],
-    before: 2,
-    after: 10,
-    load: 0.7,
-    repeats: 2,
-  } as const;
+  const request = { seeds: [1], modes: ['quota'], before: 2, after: 10, load: 0.7 } as const;
   const [run] = newFunctionStudy(request);
   // Ten minutes are less than the ten episodes of 100 steps that it watches at least.
   t.deepEqual(Object.keys(run!.phases), ['offline']);
-  t.deepEqual(run!.others.aware, run!.fallback[0]);
+  t.deepEqual(run!.figures.aware, run!.figures.fallback);
   t.false(run!.served);
   t.is(run!.learning, 10);
   t.is(run!.afterwards, null);
   const [table] = newFunctionTables([run!]);
-  const aware = table!.rows.find(({ contender }) => contender === 'aware')!;
-  t.is(aware.difference.mean, 0);
-  t.is(aware.within, 1);
+  t.deepEqual(
+    table!.rows.map(({ contender }) => contender),
+    ['do-nothing', 'fallback', 'aware', 'constant', 'simppo', 'hpa-vpa'],
+  );
+  t.is(table!.rows[0]!.difference.mean, 0);
   const report = newFunctionReport([run!], request, 'gleaner reproduce new-function');
   t.false(/NaN|undefined|Infinity/.test(report), report);
+});
+
+test('the goal is judged against doing nothing', (t) => {
+  const request = { seeds: [1], modes: ['weight'], before: 1, after: 2, load: 0.2 } as const;
+  const [run] = newFunctionStudy(request);
+  const withP99 = (p99: number) => ({
+    ...run!,
+    figures: {
+      ...run!.figures,
+      'do-nothing': { p99: 1.5, failures: 0 },
+      aware: { p99, failures: 0 },
+    },
+  });
+  const within = (p99: number): number =>
+    newFunctionTables([withP99(p99)])[0]!.rows.find(({ contender }) => contender === 'aware')!
+      .within;
+  t.is(within(1.549), 1);
+  t.is(within(1.551), 0);
+  t.regex(newFunctionReport([withP99(1.6)], request, 'x'), /Missed.*above doing nothing/s);
+  t.regex(newFunctionReport([withP99(1.5)], request, 'x'), /\*\*Met\*\*/);
+});
+
+test('a failed activation counts as one that took its whole time limit', (t) => {
+  const log = new NewFunctionActivationLog(3, 60_000);
+  const call = {
+    call: 0,
+    fn: 3,
+    host: 0,
+    start: 0,
+    outcome: ClusterOutcome.success,
+    arrivedAt: 1_000_000,
+    placedAt: 1_010_000,
+    runAt: 1_500_000,
+    endedAt: 1_700_000,
+    cpu: 100_000,
+    soloMicros: 100_000,
+    userMicros: 100_000,
+  };
+  log.record(call);
+  // Killed early: it counts 60 s over .1 s alone. Its wait for a container was 10 ms.
+  log.record({ ...call, arrivedAt: 2_000_000, outcome: ClusterOutcome.outOfMemory });
+  log.record({ ...call, fn: 4 });
+  t.deepEqual(log.slowdownsBetween(0, 10_000), [2.1, 600]);
+  t.is(log.failures(0, 10_000), 1);
+  t.deepEqual(log.slowdownsBetween(0, 2000), [2.1]);
+  t.is(log.failures(0, 2000), 0);
+});
+
+test('the best constant asks for a weight by weight and for the least by quota', (t) => {
+  const decided = (cpuMode: 'weight' | 'quota') => {
+    const manager = constantManager();
+    const view = { observation: observation({ cpuMode }) } as View;
+    return manager.decide(manager.initialState('/_/f'), view, 0 as Millis).decision;
+  };
+  t.is(decided('weight').weightFactor, 2);
+  t.is(decided('weight').cpu, undefined);
+  t.is(decided('quota').cpu, 1 as Millicores);
+  t.is(decided('quota').weightFactor, undefined);
 });
