@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT } from '../../config/index.js';
-import { reproduceAware } from '../../experiments/aware/index.js';
+import { FIRST_SEED, reproduceAware } from '../../experiments/aware/index.js';
 import { concurrencyReproduction } from '../../experiments/concurrency/index.js';
 import { faasrmReproduction } from '../../experiments/faasrm/index.js';
 import { newFunctionReproduction } from '../../experiments/new-function/index.js';
@@ -75,6 +75,12 @@ interface SeedOptions extends ReproduceOptions {
   readonly firstSeed?: number;
 }
 
+interface AwareOptions extends ReproduceOptions {
+  readonly firstSeed?: number;
+  readonly meta?: string;
+  readonly workers?: number;
+}
+
 function runSeeded(study: SeededStudy, options: SeedOptions): void {
   const { quick } = options;
   const first = options.firstSeed ?? study.firstSeed;
@@ -127,17 +133,18 @@ export function addCommands(program: Command): void {
     "AWARE's life cycle and meta-learner on the held-out applications, with TL, TL+, HPA+VPA, " +
       'KPA and behavior cloning (30 min on two cores; --quick: 1 min); continues a stopped run',
   )
+    .option('--first-seed <n>', `first seed (default ${FIRST_SEED})`, wholeNumber)
     .option('--meta <folder>', 'meta-learner to use instead of the shipped one')
     .option(
       '--workers <n>',
       'threads, without effect on results (default: one per core)',
       wholeNumber,
     )
-    .action(
-      async (options: ReproduceOptions & { readonly meta?: string; readonly workers?: number }) => {
-        const { quick, meta, out: folder, workers = availableParallelism() } = options;
-        const command = commandOf('aware', quick, { meta });
-        deliver('aware', await reproduceAware({ quick, meta, workers, folder, command }), options);
-      },
-    );
+    .action(async (options: AwareOptions) => {
+      const { quick, meta, out: folder, workers = availableParallelism() } = options;
+      const command = commandOf('aware', quick, { 'first-seed': options.firstSeed, meta });
+      const firstSeed = options.firstSeed ?? FIRST_SEED;
+      const run = { quick, firstSeed, meta, workers, folder, command };
+      deliver('aware', await reproduceAware(run), options);
+    });
 }

@@ -37,7 +37,7 @@ export interface AdaptationRow {
   readonly late: Interval;
 }
 
-const ADAPTING = ['tl', 'tl-plus', 'aware-online', 'aware'] as const;
+const ADAPTING = ['tl', 'tl-plus', 'generalist', 'aware-online', 'aware'] as const;
 
 /** `earned`: the source agent's return on its own workload; null without a source. */
 export interface AdaptationRun extends ContenderRun {
@@ -49,14 +49,16 @@ export const adaptationPieces = ({ sources }: AwareStudyRequest): number => sour
 /** All contenders on the pairs with one source; pieces are independent. */
 export function adaptation(
   tools: StudyTools,
-  { heldOut, sources, pairs, sourceEpisodes, adaptationEpisodes }: AwareStudyRequest,
+  request: AwareStudyRequest,
   source: number,
 ): AdaptationRun[][] {
+  const { heldOut, sources, pairs, sourceEpisodes, adaptationEpisodes } = request;
+  const seed = 90 + request.firstSeed + source;
   const start = {
-    tl: trainedOn(tools, sources[source]!, false, sourceEpisodes, 101 + source),
-    'tl-plus': trainedOn(tools, sources[source]!, true, sourceEpisodes, 101 + source),
+    tl: trainedOn(tools, sources[source]!, false, sourceEpisodes, seed),
+    'tl-plus': trainedOn(tools, sources[source]!, true, sourceEpisodes, seed),
   };
-  const ownPairs = pairsOf(heldOut, pairs).filter((_, i) => i % sources.length === source);
+  const ownPairs = pairsOf(heldOut, pairs, request).filter((_, i) => i % sources.length === source);
   const runs = ownPairs.map((paired) => {
     const learned = ADAPTING.map((name) => {
       const before = name === 'tl' || name === 'tl-plus' ? start[name] : null;

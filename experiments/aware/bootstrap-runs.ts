@@ -39,10 +39,11 @@ export const bootstrapPieces = ({ pairs }: AwareStudyRequest): number => pairs;
 /** All contenders on one new workload. */
 export function bootstrapRun(
   tools: StudyTools,
-  { heldOut, pairs, bootstrapEpisodes }: AwareStudyRequest,
+  request: AwareStudyRequest,
   pair: number,
 ): ContenderRun[] {
-  const paired = pairsOf(heldOut, pairs)[pair]!;
+  const { heldOut, pairs, bootstrapEpisodes } = request;
+  const paired = pairsOf(heldOut, pairs, request)[pair]!;
   return BEGINNING.map((name): ContenderRun => {
     if (name === 'clone')
       return {

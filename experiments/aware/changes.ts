@@ -78,7 +78,8 @@ interface ChangePiece {
  * Runs of every scenario that there is an application for: with a few of them only, a scenario may
  * change none.
  */
-function plan({ heldOut, perScenario }: AwareStudyRequest): ChangePiece[] {
+function plan(request: AwareStudyRequest): ChangePiece[] {
+  const { heldOut, perScenario } = request;
   return (Object.keys(CHANGE_SCENARIOS) as ChangeScenario[]).flatMap((scenario) => {
     const kind = CHANGE_SCENARIOS[scenario];
     const touched = heldOut.filter(({ segments }) =>
@@ -86,7 +87,7 @@ function plan({ heldOut, perScenario }: AwareStudyRequest): ChangePiece[] {
     );
     if (touched.length === 0) return [];
     return changesOf(scenario).flatMap((change) =>
-      pairsOf(touched, perScenario).map((paired) => ({ ...change, paired })),
+      pairsOf(touched, perScenario, request).map((paired) => ({ ...change, paired })),
     );
   });
 }

@@ -13,7 +13,7 @@ import { playPieces } from './study-threads.js';
 import { appsOf } from './training-thread.js';
 
 /** `gleaner reproduce aware`: some half an hour of two cores, a minute with --quick. */
-const AWARE: Omit<AwareStudyRequest, 'heldOut' | 'sources'> = {
+const AWARE: Omit<AwareStudyRequest, 'heldOut' | 'sources' | 'firstSeed'> = {
   pairs: 20,
   perScenario: 20,
   surveyEpisodes: 8,
@@ -43,10 +43,11 @@ const QUICK_HELD_OUT = 40;
  * Written into each piece. To be raised where the study, what learns in it or its systems change:
  * pieces of before are played again.
  */
-const EDITION = 1;
+const EDITION = 2;
 
 export interface AwareRun {
   readonly quick: boolean;
+  readonly firstSeed: number;
   /** Folder of another meta-learner than the shipped one. */
   readonly meta?: string;
   readonly workers: number;
@@ -61,6 +62,7 @@ export interface AwareRun {
  */
 export async function reproduceAware({
   quick,
+  firstSeed,
   meta,
   workers,
   folder,
@@ -71,6 +73,7 @@ export async function reproduceAware({
   const size = quick ? AWARE_QUICK : AWARE;
   const request = {
     ...size,
+    firstSeed,
     heldOut: quick ? some(appsOf('test'), QUICK_HELD_OUT) : appsOf('test'),
     sources: some(appsOf('train'), quick ? 2 : AWARE_SOURCES),
   };
@@ -79,6 +82,7 @@ export async function reproduceAware({
   const files = new PieceFiles(join(folder, quick ? 'aware-quick' : 'aware'), {
     edition: EDITION,
     ...size,
+    firstSeed,
     engine,
     weights,
   });

@@ -1,4 +1,5 @@
 import {
+  Encoder,
   LIFE_CYCLE_INITIAL,
   LIFE_CYCLE_RUN_INITIAL,
   type LifeCycleRunState,
@@ -9,6 +10,7 @@ import {
 } from '../../agents/aware/index.js';
 import type { Engine } from '../../agents/nn/index.js';
 import type { AwareApp } from '../../simulator/workload/index.js';
+import { bestConstant } from './constant.js';
 import { type Condition, type Demand, demandOf } from './demand.js';
 import {
   AgentRun,
@@ -34,6 +36,7 @@ export interface Paired {
 
 export const CONTENDERS = [
   'fixed',
+  'constant',
   'kpa',
   'hpa-vpa',
   'clone',
@@ -41,6 +44,7 @@ export const CONTENDERS = [
   'bootstrap',
   'tl',
   'tl-plus',
+  'generalist',
   'aware-online',
   'aware',
 ] as const;
@@ -61,6 +65,12 @@ export interface StudyTools {
   readonly engine: Engine;
   readonly meta: MetaLearner;
 }
+
+/**
+ * For the generalist, which has only been pretrained: weights of 0 make every embedding zeros, as
+ * of a workload without episodes.
+ */
+export const blindEncoder = ({ shape }: Encoder): Encoder => new Encoder(shape);
 
 /** Seeds of the calls that HPA and VPA are tuned on: none that is played. */
 const TUNING_SEED = 1_000_003;
@@ -94,13 +104,14 @@ function ruleEpisodes(
 }
 
 export function ruleBased(
-  name: 'fixed' | 'kpa' | 'hpa-vpa',
+  name: 'fixed' | 'constant' | 'kpa' | 'hpa-vpa',
   paired: Paired,
   episodes: number,
 ): EpisodeRecord[] {
   const demand = demandOf(paired.app);
   const controllers: Record<typeof name, () => Controller> = {
     fixed: () => ({ decide: ({ allocation }) => allocation }),
+    constant: () => ({ decide: bestConstant }),
     kpa: () => kpaController(demand),
     'hpa-vpa': () => hpaVpaController(demand, tuningOf(paired)),
   };
@@ -120,13 +131,14 @@ export function servingCourse(records: readonly EpisodeRecord[]): LifeCycleRunSt
 
 /** A learning contender on a new workload; `source`: what TL and TL+ were trained on before. */
 export function agentRunFor(
-  name: Exclude<AwareContender, 'fixed' | 'kpa' | 'hpa-vpa' | 'clone'>,
+  name: Exclude<AwareContender, 'fixed' | 'constant' | 'kpa' | 'hpa-vpa' | 'clone'>,
   { engine, meta }: StudyTools,
   paired: Paired,
   source: AgentRun | null,
 ): AgentRun {
   const demand = demandOf(paired.app);
-  const withMeta = name === 'aware' || name === 'aware-online';
+  const withMeta = name === 'aware' || name === 'aware-online' || name === 'generalist';
+  const encoder = name === 'generalist' ? blindEncoder(meta.encoder) : meta.encoder;
   const guided = name === 'aware' || name === 'bootstrap';
   return new AgentRun({
     engine,
@@ -134,7 +146,7 @@ export function agentRunFor(
     seed: paired.seed,
     ppo: withMeta || name === 'bootstrap' ? conservativePpo : agentPpo,
     start: withMeta ? meta.base : source === null ? null : source.learner.agent.export(),
-    encoder: withMeta ? meta.encoder : null,
+    encoder: withMeta ? encoder : null,
     transfer: name === 'tl-plus',
     fallback: hpaVpaController(demand, tuningOf(paired)),
   });

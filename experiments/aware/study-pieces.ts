@@ -69,8 +69,12 @@ const PARTS: { readonly [P in PartName]: Part<PieceResults[P]> } = {
   changes: { pieces: changePieces, play: change },
   embeddings: {
     pieces: () => 1,
-    play: ({ meta }, { heldOut, triplets, tripletEpisodes: episodes }) =>
-      tripletShare(meta.encoder, heldOut, { triplets, episodes, seed: 5 }),
+    play: ({ meta }, request) =>
+      tripletShare(meta.encoder, request.heldOut, {
+        triplets: request.triplets,
+        episodes: request.tripletEpisodes,
+        seed: request.firstSeed,
+      }),
   },
   survey: { pieces: surveyPieces, play: survey },
 };

@@ -3,6 +3,8 @@ import type { AwareApp } from '../../simulator/workload/index.js';
 import type { Paired } from './study-parts.js';
 
 export interface AwareStudyRequest {
+  /** Of the pairs' calls; it also selects which applications they are of. */
+  readonly firstSeed: number;
   /** Held-out applications, all of them for the survey; pairs are drawn from them. */
   readonly heldOut: readonly AwareApp[];
   /** Workloads that TL begins from: of the training part. */
@@ -25,9 +27,15 @@ export const CONVERGED = lifeCycleSettings.servingShare;
 /** Episodes that count as the first ones. */
 export const FIRST = 100;
 
+export const FIRST_SEED = 11;
+
 /** Every k-th of the held-out applications, so that pairs spread over all of them. */
-export const pairsOf = (apps: readonly AwareApp[], count: number): Paired[] =>
+export const pairsOf = (
+  apps: readonly AwareApp[],
+  count: number,
+  { firstSeed }: Pick<AwareStudyRequest, 'firstSeed'>,
+): Paired[] =>
   Array.from({ length: count }, (_, i) => ({
-    app: apps[Math.floor((i * apps.length) / count)]!,
-    seed: 11 + i,
+    app: apps[(Math.floor((i * apps.length) / count) + firstSeed) % apps.length]!,
+    seed: firstSeed + i,
   }));

@@ -1,3 +1,4 @@
+import type { Encoder } from '../../agents/aware/index.js';
 import { SeededRandom } from '../../config/index.js';
 import { bootstrapMean, type Interval } from '../compare/index.js';
 import { demandOf } from './demand.js';
@@ -5,6 +6,7 @@ import { AgentRun, conservativePpo, type EpisodeRecord } from './episodes.js';
 import { fallbackTrajectory } from './meta-training.js';
 import {
   type AwareContender,
+  blindEncoder,
   meanOfRecords,
   type Paired,
   playEpisodes,
@@ -21,7 +23,7 @@ export interface SurveyRow {
 }
 
 const FIGURES: readonly RecordFigure[] = ['earned', 'missed', 'preservation', 'cpu', 'memory'];
-const SURVEYED = ['fixed', 'kpa', 'hpa-vpa', 'aware'] as const;
+const SURVEYED = ['fixed', 'constant', 'kpa', 'hpa-vpa', 'generalist', 'aware'] as const;
 /** Applications of one piece. */
 const TOGETHER = 25;
 
@@ -33,21 +35,24 @@ export const surveyPieces = ({ heldOut }: AwareStudyRequest): number =>
 
 /**
  * Some of the held-out applications: the base-learner as shipped, with an embedding of two episodes
- * of the fallback, against who learns nothing either.
+ * of the fallback or without any, against who learns nothing either.
  */
 export function survey(
   tools: StudyTools,
-  { heldOut, surveyEpisodes }: AwareStudyRequest,
+  request: AwareStudyRequest,
   piece: number,
 ): SurveyedApp[] {
+  const { heldOut, surveyEpisodes } = request;
   const first = piece * TOGETHER;
   return heldOut.slice(first, first + TOGETHER).map((app, i) => {
-    const paired = { app, seed: 501 + first + i };
+    const paired = { app, seed: 490 + request.firstSeed + first + i };
     return SURVEYED.map((name) => {
       const records =
         name === 'aware'
-          ? asShipped(tools, paired, surveyEpisodes)
-          : ruleBased(name, paired, surveyEpisodes);
+          ? asShipped(tools, tools.meta.encoder, paired, surveyEpisodes)
+          : name === 'generalist'
+            ? asShipped(tools, blindEncoder(tools.meta.encoder), paired, surveyEpisodes)
+            : ruleBased(name, paired, surveyEpisodes);
       const settled = records.slice(Math.floor(surveyEpisodes / 2));
       return FIGURES.map((figure) => meanOfRecords(settled, figure));
     });
@@ -56,6 +61,7 @@ export function survey(
 
 function asShipped(
   { engine, meta }: StudyTools,
+  encoder: Encoder,
   { app, seed }: Paired,
   episodes: number,
 ): EpisodeRecord[] {
@@ -65,7 +71,7 @@ function asShipped(
     seed,
     ppo: conservativePpo,
     start: meta.base,
-    encoder: meta.encoder,
+    encoder,
     transfer: false,
     fallback: { decide: ({ allocation }) => allocation },
   });

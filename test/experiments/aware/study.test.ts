@@ -12,7 +12,9 @@ import { tripletShare } from '../../../experiments/aware/meta-training.js';
 import { awareReport } from '../../../experiments/aware/reproduce.js';
 import { hpaVpaController, tuned } from '../../../experiments/aware/rule-based.js';
 import { gatherStudy } from '../../../experiments/aware/study.js';
+import { blindEncoder } from '../../../experiments/aware/study-parts.js';
 import { awarePieces, pieceKey } from '../../../experiments/aware/study-pieces.js';
+import { FIRST_SEED, pairsOf } from '../../../experiments/aware/study-request.js';
 import { playPieces } from '../../../experiments/aware/study-threads.js';
 import { AwareSystem } from '../../../experiments/aware/system.js';
 import { appsOf } from '../../../experiments/aware/training-thread.js';
@@ -117,6 +119,7 @@ test('the same seed, the same episodes; and embeddings do not depend on the engi
 });
 
 const TINY = {
+  firstSeed: 11,
   heldOut: some(appsOf('validation'), 6),
   sources: some(appsOf('train'), 1),
   pairs: 1,
@@ -141,7 +144,11 @@ test('a small study on two threads: all contenders, scenarios and a report', asy
   const trainOffline = gatherStudy(TINY, (piece) => JSON.parse(kept.get(pieceKey(piece))!));
   t.deepEqual(
     trainOffline.adaptation.map(({ contender }) => contender),
-    ['tl', 'tl-plus', 'aware-online', 'aware', 'kpa', 'hpa-vpa', 'clone'],
+    ['tl', 'tl-plus', 'generalist', 'aware-online', 'aware', 'kpa', 'hpa-vpa', 'clone'],
+  );
+  t.deepEqual(
+    trainOffline.survey.map(({ contender }) => contender),
+    ['fixed', 'constant', 'kpa', 'hpa-vpa', 'generalist', 'aware'],
   );
   t.deepEqual(
     trainOffline.bootstrap.map(({ contender }) => contender),
@@ -150,6 +157,27 @@ test('a small study on two threads: all contenders, scenarios and a report', asy
   const report = awareReport(trainOffline, TINY, 'gleaner reproduce aware');
   t.false(/NaN|undefined|Infinity/.test(report), report);
   t.true(report.includes('docs/model-card.md'));
+});
+
+test('another first seed plays other calls of other applications', (t) => {
+  const apps = appsOf('test');
+  const idsOf = (firstSeed: number): number[] =>
+    pairsOf(apps, 20, { firstSeed }).map(({ app }) => app.id);
+  // A twentieth of 200 applications is 10, so 25 seeds later they lie between the first ones.
+  t.is(new Set([...idsOf(FIRST_SEED), ...idsOf(FIRST_SEED + 25)]).size, 40);
+  t.deepEqual(
+    pairsOf(apps, 3, { firstSeed: 36 }).map(({ seed }) => seed),
+    [36, 37, 38],
+  );
+});
+
+test('the generalist sees zeros, whatever the workload is', (t) => {
+  const demand = demandOf(appsOf('train')[5]!);
+  const controller = hpaVpaController(demand, { target: 0.6, least: 0.512 });
+  const { trajectory } = controlledEpisode(new AwareSystem(demand, 1), controller, null);
+  const { encoder } = shippedMeta();
+  t.deepEqual(new Set(blindEncoder(encoder).embed([trajectory])), new Set([0]));
+  t.true(encoder.embed([trajectory]).some((value) => value !== 0));
 });
 
 test('a piece that cannot be played fails the study by its name', async (t) => {
