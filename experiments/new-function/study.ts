@@ -8,9 +8,9 @@ import {
 } from '../../simulator/engine/index.js';
 import { WorkloadStream } from '../../simulator/workload/index.js';
 import { bootstrapMean, type Interval, quantileOf } from '../compare/index.js';
+import { NewFunctionActivationLog } from './activation-log.js';
 import { constantManager } from './constant.js';
 import { NEW_FUNCTIONS, newFunctionWorkload } from './new-function.js';
-import { NewFunctionActivationLog } from './new-function-activation-log.js';
 import { type PhaseLog, TwoManagers } from './two-managers.js';
 
 /**

@@ -1,12 +1,12 @@
 import test from 'ava';
 import type { View } from '../../../agents/index.js';
 import type { Millicores, Millis } from '../../../config/index.js';
+import { NewFunctionActivationLog } from '../../../experiments/new-function/activation-log.js';
 import { constantManager } from '../../../experiments/new-function/constant.js';
 import {
   NEW_FUNCTIONS,
   newFunctionWorkload,
 } from '../../../experiments/new-function/new-function.js';
-import { NewFunctionActivationLog } from '../../../experiments/new-function/new-function-activation-log.js';
 import { newFunctionReport } from '../../../experiments/new-function/reproduce.js';
 import { newFunctionStudy, newFunctionTables } from '../../../experiments/new-function/study.js';
 import { ClusterOutcome } from '../../../simulator/engine/index.js';
