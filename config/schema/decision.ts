@@ -71,26 +71,27 @@ export const decisionSchema = section('How limits are chosen.', {
     ),
     weight: liveKey(
       z.enum(weightPolicies),
-      'short-first',
+      'gittins',
       'Choice of the CPU weight, with a quota or without.',
     ),
   }),
-  weight: section(
-    '`short-first`: weight = own shares x clamp((reference / expected CPU time)^alpha).',
-    {
-      alpha: liveKey(z.number().min(0).max(2), 1, "Exponent; 0: OpenWhisk's own weights."),
-      referenceMs: liveKey(
-        positive(3_600_000).nullable(),
-        null,
-        'CPU time of an activation that keeps its own weight; null: learned.',
-      ),
-      slowdownBound: liveKey(
-        z.number().min(1).max(100),
-        1.25,
-        'Slowdown of a deprioritized function against its control arm above which alpha falls.',
-      ),
-    },
-  ),
+  weight: section('Of the policies `gittins` and `short-first` (docs/managers.md).', {
+    alpha: liveKey(
+      z.number().min(0).max(2),
+      1,
+      "Exponent; `gittins` has twice it. 0: OpenWhisk's own weights.",
+    ),
+    referenceMs: liveKey(
+      positive(3_600_000).nullable(),
+      null,
+      'CPU time of an activation that keeps its own weight; null: learned.',
+    ),
+    slowdownBound: liveKey(
+      z.number().min(1).max(100),
+      1.25,
+      'Slowdown of a deprioritized function against its control arm above which alpha falls.',
+    ),
+  }),
   boost: section(
     'More CPU for a container that an activation waits for, from its start (prewarmed: from ' +
       '`/init`) until `/init` is answered.',

@@ -1,7 +1,13 @@
 import { faasrmParameters, faasrmWeights, shippedFaasrm } from '../../agents/faasrm/index.js';
 import type { ResourceManager } from '../../agents/index.js';
 import { createManager } from '../../agents/managers/index.js';
-import { type Bytes, MIB, type Millicores, SeededRandom } from '../../config/index.js';
+import {
+  type Bytes,
+  defaultConfig,
+  MIB,
+  type Millicores,
+  SeededRandom,
+} from '../../config/index.js';
 import {
   createPolicy,
   defaultDecisionSettings,
@@ -19,8 +25,7 @@ import {
 
 const SERIES_BUCKETS = 200;
 /** Policies without targets, for weights, and with a manager that sets targets. */
-const DEFAULT_RANGE = 'smallest-in-range';
-const DEFAULT_WEIGHT = 'short-first';
+const { quota: DEFAULT_RANGE, weight: DEFAULT_WEIGHT } = defaultConfig.decision.policy;
 const BY_TARGET = 'target';
 
 /** A cluster before its first event, with the hooks of its hosts if it has any. */

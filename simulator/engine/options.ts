@@ -131,8 +131,8 @@ export interface ClusterOptions {
    */
   readonly safeguard?: boolean;
   /**
-   * Activation policies by name. Defaults: `target` with a manager that sets targets, otherwise
-   * `smallest-in-range`; `short-first`.
+   * Activation policies by name. Defaults: the configuration's, and for quotas `target` with a
+   * manager that sets targets.
    */
   readonly quotaPolicy?: string;
   readonly weightPolicy?: string;

@@ -32,7 +32,7 @@ test('without a file every key has its default', (t) => {
   t.is(config.decision.peakHalfLifeS, 3600);
   t.is(config.decision.weight.slowdownBound, 1.25);
   t.is(config.decision.policy.quota, 'smallest-in-range');
-  t.is(config.decision.policy.weight, 'short-first');
+  t.is(config.decision.policy.weight, 'gittins');
   t.is(config.decision.memory.policy, 'guarantee');
   t.deepEqual(config.functions.exclude, ['/whisk.system/**']);
   t.is(sources.size, 0);

@@ -58,6 +58,7 @@ test('a lowered limit that is used up is restored 50 ms into the run', (t) => {
     ],
     mode: 'quota',
     quotaPolicy: 'smallest-in-range',
+    weightPolicy: 'memory',
     decision: noArm,
   });
   t.is(summary.harvest.trips, 1);
