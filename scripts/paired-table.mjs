@@ -7,13 +7,13 @@ import { bootstrapMean } from '../dist/experiments/compare/statistics.js';
 const METRICS = {
   'service.mean': 'slowdown, mean',
   'service.p99': 'slowdown, p99',
-  'slo.missed': 'functions above objective',
-  'slo.late': 'calls failed or late',
+  'slo.missed_share': 'functions above objective',
+  'slo.late_share': 'calls failed or late',
   'response.mean': 'response ms, mean',
   'worst.slowdown': 'worst function',
 };
 /** Figures that must not be worse than the baselines'. */
-const JUDGED = ['service.mean', 'service.p99', 'slo.missed', 'slo.late'];
+const JUDGED = ['service.mean', 'service.p99', 'slo.missed_share', 'slo.late_share'];
 
 const [contender, ...files] = process.argv.slice(2);
 const cells = (line) =>
