@@ -1,3 +1,4 @@
+import { defaultConfig } from '../config/index.js';
 import { benchAgents } from './agents/agents.js';
 import { benchLearning } from './agents/learning.js';
 import { benchMemory } from './benefit/memory.js';
@@ -84,9 +85,16 @@ export const SUITES: Suites = {
     describes: "a weight policy compared with OpenWhisk's weights, paired, real containers",
     needs: HOST,
     options: {
-      policy: { kind: 'text', describes: 'weight policy', default: 'short-first' },
+      policy: {
+        kind: 'text',
+        describes: 'weight policy',
+        default: defaultConfig.decision.policy.weight,
+      },
       load: number('offered load, share of all cores', 0.8),
       'user-memory': number('user-memory of the invoker, MB: 128 MB have 128 / it of 1024', 32_768),
+      'sample-ms': number('ms between two samples of a running activation', 100),
+      'without-revision': flag('a third run in each round: weights chosen at the start only'),
+      siblings: number('busy containers that are not managed, to see what they lose', 0),
       seconds: seconds(60),
       rounds: rounds(5),
       seed,
@@ -95,6 +103,9 @@ export const SUITES: Suites = {
       benchWeight({
         policy: v.text('policy')!,
         userMemoryMb: v.number('user-memory'),
+        sampleMs: v.number('sample-ms'),
+        withoutRevision: v.flag('without-revision'),
+        siblings: v.number('siblings'),
         load: v.number('load'),
         seconds: v.number('seconds'),
         rounds: v.number('rounds'),

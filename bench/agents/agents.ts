@@ -126,9 +126,9 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
         tally,
         // Agents of functions without earlier calls begin to learn here.
         beside: async () => void (await learners.retrain()),
-        after: async (on, calls, share) => {
+        after: async (arm, calls, share) => {
           shares.push(share);
-          if (!on) return;
+          if (arm !== 'on') return;
           for (const fn of new Set(calls.map(({ action }) => action)))
             for (const [id, seen] of await learners.explained(fn))
               if (seen.enforced) brought[id] = improvementOf(seen);

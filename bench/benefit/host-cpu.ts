@@ -30,6 +30,16 @@ export function containersBusyMillis(): number {
     .reduce((sum, name) => sum + usageMillis(join(slice, name, 'cpu.stat')), 0);
 }
 
+/** CPU time of one of Docker's containers, by its full id, ms. */
+export function containerBusyMillis(id: string): number {
+  const v1 = join(CGROUPS, 'cpuacct/docker', id, 'cpuacct.usage');
+  if (existsSync(v1)) return Number(readFileSync(v1, 'latin1')) / 1e6;
+  const v2 = join(CGROUPS, 'docker', id, 'cpu.stat');
+  return usageMillis(
+    existsSync(v2) ? v2 : join(CGROUPS, `system.slice/docker-${id}.scope/cpu.stat`),
+  );
+}
+
 function usageMillis(cpuStat: string): number {
   const usage = /^usage_usec (\d+)$/m.exec(readFileSync(cpuStat, 'latin1'))?.[1];
   return Number(usage ?? Number.NaN) / 1000;

@@ -17,7 +17,7 @@ type Records = Map<string, ActivationRecord[]>;
 export interface Round {
   readonly off: Records;
   readonly on: Records;
-  /** A second run without writes: `off` against it is what noise alone does. */
+  /** A third run: without writes, which shows the noise, or with writes and another setting. */
   readonly again: Records;
 }
 
@@ -95,7 +95,7 @@ const TRIPLES: typeof PAIRS = [
   ['again', 'on', 'off'],
 ];
 
-/** Runs off and on, and off again if requested, with the same arrivals in a varying order. */
+/** Runs off and on, and a third time if requested, with the same arrivals in a varying order. */
 export async function pairedRounds(options: {
   readonly invoker: Invoker;
   readonly gleaner: GleanerProcess;
@@ -105,10 +105,12 @@ export async function pairedRounds(options: {
   /** Of every run of a round. */
   readonly arrivals: (round: number) => readonly Arrival[];
   readonly again: boolean;
-  readonly beside?: (on: boolean, round: number) => Promise<void>;
+  /** Before each run; true: with writes. Default: in `on`. */
+  readonly prepare?: (arm: keyof Round) => Promise<boolean>;
+  readonly beside?: (arm: keyof Round, round: number) => Promise<void>;
   /** `others`: share of the host that neither calls nor nothing used in the run. */
   readonly after?: (
-    on: boolean,
+    arm: keyof Round,
     records: readonly ActivationRecord[],
     others: number,
   ) => Promise<void>;
@@ -118,7 +120,8 @@ export async function pairedRounds(options: {
 }): Promise<Round[]> {
   const { invoker, gleaner, tally, log } = options;
   const rounds: Round[] = [];
-  const play = async (on: boolean, round: number): Promise<Records> => {
+  const play = async (arm: keyof Round, round: number): Promise<Records> => {
+    const on = (await options.prepare?.(arm)) ?? arm === 'on';
     await gleaner.setWrites(on);
     await new Promise((resolve) => setTimeout(resolve, 1000));
     const arrivals = options.arrivals(round);
@@ -128,7 +131,7 @@ export async function pairedRounds(options: {
     const begun = performance.now();
     const [records] = await Promise.all([
       playWorkload(invoker, arrivals),
-      options.beside?.(on, round),
+      options.beside?.(arm, round),
     ]);
     const failed = records
       .filter((record) => !record.ok)
@@ -139,7 +142,7 @@ export async function pairedRounds(options: {
     const cold = records.filter((record) => record.cold).length;
     log(
       [
-        `round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls`,
+        `round ${round + 1}: ${arm}, writes ${on ? 'on' : 'off'}: ${records.length} calls`,
         `${cold} cold`,
         `host ${(used * 100).toFixed(0)} % busy (functions ${(functions * 100).toFixed(0)} %)`,
         `${failed.length} failed ${failed[0] ?? ''}`,
@@ -154,14 +157,14 @@ export async function pairedRounds(options: {
       functions,
       others: used - functions,
     });
-    await options.after?.(on, records, used - functions);
+    await options.after?.(arm, records, used - functions);
     return byFunction(records);
   };
   const orders = options.again ? TRIPLES : PAIRS;
   const { first = 0 } = options;
   for (let round = first; round < first + options.rounds; round++) {
     const arms: Record<keyof Round, Records> = { off: new Map(), on: new Map(), again: new Map() };
-    for (const arm of orders[round % orders.length]!) arms[arm] = await play(arm === 'on', round);
+    for (const arm of orders[round % orders.length]!) arms[arm] = await play(arm, round);
     rounds.push(arms);
   }
   await gleaner.setWrites(false);

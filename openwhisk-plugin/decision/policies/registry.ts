@@ -29,6 +29,15 @@ const shortestRemainingParameters = z.strictObject({
 });
 const shortFirstParameters = z.strictObject({ alpha: z.number().min(0).max(2).optional() });
 
+/** To measure what revision during the activation brings: `bench weight --without-revision`. */
+const gittinsParameters = z.strictObject({ revise: z.boolean().optional() });
+const atStartOnly = (policy: ActivationPolicy): ActivationPolicy => ({
+  name: policy.name,
+  kind: policy.kind,
+  relative: policy.relative === true,
+  choose: (run, grant, context) => policy.choose(run, grant, context),
+});
+
 function maker<Schema extends z.ZodType>(
   name: string,
   schema: Schema,
@@ -69,7 +78,9 @@ const makers: Readonly<Record<PolicyName, Maker>> = {
     shortFirstParameters,
     ({ alpha }) => new ShortFirstPolicy(alpha),
   ),
-  gittins: maker('gittins', noParameters, () => new GittinsPolicy()),
+  gittins: maker('gittins', gittinsParameters, ({ revise = true }) =>
+    revise ? new GittinsPolicy() : atStartOnly(new GittinsPolicy()),
+  ),
   'smallest-in-range': withoutParameters('smallest-in-range'),
   'largest-in-range': withoutParameters('largest-in-range'),
   'random-in-range': withoutParameters('random-in-range'),

@@ -77,3 +77,12 @@ test('it asks again after 100 ms of CPU time or a step of 15 %', (t) => {
   t.is(policy.revisesAt?.(run, 0, policyContext()), 100);
   t.is(policy.revisesAt?.(run, 2000, policyContext()), 2300);
 });
+
+test('without revision a weight is chosen at the start only', (t) => {
+  const policy = createPolicy('gittins', { revise: false });
+  t.is(policy.revise, undefined);
+  const { run, fn } = new Player(decider(), limits(256, 0, 128));
+  for (let i = 0; i < 3; i++) fn.cpuTime.add(1000, 0, HOUR);
+  const context = policyContext({ reference: 1000 as Millis });
+  t.is(policy.choose(run, run.cpu, context), createPolicy('gittins').choose(run, run.cpu, context));
+});
