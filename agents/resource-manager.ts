@@ -1,5 +1,5 @@
 import type { Others } from '../broker/mean-field/index.js';
-import type { Observation, PerResource } from '../broker/messages/index.js';
+import type { MeanFieldHost, Observation, PerResource } from '../broker/messages/index.js';
 import type { Bytes, Millicores, Millis, Random } from '../config/index.js';
 
 /** A manager's target for one function, per container; absent members set no target. */
@@ -25,6 +25,8 @@ export interface View {
   readonly others: Others | null;
   /** Congestion price of the observation's host; null without one. */
   readonly price: PerResource | null;
+  /** The observation's host in the mean field; null or absent without one. */
+  readonly invoker?: MeanFieldHost | null;
   readonly random: Random;
 }
 

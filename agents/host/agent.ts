@@ -20,7 +20,7 @@ const HOSTS_MAX = 64;
 /** Longest description of an agent, characters. */
 const ABOUT_MAX = 512;
 
-/** A function's use of one invoker host, from its newest observation: limits × containers. */
+/** A function's use of one invoker host, from its newest observation. */
 class HostUsage {
   readonly host: string;
   at = 0 as Millis;
@@ -37,16 +37,15 @@ class HostUsage {
     this.host = host;
   }
 
-  see({ granted, demand, containers, running, user, peak }: Observation, now: Millis): void {
+  see({ granted, demand, containers, user, peak }: Observation, now: Millis): void {
     this.userMemory = user.memory;
     this.peakMemory = peak.memory;
     this.at = now;
     this.containers = containers;
     this.cpu = granted.cpu.mean * containers;
     this.memory = granted.memory.mean * containers;
-    // As in host reports: running activations count, and an idle container asks for nothing.
-    this.demandCpu = demand.cpu * Math.max(1, running);
-    this.demandMemory = demand.memory * Math.max(1, running);
+    this.demandCpu = demand.cpu;
+    this.demandMemory = demand.memory;
   }
 }
 
@@ -105,7 +104,7 @@ export class Agent {
     this.#see(observation, now);
     this.lastSeen = now;
     this.steps++;
-    const { field, others, price } = meanField;
+    const { field, others, price, invoker } = meanField;
     const features = localFeatures(observation, field, others);
     this.features = features;
     this.decision = null;
@@ -113,7 +112,7 @@ export class Agent {
     this.transitions = NO_CHANGES;
     this.#price = price;
     this.#hadOthers = others !== null;
-    const view = { observation, features, others, price, random };
+    const view = { observation, features, others, price, invoker, random };
     const decided = this.manager.decide(this.#state, view, now);
     const { decision, reward = Number.NaN } = decided;
     this.#state = decided.state;

@@ -1,5 +1,5 @@
 import { type Contribution, LeaveOneOut } from '../../broker/mean-field/index.js';
-import type { MeanField, PerResource, Sums } from '../../broker/messages/index.js';
+import type { MeanField, MeanFieldHost, Sums } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import type { View } from '../resource-manager.js';
 
@@ -7,7 +7,7 @@ import type { View } from '../resource-manager.js';
 const MAX_AGE_INTERVALS = 3;
 
 /** The mean field as one function sees it on one invoker host. */
-export interface MeanFieldContext extends Pick<View, 'others' | 'price'> {
+export interface MeanFieldContext extends Pick<View, 'others' | 'price' | 'invoker'> {
   readonly field: MeanField | null;
 }
 
@@ -25,7 +25,7 @@ export class MeanFieldView {
   readonly #leaveOneOut: LeaveOneOut;
   readonly #maxAge: number;
   /** Of the newest mean field, by invoker host. */
-  #prices: ReadonlyMap<string, PerResource> = new Map();
+  #invokers: ReadonlyMap<string, MeanFieldHost> = new Map();
   #field: MeanField | null = null;
   #at = Number.NEGATIVE_INFINITY;
   obsolete = 0;
@@ -49,7 +49,7 @@ export class MeanFieldView {
       this.obsolete++;
       return;
     }
-    this.#prices = new Map(field.hosts.map(({ host, price }) => [host, price]));
+    this.#invokers = new Map(field.hosts.map((entry) => [entry.host, entry]));
     this.#field = field;
     this.#at = now;
   }
@@ -67,8 +67,14 @@ export class MeanFieldView {
     const field = this.current(now);
     if (field === null) return NO_MEAN_FIELD;
     const others = this.#leaveOneOut.others(field, fn);
-    return { field, others, price: this.#prices.get(host) ?? null };
+    const invoker = this.#invokers.get(host) ?? null;
+    return { field, others, price: invoker?.price ?? null, invoker };
   }
 }
 
-const NO_MEAN_FIELD: MeanFieldContext = { field: null, others: null, price: null };
+const NO_MEAN_FIELD: MeanFieldContext = {
+  field: null,
+  others: null,
+  price: null,
+  invoker: null,
+};

@@ -49,7 +49,7 @@ export function rewardOf(
 /** Nothing in weight mode, as a weight asks for no amount; at most 1. */
 export function chargeOf({ observation, others, price }: View): number {
   if (price === null || others === null || observation.cpuMode === 'weight') return 0;
-  const own = observation.demand.cpu * Math.max(1, observation.running);
+  const own = observation.demand.cpu;
   return Math.min(1, congestionCharge(price.cpu, others.members + 1, own, own + others.demand.cpu));
 }
 

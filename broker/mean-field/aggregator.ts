@@ -2,7 +2,12 @@ import type { z } from 'zod';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import { type OrderRefusal, SequenceGuard } from '../inbox.js';
 import type { AgentsPartial, HostReport } from '../messages/index.js';
-import { HOSTS_MAX, type MeanField, type PerResource } from '../messages/index.js';
+import {
+  HOSTS_MAX,
+  type MeanField,
+  type MeanFieldHost,
+  type PerResource,
+} from '../messages/index.js';
 import type { aggregatorService } from '../services/index.js';
 import { addSums, emptySums } from './sums.js';
 
@@ -105,7 +110,11 @@ export class Aggregator {
       capacity.cpu = (capacity.cpu + report.capacity.cpu) as Millicores;
       capacity.memory = (capacity.memory + report.capacity.memory) as Bytes;
       const occupancy = occupancyIn(report);
-      hosts.push({ host, occupancy, price: pricesOf(occupancy) });
+      const { pressure, weights } = report;
+      const entry: MeanFieldHost = { host, occupancy, price: pricesOf(occupancy) };
+      if (pressure !== undefined) entry.pressure = pressure;
+      if (weights !== undefined) entry.weights = weights;
+      hosts.push(entry);
     }
     const { host, boot } = this.#options;
     return {

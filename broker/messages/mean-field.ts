@@ -59,6 +59,15 @@ export const agentsPartialSchema = z
 export type AgentsPartial = z.infer<typeof agentsPartialSchema>;
 export const decodeAgentsPartial = decoder(agentsPartialSchema);
 
+const pressure = nonNegative.describe(
+  'Run-queue pressure: time that containers waited for a CPU, per core and second since the last ' +
+    'report. Absent if the kernel does not report it.',
+);
+const weights = nonNegative.describe(
+  'Sum of the weights in force (cgroup v1 shares) of the containers in which something runs, ' +
+    'mean since the last report.',
+);
+
 /** Capacity of one invoker host and the demand on it (`host.<host>`, hook → aggregator). */
 export const hostReportSchema = z.object({
   v: version,
@@ -67,8 +76,10 @@ export const hostReportSchema = z.object({
   allocatable: amounts.describe('Capacity less reserve: the most that activations may get.'),
   pool: amounts.describe('Free to lend now.'),
   demand: amounts.describe(
-    'Requested by the functions that are active on this host, not limited by the pool.',
+    'Sum of requested limit x time running / time since the last report, not limited by the pool.',
   ),
+  pressure: pressure.optional(),
+  weights: weights.optional(),
   available: amounts,
   granted: amounts,
   used: amounts
@@ -95,7 +106,15 @@ export const meanFieldSchema = z.object({
   totals: sumsSchema,
   capacity: totalAmounts.describe('Sum over the invoker hosts that report.'),
   hosts: z
-    .array(z.object({ host: hostField, occupancy: perResource, price: perResource }))
+    .array(
+      z.object({
+        host: hostField,
+        occupancy: perResource.describe('Demand / available.'),
+        price: perResource.describe('The excess of occupancy over 1, at most 1.'),
+        pressure: pressure.optional(),
+        weights: weights.optional(),
+      }),
+    )
     .max(HOSTS_MAX),
   batches: z
     .array(z.object(sender))
@@ -103,6 +122,8 @@ export const meanFieldSchema = z.object({
     .describe('The one batch of each agent host that is in the totals.'),
 });
 export type MeanField = z.infer<typeof meanFieldSchema>;
+/** One invoker host in the mean field. */
+export type MeanFieldHost = MeanField['hosts'][number];
 export type PerResource = z.infer<typeof perResource>;
 export const decodeMeanField = decoder(meanFieldSchema, 1024 * 1024);
 

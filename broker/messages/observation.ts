@@ -61,7 +61,10 @@ export const observationSchema = z.object({
   granted: spreads.describe(
     'Limits in force during the activations, which may differ from the target.',
   ),
-  demand: amounts.describe('Requested by the safeguard and the target, not limited by the pool.'),
+  demand: amounts.describe(
+    'Sum of requested limit (by the safeguard and the target, not limited by the pool) x time ' +
+      'running / time since the last observation.',
+  ),
   containers: count,
   concurrency: count
     .min(1)

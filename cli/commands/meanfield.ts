@@ -48,6 +48,8 @@ function text(field: MeanField | null, { agents, invokers }: Explained): string 
       right('available MiB', (row) => mebibytesText(row.report.available.memory)),
       right('occupied memory %', (row) => percent(row.occupancy.memory).replace('%', '')),
       right('price memory', (row) => row.price.memory.toFixed(2)),
+      right('pressure', ({ report: { pressure } }) => pressure?.toFixed(2) ?? '–'),
+      right('weights', ({ report: { weights } }) => weights?.toFixed(0) ?? '–'),
       right('age s', (row) => (row.age / 1000).toFixed(1)),
     ]),
     table(agents, [

@@ -1,5 +1,6 @@
 import type { Bytes, Micros, Millis } from '../../config/index.js';
 import { type ContainerState, Run, type UserLimits } from '../decision/index.js';
+import { ContainerDemand } from './demand.js';
 import type { EndedActivation, EndReason } from './ended-activation.js';
 import type { Revision } from './function-record.js';
 
@@ -37,6 +38,8 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
   oomAttributed = 0;
   /** How long `/init` took, until the first `/run` takes it over. */
   initMicros = 0 as Micros;
+  /** As counted in the sums of its function and host. */
+  readonly demand = new ContainerDemand();
   /** Counters of the last sample, for differences. */
   periods = 0;
   throttledPeriods = 0;

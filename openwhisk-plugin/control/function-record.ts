@@ -1,6 +1,7 @@
 import { type ActionSettings, LatencyHistogram } from '../../broker/messages/index.js';
 import type { FunctionOverride, Mode } from '../../config/index.js';
-import type { ContainerState, CpuMode, FunctionState, Run } from '../decision/index.js';
+import type { ContainerState, CpuMode, FunctionState } from '../decision/index.js';
+import { Demand } from './demand.js';
 import { Explanations } from './explanations.js';
 import { Step } from './step.js';
 import { HeldTarget } from './target.js';
@@ -50,9 +51,9 @@ export class FunctionRecord {
   /** The newest grant was below or above the user's limit: events report changes only. */
   harvesting = false;
   borrowing = false;
-  /** The newest decision, for the host's report; millicores and bytes. */
-  demandCpu = 0;
-  demandMemory = 0;
+  /** Read when a control step closes. */
+  readonly demand = new Demand();
+  /** Of the newest activation, millicores. */
   userCpu = 0;
   cpuMode: CpuMode = 'weight';
   /** Monotonic ms of the newest start. */
@@ -66,10 +67,8 @@ export class FunctionRecord {
     this.action = action;
   }
 
-  /** Keeps the newest decision, for observations and the host's report. */
-  noteStart(run: Run, container: ContainerState, now: number): void {
-    this.demandCpu = run.cpu.demand;
-    this.demandMemory = run.memory.demand;
+  /** Notes the newest activation, for observations and the host's report. */
+  noteStart(container: ContainerState, now: number): void {
     this.userCpu = container.userCpu;
     this.cpuMode = container.mode;
     this.lastSeen = now;

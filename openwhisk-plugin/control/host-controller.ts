@@ -11,8 +11,10 @@ import {
 } from '../decision/index.js';
 import type { ActivationListener } from './activation-tracker.js';
 import type { Activation, ManagedContainer } from './container.js';
+import { updateDemand } from './demand.js';
 import type { EndedActivation } from './ended-activation.js';
 import type { FunctionRecord, Revision } from './function-record.js';
+import { HostLoad } from './host-load.js';
 import type { HostPorts, LimitChange } from './ports.js';
 import type { TargetRules } from './target.js';
 
@@ -26,6 +28,7 @@ import type { TargetRules } from './target.js';
  */
 export class HostController<C extends ManagedContainer<C>> implements ActivationListener<C> {
   readonly decider: Decider;
+  readonly load = new HostLoad();
   readonly #ports: HostPorts<C>;
   readonly #byState = new Map<ContainerState, C>();
   readonly #change: { who: string; why: string; activation: Activation<C> | null } = {
@@ -145,6 +148,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     if (run.enforced) this.#write(activation, now);
     else this.#leaveAtUserLimits(activation, wasBoosted);
     this.#writeChanged();
+    this.#updateLoad(container, fn, now);
     if (!run.enforced && fn.mode === 'recommend') this.#ports.limits.recommend(activation);
   }
 
@@ -156,7 +160,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     // Before the decision, which counts with the loan.
     if (run.enforced && revision.state.mayBorrow) this.#lendMemory(container, revision);
     this.decider.start(run, now);
-    revision.fn.noteStart(run, container.state, now);
+    revision.fn.noteStart(container.state, now);
     reports.decided(activation);
   }
 
@@ -222,8 +226,11 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     const { step } = fn;
     step.periods += Math.max(0, sample.periods - container.periods);
     step.throttledPeriods += Math.max(0, sample.throttledPeriods - container.throttledPeriods);
-    if (sample.waiting >= 0 && container.waiting >= 0)
-      step.waited += Math.max(0, sample.waiting - container.waiting) / 1000;
+    if (sample.waiting >= 0 && container.waiting >= 0) {
+      const waited = Math.max(0, sample.waiting - container.waiting) / 1000;
+      step.waited += waited;
+      this.load.addWait(waited);
+    }
     if (sample.waiting >= 0) step.waits = true;
     container.periods = sample.periods;
     container.throttledPeriods = sample.throttledPeriods;
@@ -253,10 +260,11 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   }
 
   /** A policy may change the weight while the activation runs. `used`: its CPU time, ms. */
-  revise(activation: Activation<C>, used: number): void {
+  revise(activation: Activation<C>, used: number, now: Millis): void {
     const { container, run } = activation;
     if (!container.mayLimit || !this.decider.revise(run, used)) return;
     this.#ports.limits.setShares(container, run.shares, this.#by('policy', 'revised', activation));
+    this.load.weights.set(this.decider.weights.inForce, now);
   }
 
   /**
@@ -322,6 +330,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     if (!container.ended && outcome === 'success' && this.decider.takeBackLoan(run))
       limits.setMemory(container, container.user.memory, this.#by('loan', 'not_used', activation));
     this.#writeChanged();
+    this.#updateLoad(container, revision.fn, now);
     this.#report(activation, revision.fn, outcome, now);
   }
 
@@ -367,6 +376,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     container.limited = false;
     this.#ports.limits.restore(container, this.#by(who, why));
     this.decider.userLimits(container.state, now);
+    this.load.weights.set(this.decider.weights.inForce, now);
     this.#writeChanged();
   }
 
@@ -422,6 +432,12 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     const isLowered = desiredMemory > 0 && desiredMemory < user.memory;
     if (isLowered || revision.state.memoryPolicy === 'faasrm')
       limits.setMemory(container, user.memory, change);
+  }
+
+  /** An activation has started or ended in the container. */
+  #updateLoad({ state, demand }: C, fn: FunctionRecord, now: Millis): void {
+    updateDemand(demand, state.runs, [fn.demand, this.load.demand], now);
+    this.load.weights.set(this.decider.weights.inForce, now);
   }
 
   /** Writes the limits of containers whose loans this event has changed. */

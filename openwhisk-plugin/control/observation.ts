@@ -14,7 +14,7 @@ export function closeStep(
   decider: Pick<Decider, 'slo'>,
   now: number,
 ): Observation | null {
-  const { step, revision } = fn;
+  const { step, revision, demand } = fn;
   if (step.empty || revision === null) return null;
   const { state, concurrent } = revision;
   // NaN: not known yet.
@@ -41,7 +41,7 @@ export function closeStep(
     throttledShare: step.periods > 0 ? Math.min(1, step.throttledPeriods / step.periods) : 0,
     user: { ...amounts(fn.userCpu, state.userMemory), shares: state.userShares },
     granted: spreads(step.cpu.toMessage(), step.memory.toMessage()),
-    demand: amounts(step.demandCpu, step.demandMemory),
+    demand: amounts(demand.cpu.take(now), demand.memory.take(now)),
     containers: fn.containers,
     concurrency: concurrent ? Math.max(2, fn.running) : 1,
     control: {

@@ -66,8 +66,6 @@ export class Step {
   inits = 0;
   readonly cpu = new Spread();
   readonly memory = new Spread();
-  demandCpu = 0;
-  demandMemory = 0;
 
   get empty(): boolean {
     return this.ended === 0;
@@ -121,8 +119,6 @@ export class Step {
     // In modes that write nothing the user's limits were in force.
     this.cpu.add(run.enforced ? run.cpu.granted : run.cpu.user);
     this.memory.add(run.enforced ? run.memory.granted : run.memory.user);
-    if (run.cpu.demand > this.demandCpu) this.demandCpu = run.cpu.demand;
-    if (run.memory.demand > this.demandMemory) this.demandMemory = run.memory.demand;
   }
 
   clear(): void {
@@ -136,6 +132,5 @@ export class Step {
     this.periods = this.throttledPeriods = this.waited = this.initTotal = this.inits = 0;
     this.cpu.clear();
     this.memory.clear();
-    this.demandCpu = this.demandMemory = 0;
   }
 }

@@ -8,9 +8,11 @@ import {
   PAGE_FUNCTIONS,
 } from '../../broker/services/index.js';
 import {
+  type Bytes,
   type Config,
   comparisonSums,
   type Micros,
+  type Millicores,
   systemClock,
   timeOfDay,
 } from '../../config/index.js';
@@ -78,8 +80,8 @@ export class Hook {
   }
 
   hostView(): HostView {
-    const { parts, pipeline, containerEvents, modes, killSwitch, reporter } = this.controls;
-    const { capacity, pool } = reporter.hostReport(false);
+    const { parts, pipeline, containerEvents, modes, killSwitch } = this.controls;
+    const { capacity, cpuPool, memoryPool } = parts.decider;
     return {
       ...this.#identity,
       mode: modes.global,
@@ -89,8 +91,8 @@ export class Hook {
       tap: pipeline.tap.views(),
       cpu: capacity.cpu,
       memory: capacity.memory,
-      poolCpu: pool.cpu,
-      poolMemory: pool.memory,
+      poolCpu: cpuPool.free as Millicores,
+      poolMemory: memoryPool.free as Bytes,
       activations: parts.counters.ended,
       running: pipeline.tracker.running,
       containers: parts.containers.size,

@@ -114,8 +114,16 @@ export class Reporter {
   }
 
   #reportHost(): void {
+    const now = this.#clock.monotonic();
+    const { decider, functions, containers } = this.#parts;
+    const { controller, tracker } = this.#pipeline!;
+    const state = {
+      containers: containers.size,
+      running: tracker.running,
+      mode: this.#modes.global,
+    };
     this.#send(subjects.hostReport(this.#settings.host), {
-      ...this.hostReport(true),
+      ...hostReport(this.#sender(), decider, controller.load, functions.values(), state, now),
       ...this.#used(),
     });
     this.#raiseAlarm();
@@ -135,22 +143,6 @@ export class Reporter {
     const fields = { functions: worse.slice(0, 10), count: worse.length, hint };
     const message = 'functions are slower than their control arm: Gleaner slows them down';
     log.warn('worse_than_nothing', clock.monotonic(), fields, message);
-  }
-
-  /** `send`: the report takes the next sequence number. */
-  hostReport(send: boolean): HostReport {
-    const { decider, functions, containers } = this.#parts;
-    return hostReport(
-      this.#sender(send),
-      decider,
-      functions.values(),
-      {
-        containers: containers.size,
-        running: this.#pipeline?.tracker.running ?? 0,
-        mode: this.#modes.global,
-      },
-      this.#clock.monotonic(),
-    );
   }
 
   /** CPU used since the last report, and memory in use; empty in the first report. */
@@ -174,9 +166,8 @@ export class Reporter {
     if (message !== null) this.#send(subjects.observation(fn.action), message);
   }
 
-  #sender(send = true): { host: string; boot: string; sequence: number } {
-    const sequence = send ? this.#sequence++ : this.#sequence;
-    return { host: this.#settings.host, boot: this.#settings.boot, sequence };
+  #sender(): { host: string; boot: string; sequence: number } {
+    return { host: this.#settings.host, boot: this.#settings.boot, sequence: this.#sequence++ };
   }
 
   #send(subject: string, message: object): void {

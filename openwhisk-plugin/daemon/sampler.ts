@@ -135,7 +135,7 @@ export class Sampler {
       const { startCpu } = each.run;
       controller.onSample(each, sample, now);
       if (!container.paused && startCpu >= 0)
-        controller.revise(each, (sample.cpu - startCpu) / 1000);
+        controller.revise(each, (sample.cpu - startCpu) / 1000, now);
     }
   }
 

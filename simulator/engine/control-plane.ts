@@ -149,10 +149,11 @@ export class ControlPlane implements StepListener {
       const agents = this.#agents.filter((agent) => agent !== undefined);
       this.#aggregator.takePartial(this.#core.partial(agents, now), now);
       this.#reports++;
-      this.#limitController.hosts.forEach(({ decider, functions, running }, index) => {
+      this.#limitController.hosts.forEach(({ decider, controller, functions, running }, index) => {
         const sender = { host: hostName(index), boot: BOOT, sequence: this.#reports };
         const state = { containers: 0, running, mode: 'enforce' as const };
-        this.#aggregator.takeReport(hostReport(sender, decider, functions, state, now), now);
+        const report = hostReport(sender, decider, controller.load, functions, state, now);
+        this.#aggregator.takeReport(report, now);
       });
       this.#core.meanField.take(this.#aggregator.step(now, EPOCH), now);
     }

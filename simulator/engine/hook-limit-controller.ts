@@ -170,7 +170,7 @@ export class HookLimitController implements LimitController {
     const { controller, decider } = this.#enter(c.host[a]!, now);
     const used = c.done[a]! / 1000;
     c.reviseAt[a] = Number.POSITIVE_INFINITY;
-    controller.revise(activation, used);
+    controller.revise(activation, used, (now / 1000) as Millis);
     c.reviseAt[a] = 1000 * decider.revisesAt(activation.run, used);
   }
 

@@ -31,6 +31,8 @@ export class EngineContainer extends ManagedContainer<EngineContainer> {
     this.serial = serial;
     this.record = record;
     this.tapped = true;
+    // Counters begin at zero with the container.
+    this.waiting = 0;
   }
 }
 

@@ -61,6 +61,7 @@ export class EngineUsage implements UsagePort<EngineContainer> {
     sample.periods = container.periods;
     sample.throttledPeriods =
       container.throttledPeriods + this.#cluster.activations.columns.throttled[a]!;
+    sample.waiting = container.waiting + this.#cluster.activations.columns.waited[a]!;
     sample.oomKills = container.isOomKilled ? 1 : 0;
     return sample;
   }

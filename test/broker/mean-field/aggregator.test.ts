@@ -73,6 +73,19 @@ test('capacity, occupancy and price come per invoker host from its own report', 
   t.is(field.epoch, 4);
 });
 
+test('run-queue pressure and weights of a host are those of its report, if it has them', (t) => {
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
+  aggregator.takeReport({ ...report('h1', 1, 0), pressure: 0.5, weights: 896 }, millis(0));
+  aggregator.takeReport({ ...report('h2', 1, 0), weights: 0 }, millis(0));
+  t.deepEqual(
+    aggregator.step(millis(10), 4).hosts.map(({ pressure, weights }) => [pressure, weights]),
+    [
+      [0.5, 896],
+      [undefined, 0],
+    ],
+  );
+});
+
 test('a host without a message for 1.5 steps leaves the totals until its next one', (t) => {
   const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
   aggregator.takePartial(partial('a', 1), millis(0));

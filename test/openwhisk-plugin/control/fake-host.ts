@@ -20,12 +20,18 @@ export class FakeContainer extends ManagedContainer<FakeContainer> {
   quota: number = this.user.quota;
   memory: number = this.user.memory;
   readonly sample = emptySample();
+  /** The function that it serves. */
+  action = ACTION;
 }
+
+const ACTION = '/guest/f';
 
 /** A host by hand: limits are fields of its containers, usage is what the test says. */
 export class FakeHost {
   readonly controller: HostController<FakeContainer>;
-  readonly record = new FunctionRecord('/guest/f');
+  readonly records = new Map<string, FunctionRecord>();
+  /** Of the function that containers serve unless a test says otherwise. */
+  readonly record: FunctionRecord;
   /** Each write as `resource value who why`, and each report by its name. */
   readonly log: string[] = [];
   quotaResult: WriteResult = 'written';
@@ -35,10 +41,11 @@ export class FakeHost {
 
   constructor(decider: Decider) {
     this.#decider = decider;
-    this.record.mode = 'enforce';
-    this.record.enforced = true;
+    this.record = this.#recordOf(ACTION);
     this.controller = new HostController(decider, {
-      functions: { revision: (_, version, user) => this.#revision(version, user) },
+      functions: {
+        revision: (action, version, user) => this.#revision(action, version, user),
+      },
       limits: {
         weightRange: ({ user }) => sharesRange(user.shares),
         setShares: (container, shares, change) => {
@@ -98,8 +105,9 @@ export class FakeHost {
     });
   }
 
-  container(user: UserLimits): FakeContainer {
+  container(user: UserLimits, action = ACTION): FakeContainer {
     const container = new FakeContainer('c', this.#decider.container(user));
+    container.action = action;
     container.tapped = true;
     this.controller.containerStarted(container);
     return container;
@@ -107,7 +115,7 @@ export class FakeHost {
 
   request(container: FakeContainer, late = false): Activation<FakeContainer> {
     const activation = new Activation<FakeContainer>();
-    const revision = this.controller.identify(container, '/guest/f', '0.0.1', this.now);
+    const revision = this.controller.identify(container, container.action, '0.0.1', this.now);
     activation.begin(container, revision as Revision, -1);
     activation.late = late;
     activation.startedMonotonic = this.now;
@@ -150,10 +158,22 @@ export class FakeHost {
     return this.log.splice(0);
   }
 
-  #revision(version: string, user: UserLimits): Revision {
-    const state = this.#decider.functionState('/guest/f', version, user, this.now);
-    this.record.revision = new Revision(this.record, version, state);
-    return this.record.revision;
+  #recordOf(action: string): FunctionRecord {
+    let record = this.records.get(action);
+    if (record === undefined) {
+      record = new FunctionRecord(action);
+      record.mode = 'enforce';
+      record.enforced = true;
+      this.records.set(action, record);
+    }
+    return record;
+  }
+
+  #revision(action: string, version: string, user: UserLimits): Revision {
+    const record = this.#recordOf(action);
+    const state = this.#decider.functionState(action, version, user, this.now);
+    record.revision = new Revision(record, version, state);
+    return record.revision;
   }
 
   #note(what: string, value: number, { who, why }: LimitChange<FakeContainer>): 'written' {

@@ -3,6 +3,7 @@ import { type Bytes, type Millicores, type Millis, millis } from '../../../confi
 import {
   closeStep,
   FunctionRecord,
+  HostLoad,
   hostReport,
   Revision,
 } from '../../../openwhisk-plugin/control/index.js';
@@ -76,7 +77,7 @@ test('use is known only with both readings', (t) => {
   t.deepEqual([step.usedCpu, step.usedMemory], [200, 100]);
 });
 
-test('a step keeps the largest peaks and demands, and the spread of what was in force', (t) => {
+test('a step keeps the largest peaks, and the spread of what was in force', (t) => {
   const step = new Step();
   const run = (cpu: object, memory: object, enforced = true) =>
     step.record(
@@ -95,10 +96,7 @@ test('a step keeps the largest peaks and demands, and the spread of what was in 
   run({ peak: 300, demand: 900, granted: 500 }, { peak: 40, demand: 300, granted: 100 });
   run({ peak: 700, demand: 200, granted: 800 }, { peak: 90, demand: 100, granted: 200 });
   run({ peak: 500, demand: 500, granted: 1 }, { peak: 60, demand: 200, granted: 1 }, false);
-  t.deepEqual(
-    [step.peakCpu, step.peakMemory, step.demandCpu, step.demandMemory],
-    [700, 90, 900, 300],
-  );
+  t.deepEqual([step.peakCpu, step.peakMemory], [700, 90]);
   // Not enforced: the user's.
   t.deepEqual(step.cpu.toMessage(), { min: 500, mean: 2300 / 3, max: 1000 });
   t.deepEqual(step.memory.toMessage(), { min: 100, mean: 556 / 3, max: 256 });
@@ -158,14 +156,8 @@ test('an observation has an optional field only where there is something to say'
 
 test('amounts that are unknown are 0 in messages', (t) => {
   const step = new Step();
-  step.record(
-    ended({}, { cpu: { peak: -1, demand: Number.NaN, granted: 1, user: 1 } }),
-    false,
-    0,
-    0,
-  );
-  const { peak, demand } = observed(step)!;
-  t.deepEqual([peak.cpu, demand.cpu], [0 as Millicores, 0 as Millicores]);
+  step.record(ended({}, { cpu: { peak: -1, demand: 1, granted: 1, user: 1 } }), false, 0, 0);
+  t.is(observed(step)!.peak.cpu, 0 as Millicores);
 });
 
 /** A report of a host with eight cores and 1024 bytes. */
@@ -181,22 +173,22 @@ function report(
   } as unknown as Decider;
   const sender = { host: 'h', boot: 'b', sequence: 1 };
   const state = { containers: 4, running: 3, mode: 'enforce' } as const;
-  return hostReport(sender, host8, functions, state, 40_000 as Millis);
+  return hostReport(sender, host8, new HostLoad(), functions, state, 40_000 as Millis);
 }
 
-test('a host reports the demand of functions that ran in the last thirty seconds', (t) => {
+test('a host counts the functions that ran in the last thirty seconds, and asks for none', (t) => {
   const record = (running: number, lastSeen: number, known = true): FunctionRecord => {
     const fn = new FunctionRecord('/g/f');
     if (known) fn.revision = new Revision(fn, '1', {} as FunctionState);
-    return Object.assign(fn, { running, lastSeen, demandCpu: 100, demandMemory: 10 });
+    return Object.assign(fn, { running, lastSeen });
   };
   const { demand, functions, allocatable, granted, pool } = report([
     record(0, 10_000), // idle for exactly thirty seconds
     record(0, 9999),
-    record(3, 0), // three activations, however long ago they started
+    record(3, 0), // running, however long ago they started
     record(0, 40_000, false),
   ]);
-  t.deepEqual([functions, demand.cpu, demand.memory], [2, 400 as Millicores, 40 as Bytes]);
+  t.deepEqual([functions, demand.cpu, demand.memory], [2, 0 as Millicores, 0 as Bytes]);
   t.deepEqual(allocatable, { cpu: 7000 as Millicores, memory: 1000 as Bytes });
   t.deepEqual(granted, { cpu: 700 as Millicores, memory: 70 as Bytes }, 'by the pools');
   t.deepEqual(pool, { cpu: 300 as Millicores, memory: 30 as Bytes });

@@ -189,25 +189,30 @@ test('a memory peak on one host counts on another when a target names it', (t) =
 
 test('managers see the others and the price of their host: demand over capacity', (t) => {
   const views: View[] = [];
-  const times = Array.from({ length: 15 }, (_, i) => i * 1000);
-  // Two functions want their users' 800 millicores of one core: occupancy 1.6, price .6.
+  const times = Array.from({ length: 500 }, (_, i) => i * 50);
+  // Two functions ask for their users' two cores, 40 of 50 ms, on two cores: occupancy 1.6, price
+  // .6. Too short for a peak, so that the safeguard lowers nothing.
   play({
     functions: ['f', 'g'].map((name) =>
-      fn(name, at(...times), { userCpuMillicores: 800, profile: { cpuMs: 10 } }),
+      fn(name, at(...times), { userCpuMillicores: 2000, profile: { cpuMs: 40 } }),
     ),
     mode: 'quota',
+    cluster: { cores: 2 },
     manager: targetSetter({}, views),
     decision: noArm,
-    control: { stepActivations: 1 },
+    control: { stepActivations: 20 },
   });
   const before = views.filter(({ observation }) => observation.observedAt < 10_000);
   const after = views.filter(({ observation }) => observation.observedAt > 10_000);
   t.is(before.length, 20);
   t.true(before.every(({ others, price }) => others === null && price === null));
   t.true(after.length > 0);
-  for (const { others, price } of after) {
+  for (const { observation, others, price, invoker } of after) {
     t.is(others?.members, 1);
-    t.true(Math.abs(price!.cpu - 0.6) < 1e-9);
+    t.true(Math.abs(price!.cpu - 0.6) < 0.01, `${price!.cpu}`);
+    // Known from the second report on; two cores suffice.
+    t.is(invoker?.pressure, observation.observedAt < 20_000 ? undefined : 0);
+    t.true(invoker!.weights! > 0);
   }
 });
 
