@@ -1,6 +1,6 @@
 import type { Random } from '../../config/index.js';
 import { type ActorCritic, type Engine, type NetworkShape, orthogonal } from '../nn/index.js';
-import { type LearnerState, PpoLearner, type PpoMetrics } from './learner.js';
+import { type LearnerState, PpoLearner, type PpoMetrics, RolloutError } from './learner.js';
 import { Policy } from './policy.js';
 import { Rollout } from './rollout.js';
 import type { PpoSettings } from './settings.js';
@@ -78,10 +78,18 @@ export class PpoAgent {
     return this.policy.decide(input, mask, greedy ? undefined : this.#acting);
   }
 
-  /** The step after `decide`; not recorded if the action was masked or the buffer is full. */
+  /**
+   * The step after `decide`. A masked action has no probability to learn from, so the segment ends
+   * before it. A full buffer is the caller's fault: it would drop steps between two kept ones.
+   */
   executed(action: number, reward: number): void {
     const logProbability = this.policy.logProbability(action);
-    if (this.rollout.full || logProbability === Number.NEGATIVE_INFINITY) return;
+    if (logProbability === Number.NEGATIVE_INFINITY) {
+      this.rollout.cut(this.#input);
+      return;
+    }
+    if (this.rollout.full)
+      throw new RolloutError(`${this.rollout.rows} rows are full: update before the next step`);
     this.rollout.add({
       input: this.#input,
       mask: this.#mask,

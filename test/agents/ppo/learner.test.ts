@@ -203,9 +203,27 @@ test('the executed action is learned, with its mask and log-probability', (t) =>
     t.is(agent.rollout.logProbabilities[i], Math.fround(logProbability));
     t.deepEqual(agent.rollout.masks.slice(4 * i, 4 * i + 4), mask);
   }
-  // This policy could not have done a masked action: nothing is recorded.
+});
+
+test('a step whose executed action was masked ends the segment at its own state', (t) => {
+  const agent = agentOf(engines[0]!, 9);
+  const mask = Uint8Array.of(1, 1, 0, 1);
+  const state = (first: number): Float32Array => Float32Array.of(first, 0.5, 1);
+  agent.decide(state(0), mask);
+  agent.executed(1, 0.5);
+  agent.decide(state(0.25), mask);
   agent.executed(2, 1);
-  t.is(agent.rollout.rows, 20);
+  t.is(agent.rollout.rows, 1);
+  // The state that follows the kept step is the one that the refused step was decided in.
+  t.deepEqual(agent.rollout.segments, [{ from: 0, to: 1, after: state(0.25) }]);
+});
+
+test('a step that finds the rollout full is refused by name and not dropped', (t) => {
+  const agent = agentOf(engines[0]!, 9);
+  play(agent, 1);
+  t.true(agent.ready);
+  agent.decide(new Float32Array(3), Uint8Array.of(1, 1, 1, 1));
+  t.throws(() => agent.executed(0, 1), { instanceOf: RolloutError, message: /100 rows are full/ });
 });
 
 test('the critic’s value follows a cut; nothing follows an end', (t) => {
