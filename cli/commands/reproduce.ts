@@ -49,12 +49,14 @@ const addStudy = (reproduce: Command, name: string, description: string): Comman
       .option('--out <folder>', `folder of the page`, 'gleaner-reproduction'),
   );
 
-const addSeeds = (command: Command, seeds: number, quickSeeds: number): Command =>
-  command.option(
-    '--seeds <n>',
-    `number of seeds (default ${seeds}; with --quick ${quickSeeds})`,
-    wholeNumber,
-  );
+const addSeeds = (command: Command, seeds: number, quickSeeds: number, first: number): Command =>
+  command
+    .option(
+      '--seeds <n>',
+      `number of seeds (default ${seeds}; with --quick ${quickSeeds})`,
+      wholeNumber,
+    )
+    .option('--first-seed <n>', `first seed (default ${first})`, wholeNumber);
 
 /** The command that repeats a study. */
 const commandOf = (
@@ -107,25 +109,31 @@ export function addCommands(program: Command): void {
     .command('reproduce')
     .description('reproduce the studies behind published results, and compare with their figures');
   for (const study of SEEDED)
-    addSeeds(addStudy(reproduce, study.name, study.description), study.seeds, study.quickSeeds)
-      .option('--first-seed <n>', `first seed (default ${study.firstSeed})`, wholeNumber)
-      .action((options: SeedOptions) => runSeeded(study, options));
+    addSeeds(
+      addStudy(reproduce, study.name, study.description),
+      study.seeds,
+      study.quickSeeds,
+      study.firstSeed,
+    ).action((options: SeedOptions) => runSeeded(study, options));
   addSeeds(
     addStudy(
       reproduce,
       'simppo',
-      "SIMPPO's autoscaling protocol: agents, isolated agents, single agents and rules on " +
-        'held-out traces, growth to 110 functions (1 h; --quick: 3 min); continues a stopped run',
+      "SIMPPO's autoscaling protocol: agents with and without virtual agent and price, and rules, " +
+        'on held-out traces, seeds 1-5 and 11-15 apart; growth to 110 functions (hours; --quick: ' +
+        '5 min); continues a stopped run',
     ),
     FULL.seeds.length,
     QUICK.seeds.length,
+    FULL.seeds[0]!,
   )
     .option('--only <piece>', 'only pieces with this prefix: floors, simppo-0.8, growth')
     .option('--minutes <n>', 'start no piece after this time; run again to continue', wholeNumber)
     .action((options: SeedOptions & { readonly only?: string; readonly minutes?: number }) => {
-      const { quick, seeds, only, minutes, out: folder } = options;
-      const command = commandOf('simppo', quick, { seeds });
-      deliver('simppo', reproduceSimppo({ quick, seeds, only, minutes, folder, command }), options);
+      const { quick, seeds, firstSeed, only, minutes, out: folder } = options;
+      const command = commandOf('simppo', quick, { seeds, 'first-seed': firstSeed });
+      const run = { quick, seeds, firstSeed, only, minutes, folder, command };
+      deliver('simppo', reproduceSimppo(run), options);
     });
   addStudy(
     reproduce,

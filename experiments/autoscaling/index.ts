@@ -4,7 +4,16 @@ export { azureShapes } from './azure-shapes.js';
 export { drawEpisode, type Episode } from './episode.js';
 export { kneeObjective } from './knee.js';
 export { judge, learnEpisode, type ScalingController, type Start, serving } from './play.js';
-export { doNothing, ensure, hpaVpa, kpa, randomActions, staticStart } from './rules.js';
+export {
+  admittedBy,
+  doNothing,
+  ensure,
+  hpaVpa,
+  kpa,
+  randomActions,
+  type StaticConstants,
+  staticStart,
+} from './rules.js';
 export { profileFunctions, type ScaledFunction } from './scaled-function.js';
 export { type Contention, ScalingCluster } from './scaling-cluster.js';
 export type { RunScore } from './score.js';

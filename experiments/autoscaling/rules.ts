@@ -86,6 +86,39 @@ const CAP = { cpu: SIMPPO_SIZES.most.cpu as Millicores, memory: SIMPPO_SIZES.mos
 /** Knative counts those who wait for a container as concurrent, so it is shown response times. */
 export const kpa = (): ScalingController =>
   managed('kpa', createManager('kpa', { cap: CAP }), 'response');
+
+/**
+ * Requests as a scheduler admits them where limits are reserved: whole containers, one each, then
+ * always one more for the function with the least CPU whose next container fits.
+ */
+export function admit(requests: readonly Allocation[], capacity: number): Allocation[] {
+  const admitted = requests.map((request) => ({ ...request, containers: 1 }));
+  let left = capacity - admitted.reduce((sum, { cpu }) => sum + cpu, 0);
+  const own = (i: number): number => admitted[i]!.cpu * admitted[i]!.containers;
+  for (;;) {
+    let next = -1;
+    requests.forEach(({ cpu, containers }, i) => {
+      if (admitted[i]!.containers >= containers || cpu > left) return;
+      if (next < 0 || own(i) < own(next)) next = i;
+    });
+    if (next < 0) return admitted;
+    admitted[next]!.containers++;
+    left -= admitted[next]!.cpu;
+  }
+}
+
+/** A controller that knows no capacity, behind admission. */
+export const admittedBy = (controller: ScalingController): ScalingController => ({
+  ...controller,
+  decide: (cluster, allObserved) => {
+    const targets = controller.decide(cluster, allObserved);
+    return admit(
+      targets.map((target, i) => target ?? allObserved[i]!.held),
+      cluster.capacity,
+    );
+  },
+});
+
 export const ensure = (): ScalingController =>
   managed('ensure', createManager('ensure', { cap: CAP }), 'response');
 export const hpaVpa = (constants: HpaVpaConstants, name = 'hpa-vpa'): ScalingController =>
@@ -94,18 +127,25 @@ export const hpaVpa = (constants: HpaVpaConstants, name = 'hpa-vpa'): ScalingCon
 /** Of a start: what a function gets before anyone decides. */
 type Given = { readonly fn: ScaledFunction };
 
+/** What the best constant allocation is searched over. */
+export interface StaticConstants {
+  /** Cores per core of mean work. */
+  readonly headroom: number;
+  /** Containers beyond those that the mean rate keeps busy. */
+  readonly spare: number;
+}
+
 /**
- * The cluster's cores divided once, by each function's mean work in the episode to come, with
- * enough containers for its mean number of calls and one: who knows on average what comes, and
- * never acts again.
+ * A constant allocation by each function's mean work in the episode to come: it knows on average
+ * what comes, and never acts again.
  */
 export const staticStart =
-  (load: number) =>
+  ({ headroom, spare }: StaticConstants) =>
   ({ fn }: Given, perSecond: number): Allocation => {
     const { least, most, first } = SIMPPO_SIZES;
-    const millicores = (perSecond * fn.meanCpu) / load;
+    const millicores = perSecond * fn.meanCpu * headroom;
     const running = (perSecond * (fn.meanCpu / Math.min(1, fn.parallelism) + fn.meanIo)) / 1000;
-    const containers = clamp(Math.ceil(running + 1), least.containers, most.containers);
+    const containers = clamp(Math.ceil(running + spare), least.containers, most.containers);
     return {
       cpu: clamp(millicores / containers, least.cpu, most.cpu),
       memory: first.memory,

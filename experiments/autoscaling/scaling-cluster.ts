@@ -6,9 +6,10 @@ import { ResponseWindow } from './response-window.js';
 import type { ScaledFunction } from './scaled-function.js';
 
 /**
- * How containers share the cores. `reserved`: limits are reserved, and scaled down together if they
- * exceed the capacity, as in the published environment [AWARE artifact]. `busy`: only running
- * containers compete, as under the kernel's scheduler. `alone`: each function has all cores.
+ * How containers share the cores. `reserved`: limits are reserved; requests beyond the capacity are
+ * projected onto it, all by one factor, as in the published environment [AWARE artifact], and what
+ * is granted is what use is a share of. `busy`: only running containers compete, as under the
+ * kernel's scheduler. `alone`: each function has all cores.
  */
 export type Contention = 'reserved' | 'busy' | 'alone';
 
@@ -43,8 +44,8 @@ export interface ScaledState {
   readonly held: Allocation;
   readonly responses: ResponseWindow;
   readonly slo: number;
-  /** Cores x ms that its containers were promised in the step. */
-  promised: number;
+  /** Cores x ms that its containers were granted in the step. */
+  granted: number;
 }
 
 /**
@@ -71,7 +72,7 @@ export class ScalingCluster {
         held: { ...SIMPPO_SIZES.first, containers: 1 },
         responses: new ResponseWindow(),
         slo: queue.slo,
-        promised: 0,
+        granted: 0,
       };
     });
   }
@@ -91,7 +92,7 @@ export class ScalingCluster {
     for (const { held } of this.states) sum += held.cpu * held.containers;
     return sum;
   }
-  /** Promised over available. */
+  /** Requested over available. */
   get occupancy(): number {
     return this.allocated / this.capacity;
   }
@@ -107,7 +108,7 @@ export class ScalingCluster {
         random.fork(state.fn.name),
         state.held.containers,
       );
-      state.promised = 0;
+      state.granted = 0;
     }
   }
 
@@ -136,7 +137,7 @@ export class ScalingCluster {
       this.#squeeze();
       for (const { queue, fn, held, index } of this.states) {
         const limit = held.cpu / 1000;
-        // Reserved: of what was promised; busy: of what it would keep busy.
+        // Reserved: of what was requested; busy: of what it would keep busy.
         const rate =
           contention === 'busy'
             ? Math.min(limit, fn.parallelism) * this.#factors[index]!
@@ -146,7 +147,8 @@ export class ScalingCluster {
       this.#now = to;
     }
     for (const state of this.states) {
-      state.promised = (state.held.cpu / 1000) * state.held.containers * stepMs;
+      const share = contention === 'busy' ? 1 : this.#factors[state.index]!;
+      state.granted = share * (state.held.cpu / 1000) * state.held.containers * stepMs;
       state.responses.add(state.queue.window);
     }
   }

@@ -6,7 +6,7 @@ const WAITING_SHARE = 0.01;
 
 /** What an agent sees of one function after a step. */
 function scalingStateOf(
-  { queue, held, responses, slo, fn, promised }: ScaledState,
+  { queue, held, responses, slo, fn, granted }: ScaledState,
   cluster: ScalingCluster,
 ): ScalingState {
   const { window } = queue;
@@ -19,7 +19,7 @@ function scalingStateOf(
   const age = waiting > WAITING_SHARE * responses.samples ? cluster.now - queue.waitingSince : 0;
   return {
     held: { ...held },
-    cpuUse: promised > 0 ? Math.min(1, window.cpu / promised) : 0,
+    cpuUse: granted > 0 ? Math.min(1, window.cpu / granted) : 0,
     memoryUse: Math.min(1, (busy * Math.max(peak, fn.base) + (1 - busy) * fn.base) / held.memory),
     busy,
     rate: (1000 * window.arrived) / stepMs,
@@ -35,18 +35,12 @@ export const scalingStatesOf = (cluster: ScalingCluster): ScalingState[] =>
   cluster.states.map((state) => scalingStateOf(state, cluster));
 
 /** The totals of a step, as the aggregator adds them up. */
-export function totalsOf({
-  capacity,
-  allocated,
-  occupancy,
-  states,
-}: ScalingCluster): ClusterTotals {
+export function totalsOf({ capacity, allocated, states }: ScalingCluster): ClusterTotals {
   let idle = 0;
-  for (const { held, queue, promised } of states)
+  for (const { held, queue, granted } of states)
     idle += idleOf(
       held.cpu * held.containers,
-      promised > 0 ? queue.window.cpu / promised : 0,
-      occupancy,
+      granted > 0 ? Math.min(1, queue.window.cpu / granted) : 0,
     );
   return { capacity, allocated, idle };
 }

@@ -31,8 +31,10 @@ export interface RunScore {
   readonly memoryUse: number;
   readonly violations: number;
   readonly violatedSteps: number;
-  /** Promised over available, mean over steps. */
+  /** Requested over available, mean over steps. */
   readonly occupancy: number;
+  /** The reward if use were a share of the request and not of what was granted of it. */
+  readonly rewardOfRequests: number;
 }
 
 /** Adds up a run's steps, once `listen` has been called. */
@@ -42,6 +44,7 @@ export class ScoreKeeper {
   readonly #sums: { reward: number; slo: number; cpu: number; memory: number; violated: number }[];
   #steps = 0;
   #occupancy = 0;
+  #ofRequests = 0;
 
   constructor(cluster: ScalingCluster) {
     this.#cluster = cluster;
@@ -67,6 +70,10 @@ export class ScoreKeeper {
       sums.cpu += observed.cpuUse;
       sums.memory += observed.memoryUse;
       sums.violated += Number(observed.tail > observed.slo);
+      const { held, granted } = this.#cluster.states[i]!;
+      const requested = (held.cpu / 1000) * held.containers * this.#cluster.options.stepMs;
+      const ofRequest = (observed.cpuUse * granted) / requested;
+      this.#ofRequests += publishedReward(preservation, ofRequest, observed.memoryUse);
     });
   }
 
@@ -104,6 +111,7 @@ export class ScoreKeeper {
       violations: mean((one) => one.violations),
       violatedSteps: mean((one) => one.violatedSteps),
       occupancy: this.#occupancy / steps,
+      rewardOfRequests: this.#ofRequests / steps / functions.length,
     };
   }
 }

@@ -1,14 +1,17 @@
 import { bootstrapMean, type Interval } from '../compare/index.js';
 import { FLOORS, type FloorName } from './floors.js';
-import { floorsKey, growthKey, ISOLATED, learnerKey, type PieceStore } from './pieces.js';
+import { GROWING, type GrowingVariant } from './growth.js';
+import { floorsKey, growthKey, learnerKey, type PieceStore } from './pieces.js';
 import {
   CONTENDED,
+  KERNEL,
   PUBLISHED,
   type Setting,
   type StudySize,
+  settingName,
   type VariantName,
 } from './protocol.js';
-import type { ContenderScore } from './scores.js';
+import type { ContenderScore, JudgedScores } from './scores.js';
 
 export type ContenderName = FloorName | VariantName;
 
@@ -21,6 +24,7 @@ const MEASURES = [
   'memoryUse',
   'violatedSteps',
   'occupancy',
+  'rewardOfRequests',
 ] as const satisfies readonly (keyof ContenderScore)[];
 type Measure = (typeof MEASURES)[number];
 
@@ -38,12 +42,13 @@ export interface Verdict {
   readonly violations: boolean;
 }
 
-/** Those that line 5(a) names; `static` and `ensure` stand beside them. */
-const BASELINES = [
+/** Those that `simppo` must beat; the others stand beside them. */
+export const BASELINES = [
   'do-nothing',
-  'random',
+  'static',
   'hpa-vpa',
   'kpa',
+  'price-alone',
   'single-agent',
 ] as const satisfies readonly ContenderName[];
 
@@ -54,23 +59,35 @@ export function scoresOf(
   store: PieceStore,
   contender: ContenderName,
   setting: Setting,
-  { seeds }: StudySize,
-): { seed: number; score: ContenderScore }[] {
+  { seeds }: Pick<StudySize, 'seeds'>,
+): ({ seed: number } & JudgedScores)[] {
   return seeds.flatMap((seed) => {
     if (isFloor(contender))
       return store.has(floorsKey(setting, seed))
-        ? [{ seed, score: store.floors(setting, seed)[contender]! }]
+        ? [{ seed, ...store.floors(setting, seed)[contender]! }]
         : [];
     if (!store.has(learnerKey(contender, setting, seed))) return [];
-    return [{ seed, score: store.learner(contender, setting, seed).score }];
+    const { score, alone } = store.learner(contender, setting, seed);
+    return [{ seed, score, alone }];
   });
+}
+
+/** Runs of consecutive seeds: those used while building and the untouched ones are shown apart. */
+export function seedGroups(seeds: readonly number[]): number[][] {
+  const groups: number[][] = [];
+  for (const seed of seeds) {
+    const last = groups.at(-1);
+    if (last !== undefined && last.at(-1) === seed - 1) last.push(seed);
+    else groups.push([seed]);
+  }
+  return groups;
 }
 
 export function lineOf(
   store: PieceStore,
   contender: ContenderName,
   setting: Setting,
-  size: StudySize,
+  size: Pick<StudySize, 'seeds'>,
 ): Line | null {
   const scores = scoresOf(store, contender, setting, size);
   if (scores.length === 0) return null;
@@ -80,15 +97,8 @@ export function lineOf(
   return { contender, seeds: scores.length, of };
 }
 
-/**
- * Line 5(a): in the contended setting, reward and violations, intervals apart. Null: `simppo` or
- * the other was not run.
- */
-export function verdictsOf(
-  store: PieceStore,
-  size: StudySize,
-  setting: Setting = CONTENDED,
-): Verdict[] {
+/** Reward and violations, intervals apart; who was not run is left out. */
+export function verdictsOf(store: PieceStore, size: StudySize, setting: Setting): Verdict[] {
   const ours = lineOf(store, 'simppo', setting, size);
   if (ours === null) return [];
   return BASELINES.flatMap((against) => {
@@ -104,41 +114,36 @@ export function verdictsOf(
   });
 }
 
-/** p99 of functions on a shared cluster relative to isolated agents, as published [SIMPPO]. */
+/** p99 of functions that share the cores against the same policies with all cores for each. */
 export interface Degradation {
   readonly contender: ContenderName;
-  /** (p99 - isolated p99) / isolated p99: mean and largest over functions. */
+  /** (p99 - p99 alone) / p99 alone: median, mean and largest over functions. */
+  readonly median: Interval;
   readonly mean: Interval;
   readonly largest: Interval;
   /** Its p99 / that of `simppo`, mean over functions. */
   readonly ratio: Interval;
 }
 
-export function degradations(store: PieceStore, size: StudySize): Degradation[] {
-  const alone = new Map(
-    scoresOf(store, 'single-agent', ISOLATED, size).map(
-      ({ seed, score }) => [seed, score.functions] as const,
-    ),
-  );
+export function degradations(store: PieceStore, size: StudySize, setting: Setting): Degradation[] {
   const ours = new Map(
-    scoresOf(store, 'simppo', PUBLISHED, size).map(
+    scoresOf(store, 'simppo', setting, size).map(
       ({ seed, score }) => [seed, score.functions] as const,
     ),
   );
-  const names: ContenderName[] = ['simppo', 'single-agent', ...FLOORS];
+  const names: ContenderName[] = ['simppo', 'price-alone', 'single-agent', ...FLOORS];
   return names.flatMap((contender) => {
-    const scores = scoresOf(store, contender, PUBLISHED, size).filter(
-      ({ seed }) => alone.has(seed) && ours.has(seed),
-    );
+    const scores = scoresOf(store, contender, setting, size).filter(({ seed }) => ours.has(seed));
     if (scores.length === 0) return [];
-    const byFunction = scores.map(({ seed, score }) =>
-      score.functions.map(({ p99 }, i) => p99 / alone.get(seed)![i]!.p99 - 1),
+    const byFunction = scores.map(({ score, alone }) =>
+      score.functions.map(({ p99 }, i) => p99 / alone.functions[i]!.p99 - 1),
     );
     const average = (values: readonly number[]): number =>
       values.reduce((sum, one) => sum + one, 0) / values.length;
     return [
       {
         contender,
+        median: bootstrapMean(byFunction.map(medianOf)),
         mean: bootstrapMean(byFunction.map(average)),
         largest: bootstrapMean(byFunction.map((values) => Math.max(...values))),
         ratio: bootstrapMean(
@@ -151,8 +156,15 @@ export function degradations(store: PieceStore, size: StudySize): Degradation[] 
   });
 }
 
+function medianOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
 /** A stage of the growth over the seeds that were run. */
 export interface GrowthLine {
+  readonly variant: GrowingVariant;
   readonly functions: number;
   readonly seeds: number;
   /** Drop of the old functions' reward as a share of what it was. */
@@ -169,14 +181,24 @@ export interface GrowthLine {
 
 const QUARTERS = 4;
 
-export function growthLines(store: PieceStore, { seeds, growth }: StudySize): GrowthLine[] {
-  const runs = seeds.filter((seed) => store.has(growthKey(seed))).map((seed) => store.growth(seed));
+export const growthLines = (store: PieceStore, size: StudySize): GrowthLine[] =>
+  GROWING.flatMap((variant) => growthOf(store, variant, size));
+
+function growthOf(
+  store: PieceStore,
+  variant: GrowingVariant,
+  { seeds, growth }: StudySize,
+): GrowthLine[] {
+  const runs = seeds
+    .filter((seed) => store.has(growthKey(variant, seed)))
+    .map((seed) => store.growth(variant, seed));
   if (runs.length === 0) return [];
   return growth.slice(1).map((functions, index) => {
     const stages = runs.map((run) => run[index]!);
     const over = (of: (stage: (typeof stages)[number]) => number): Interval =>
       bootstrapMean(stages.map(of));
     return {
+      variant,
       functions,
       seeds: runs.length,
       dropAtOnce: over(({ before, atOnce }) => (before - atOnce) / before),
@@ -201,19 +223,28 @@ export function growthLines(store: PieceStore, { seeds, growth }: StudySize): Gr
   });
 }
 
+/** Settings with goals: load .8 under both laws. */
+const HEADLINE = [CONTENDED, KERNEL] as const;
+
 /** Everything that the report shows, as data. */
 export const simppoFigures = (store: PieceStore, size: StudySize) => ({
-  verdicts: verdictsOf(store, size),
-  contended: [...BASELINES, 'simppo' as const].flatMap(
-    (name) => lineOf(store, name, CONTENDED, size) ?? [],
-  ),
-  degradations: degradations(store, size),
+  settings: HEADLINE.map((setting) => ({
+    ...setting,
+    verdicts: verdictsOf(store, size, setting),
+    lines: [...BASELINES, 'simppo' as const].flatMap(
+      (name) => lineOf(store, name, setting, size) ?? [],
+    ),
+    degradations: degradations(store, size, setting),
+  })),
+  published: degradations(store, size, PUBLISHED),
   growth: growthLines(store, size),
 });
 
-/** What line 5(a) asks for and was not reached. */
+/** Where `simppo` is not better with intervals apart. */
 export const simppoMissed = (store: PieceStore, size: StudySize): string[] =>
-  verdictsOf(store, size).flatMap(({ against, reward, violations }) => [
-    ...(reward ? [] : [`not more reward than ${against}, intervals apart`]),
-    ...(violations ? [] : [`not fewer violations than ${against}, intervals apart`]),
-  ]);
+  HEADLINE.flatMap((setting) =>
+    verdictsOf(store, size, setting).flatMap(({ against, reward, violations }) => [
+      ...(reward ? [] : [`${settingName(setting)}: not more reward than ${against}`]),
+      ...(violations ? [] : [`${settingName(setting)}: not fewer violations than ${against}`]),
+    ]),
+  );

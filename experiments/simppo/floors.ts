@@ -1,5 +1,6 @@
 import { HPA_VPA_DEFAULT, type HpaVpaConstants } from '../../agents/managers/index.js';
 import {
+  admittedBy,
   doNothing,
   ensure,
   hpaVpa,
@@ -8,15 +9,19 @@ import {
   randomActions,
   type ScalingController,
   type Start,
+  type StaticConstants,
   staticStart,
 } from '../autoscaling/index.js';
 import { heldOut } from './learners.js';
 import { environmentOf, type Setting, type StudySize, tuningSeed, WARM_UP } from './protocol.js';
-import { type ContenderScore, meanScore } from './scores.js';
+import { type JudgedScores, judgedScores, meanScore } from './scores.js';
 
 /** What `hpa-vpa` is tuned over: Kubernetes' target, and how long a fall waits. */
 const TARGETS = [0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9];
 const STABILISATIONS = [15_000, 30_000, 60_000, 300_000];
+/** What the constant allocation is tuned over. */
+const HEADROOMS = [0.9, 1, 1.1, 1.25, 1.5, 2];
+const SPARES = [0, 1, 2, 4];
 /** Training episodes that each setting is tried on. */
 const TUNING_EPISODES = 4;
 
@@ -24,6 +29,7 @@ export interface Tuned {
   readonly target: number;
   readonly stabilization: number;
   readonly reward: number;
+  readonly constant: StaticConstants;
 }
 
 const constantsOf = ({
@@ -35,25 +41,37 @@ const constantsOf = ({
 });
 
 /**
- * The setting of `hpa-vpa` that earns most on traces of training. Nothing else of it is changed,
- * and no test is looked at.
+ * The setting of `hpa-vpa` and the constant allocation that earn most on traces of training. No
+ * test is looked at.
  */
-export function tuneHpaVpa(setting: Setting, size: StudySize): Tuned {
+export function tuneRules(setting: Setting, size: StudySize): Tuned {
   const arena = environmentOf(size.functions, setting, size);
   const episodes = Array.from({ length: TUNING_EPISODES }, (_, i) =>
     arena.judgedEpisode('train', tuningSeed(i)),
   );
-  let best: Tuned | null = null;
-  for (const target of TARGETS)
-    for (const stabilization of STABILISATIONS) {
-      const controller = hpaVpa(constantsOf({ target, stabilization }));
-      const { reward } = meanScore(
-        episodes.map((episode) => judge(arena.judging, episode, controller, { warmUp: WARM_UP })),
-      );
-      if (best === null || reward > best.reward) best = { target, stabilization, reward };
-    }
-  return best!;
+  const rewardOf = (controller: ScalingController, start?: Start): number =>
+    meanScore(
+      episodes.map((episode) =>
+        judge(arena.judging, episode, controller, { warmUp: WARM_UP, start }),
+      ),
+    ).reward;
+  const rules = TARGETS.flatMap((target) =>
+    STABILISATIONS.map((stabilization) => {
+      const reward = rewardOf(hpaVpa(constantsOf({ target, stabilization })));
+      return { target, stabilization, reward };
+    }),
+  );
+  const constants = HEADROOMS.flatMap((headroom) =>
+    SPARES.map((spare) => {
+      const constant = { headroom, spare };
+      return { constant, reward: rewardOf(doNothing, staticStart(constant)) };
+    }),
+  );
+  return { ...best(rules), constant: best(constants).constant };
 }
+
+const best = <T extends { readonly reward: number }>(all: readonly T[]): T =>
+  all.reduce((most, one) => (one.reward > most.reward ? one : most));
 
 export const FLOORS = ['do-nothing', 'static', 'random', 'kpa', 'ensure', 'hpa-vpa'] as const;
 export type FloorName = (typeof FLOORS)[number];
@@ -64,20 +82,19 @@ export function runFloors(
   seed: number,
   size: StudySize,
   tuned: Tuned,
-): Record<FloorName, ContenderScore> {
+): Record<FloorName, JudgedScores> {
   const arena = environmentOf(size.functions, setting, size);
   const episodes = heldOut(arena, seed, size);
-  const run = (controller: ScalingController, start?: Start): ContenderScore =>
-    meanScore(
-      episodes.map((episode) =>
-        judge(arena.judging, episode, controller, { warmUp: WARM_UP, start }),
-      ),
+  const run = (controller: ScalingController, start?: Start): JudgedScores =>
+    judgedScores(arena, (cluster) =>
+      episodes.map((episode) => judge(cluster, episode, controller, { warmUp: WARM_UP, start })),
     );
   return {
     'do-nothing': run(doNothing),
-    static: run(doNothing, staticStart(setting.load)),
+    static: run(doNothing, staticStart(tuned.constant)),
     random: run(randomActions(seed)),
-    kpa: run(kpa()),
+    // It never sizes CPU: without admission it reserves a multiple of the capacity.
+    kpa: run(setting.contention === 'reserved' ? admittedBy(kpa()) : kpa()),
     ensure: run(ensure()),
     'hpa-vpa': run(hpaVpa(constantsOf(tuned))),
   };

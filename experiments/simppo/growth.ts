@@ -7,7 +7,6 @@ import {
   type ScaledFunction,
   type ScalingAgentSettings,
   ScalingTeam,
-  scalingSettings,
   serving,
   type TeamMember,
 } from '../autoscaling/index.js';
@@ -17,6 +16,7 @@ import {
   environmentOf,
   PUBLISHED,
   type StudySize,
+  settingsOf,
   trainingSeed,
   tuningSeed,
   WARM_UP,
@@ -32,15 +32,19 @@ const MOVED = 0.02;
 const DEVIATION = 0.05;
 /** Episodes that a population is judged by before and after it grows: always the same. */
 const JUDGED = 2;
+/** Populations that grow: with the virtual agent, and without it. */
+export const GROWING = ['simppo', 'price-alone'] as const;
+export type GrowingVariant = (typeof GROWING)[number];
+
 /** Converged weights are changed with small, constant steps. */
-const RETRAINING: ScalingAgentSettings = {
-  ...scalingSettings,
+const retraining = (settings: ScalingAgentSettings): ScalingAgentSettings => ({
+  ...settings,
   ppo: {
     ...simulatorSettings,
     learningRate: { first: 3e-4, last: 3e-4 },
     entropy: { first: 0.003, last: 0.003 },
   },
-};
+});
 
 /** What came of adding functions to those that were there. */
 export interface GrowthStage {
@@ -56,7 +60,8 @@ export interface GrowthStage {
   /** Old agents whose detector tripped. */
   readonly tripped: number;
   /**
-   * Mean over those that trained (the new and the tripped), and whether each of them came to rest.
+   * Until the returns were stable, without the two windows that show it: mean over those that
+   * trained (the new and the tripped), and how many never were.
    */
   readonly retrainingEpisodes: number;
   readonly unsettled: number;
@@ -102,11 +107,11 @@ function membersOf(
 }
 
 /** Raw reward of each function, agents serving, on the same episodes every time. */
-function rewardsOf(arena: Arena, team: ScalingTeam): number[] {
+function rewardsOf(arena: Arena, team: ScalingTeam, name: GrowingVariant): number[] {
   const sums = arena.functions.map(() => 0);
   for (let i = 0; i < JUDGED; i++) {
     const episode = arena.judgedEpisode('validation', tuningSeed(i));
-    const { functions } = judge(arena.judging, episode, serving('simppo', team), {
+    const { functions } = judge(arena.judging, episode, serving(name, team), {
       warmUp: WARM_UP,
     });
     functions.forEach(({ reward }, k) => {
@@ -122,15 +127,21 @@ function rewardsOf(arena: Arena, team: ScalingTeam): number[] {
  * then also agents whose detector trips, until all returns are stable. A stage keeps its traces;
  * each episode draws new activations.
  */
-export function* grow(seed: number, size: StudySize): Generator<GrowthStage> {
+export function* grow(
+  variant: GrowingVariant,
+  seed: number,
+  size: StudySize,
+): Generator<GrowthStage> {
   const [first = 3, ...stages] = size.growth;
   const arena = environmentOf(first, PUBLISHED, size);
-  const { team: initialTeam } = trainTeam(arena, scalingSettings, seed, size.episodes);
+  const settings = settingsOf(variant, PUBLISHED);
+  const { team: initialTeam } = trainTeam(arena, settings, seed, size.episodes);
   let known = initialTeam.export();
-  let before = rewardsOf(arena, initialTeam);
+  let before = rewardsOf(arena, initialTeam, variant);
   initialTeam.dispose();
   for (const count of stages) {
-    const stage = new Stage(environmentOf(count, PUBLISHED, size), known, before, seed, size);
+    const arena = environmentOf(count, PUBLISHED, size);
+    const stage = new Stage(variant, arena, known, before, seed, size);
     try {
       const result = stage.run();
       known = stage.team.export();
@@ -145,24 +156,33 @@ export function* grow(seed: number, size: StudySize): Generator<GrowthStage> {
 class Stage {
   readonly team: ScalingTeam;
   rewards: number[] = [];
+  readonly #variant: GrowingVariant;
   readonly #arena: Arena;
   readonly #before: readonly number[];
   readonly #seed: number;
   readonly #size: StudySize;
 
   constructor(
+    variant: GrowingVariant,
     arena: Arena,
     known: readonly LearnerState[],
     before: readonly number[],
     seed: number,
     size: StudySize,
   ) {
+    this.#variant = variant;
     this.#arena = arena;
     this.#before = before;
     this.#seed = seed;
     this.#size = size;
     const members = membersOf(arena.functions, known);
-    this.team = new ScalingTeam({ engine: threadEngine(), settings: RETRAINING, seed, members });
+    this.team = new ScalingTeam({
+      engine: threadEngine(),
+      settings: retraining(settingsOf(variant, PUBLISHED)),
+      decisions: arena.learning.options.steps - 1,
+      seed,
+      members,
+    });
   }
 
   run(): GrowthStage {
@@ -170,7 +190,7 @@ class Stage {
     const old = this.#before.length;
     const count = arena.functions.length;
     const pattern = arena.learningEpisode(trainingSeed(this.#seed, 90_000 + count));
-    const atOnce = rewardsOf(arena, this.team);
+    const atOnce = rewardsOf(arena, this.team, this.#variant);
     const returns: number[][] = arena.functions.map(() => []);
     const trained = arena.functions.map((_, i) => (i >= old ? 0 : Number.NaN));
     const curve: number[] = [];
@@ -191,12 +211,13 @@ class Stage {
         trained[i]!++;
         returns[i]!.push(rewards[i]!);
         if (!settled(returns[i]!)) return;
+        trained[i]! -= 2 * WINDOW;
         rest.add(i);
         this.team.learning[i] = false;
       });
       if (episode > 0 && !this.team.learning.includes(true)) break;
     }
-    this.rewards = rewardsOf(arena, this.team);
+    this.rewards = rewardsOf(arena, this.team, this.#variant);
     const episodes = trained.filter((one) => !Number.isNaN(one));
     return {
       functions: count,

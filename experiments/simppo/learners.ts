@@ -12,21 +12,20 @@ import {
   environmentOf,
   type Setting,
   type StudySize,
+  settingsOf,
   testSeed,
   trainingSeed,
-  VARIANTS,
   type VariantName,
   WARM_UP,
 } from './protocol.js';
-import { type ContenderScore, meanScore } from './scores.js';
+import { type JudgedScores, judgedScores } from './scores.js';
 
 /** Points of a learning curve. */
 const CURVE = 10;
 
-export interface LearnerResult {
+export interface LearnerResult extends JudgedScores {
   /** Mean reward per step as agents learn from it, over each tenth of the training. */
   readonly curve: readonly number[];
-  readonly score: ContenderScore;
 }
 
 const mean = (values: readonly number[]): number =>
@@ -40,10 +39,11 @@ export function trainTeam(
   episodes: number,
   onEpisode: (share: number) => void = () => {},
 ): { team: ScalingTeam; curve: number[] } {
-  const updates = Math.ceil((episodes * arena.learning.options.steps) / settings.batch);
+  const updates = Math.floor(episodes / settings.batchEpisodes);
   const team = new ScalingTeam({
     engine: threadEngine(),
     settings: { ...settings, ppo: { ...simulatorSettings, updates } },
+    decisions: arena.learning.options.steps - 1,
     seed,
     members: arena.functions.map(({ name }) => ({ name, state: null as LearnerState | null })),
   });
@@ -62,7 +62,7 @@ export function trainTeam(
 
 /**
  * Trains a variant and judges it on held-out traces, where it takes its best actions and learns
- * nothing.
+ * nothing: sharing the cores, and the same policies once more with all cores for each function.
  */
 export function runLearner(
   variant: VariantName,
@@ -72,12 +72,21 @@ export function runLearner(
   onEpisode: (share: number) => void,
 ): LearnerResult {
   const arena = environmentOf(size.functions, setting, size);
-  const { team, curve } = trainTeam(arena, VARIANTS[variant], seed, size.episodes, onEpisode);
+  const { team, curve } = trainTeam(
+    arena,
+    settingsOf(variant, setting),
+    seed,
+    size.episodes,
+    onEpisode,
+  );
   try {
-    const scores = heldOut(arena, seed, size).map((episode) =>
-      judge(arena.judging, episode, serving(variant, team), { warmUp: WARM_UP }),
+    const episodes = heldOut(arena, seed, size);
+    const scores = judgedScores(arena, (cluster) =>
+      episodes.map((episode) =>
+        judge(cluster, episode, serving(variant, team), { warmUp: WARM_UP }),
+      ),
     );
-    return { curve, score: meanScore(scores) };
+    return { curve, ...scores };
   } finally {
     team.dispose();
   }

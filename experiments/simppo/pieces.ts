@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PieceFiles } from '../piece-files.js';
-import { FLOORS, runFloors, type Tuned, tuneHpaVpa } from './floors.js';
-import { type GrowthStage, grow } from './growth.js';
+import { FLOORS, runFloors, type Tuned, tuneRules } from './floors.js';
+import { GROWING, type GrowingVariant, type GrowthStage, grow } from './growth.js';
 import { runLearner } from './learners.js';
 import {
   CONTENDED,
@@ -12,11 +12,16 @@ import {
   settingName,
   type VariantName,
 } from './protocol.js';
-import { contenderScore } from './scores.js';
+import { judgedScore } from './scores.js';
 
-const tuned = z.object({ target: z.number(), stabilization: z.number(), reward: z.number() });
-const floors = z.record(z.enum(FLOORS), contenderScore);
-const learner = z.object({ curve: z.array(z.number()), score: contenderScore });
+const tuned = z.object({
+  target: z.number(),
+  stabilization: z.number(),
+  reward: z.number(),
+  constant: z.object({ headroom: z.number(), spare: z.number() }),
+});
+const floors = z.record(z.enum(FLOORS), judgedScore);
+const learner = judgedScore.extend({ curve: z.array(z.number()) });
 const stage = z.object({
   functions: z.number(),
   added: z.number(),
@@ -35,7 +40,7 @@ const stage = z.object({
  * Written into each piece; a piece of another one is run again. To be raised where the protocol,
  * the agents or the simulator change.
  */
-const EDITION = 1;
+const EDITION = 2;
 
 /** A part of the study that is run in one go and kept in a file of its own. */
 export interface StudyPart {
@@ -43,16 +48,25 @@ export interface StudyPart {
   run(store: PieceStore, onShare: (share: number) => void): unknown;
 }
 
-/** Each function alone, with all cores for itself. */
-export const ISOLATED: Setting = { ...PUBLISHED, contention: 'alone' };
-/** Agents by setting, in the order in which they are run. */
-const LEARNERS: readonly (readonly [Setting, readonly VariantName[]])[] = [
-  [CONTENDED, ['simppo', 'single-agent']],
-  [PUBLISHED, ['simppo', 'single-agent']],
-  [ISOLATED, ['single-agent']],
-  [CONTENDED, ['none', 'g4', 'no-price']],
-  [KERNEL, ['simppo', 'single-agent']],
-  [CONTENDED, ['idle-price']],
+/** Agents by setting, in the order in which they are run: each line seed by seed. */
+const LEARNERS: readonly (readonly (readonly [VariantName, Setting])[])[] = [
+  [
+    ['simppo', CONTENDED],
+    ['simppo', KERNEL],
+    ['price-alone', CONTENDED],
+    ['price-alone', KERNEL],
+    ['single-agent', CONTENDED],
+    ['single-agent', KERNEL],
+  ],
+  [
+    ['simppo', PUBLISHED],
+    ['single-agent', PUBLISHED],
+  ],
+  [
+    ['g4', CONTENDED],
+    ['no-price', CONTENDED],
+    ['idle-price', CONTENDED],
+  ],
 ];
 const FLOOR_SETTINGS: readonly Setting[] = [CONTENDED, PUBLISHED, KERNEL];
 
@@ -61,28 +75,33 @@ export const floorsKey = (setting: Setting, seed: number): string =>
   `floors-${settingName(setting)}-${seed}`;
 export const learnerKey = (variant: VariantName, setting: Setting, seed: number): string =>
   `${variant}-${settingName(setting)}-${seed}`;
-export const growthKey = (seed: number): string => `growth-${seed}`;
+export const growthKey = (variant: GrowingVariant, seed: number): string =>
+  `growth-${variant}-${seed}`;
 
 /** Every piece of a study, what others need first; the most important ones come before the rest. */
 export function piecesOf(size: StudySize): StudyPart[] {
   const pieces: StudyPart[] = [];
   for (const setting of FLOOR_SETTINGS) {
-    pieces.push({ key: tuneKey(setting), run: () => tuneHpaVpa(setting, size) });
+    pieces.push({ key: tuneKey(setting), run: () => tuneRules(setting, size) });
     for (const seed of size.seeds)
       pieces.push({
         key: floorsKey(setting, seed),
         run: (store) => runFloors(setting, seed, size, store.tuned(setting)),
       });
   }
-  for (const [setting, variants] of LEARNERS)
-    for (const variant of variants)
-      for (const seed of size.seeds)
+  for (const learners of LEARNERS)
+    for (const seed of size.seeds)
+      for (const [variant, setting] of learners)
         pieces.push({
           key: learnerKey(variant, setting, seed),
           run: (_, onShare) => runLearner(variant, setting, seed, size, onShare),
         });
   for (const seed of size.seeds)
-    pieces.push({ key: growthKey(seed), run: () => [...grow(seed, size)] });
+    for (const variant of GROWING)
+      pieces.push({
+        key: growthKey(variant, seed),
+        run: () => [...grow(variant, seed, size)],
+      });
   return pieces;
 }
 
@@ -111,7 +130,7 @@ export class PieceStore {
   learner(variant: VariantName, setting: Setting, seed: number): z.infer<typeof learner> {
     return learner.parse(this.#files.read(learnerKey(variant, setting, seed)));
   }
-  growth(seed: number): GrowthStage[] {
-    return z.array(stage).parse(this.#files.read(growthKey(seed)));
+  growth(variant: GrowingVariant, seed: number): GrowthStage[] {
+    return z.array(stage).parse(this.#files.read(growthKey(variant, seed)));
   }
 }

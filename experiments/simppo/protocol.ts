@@ -37,9 +37,9 @@ export interface StudySize {
 }
 
 export const FULL: StudySize = {
-  seeds: [1, 2, 3, 4, 5],
+  seeds: [1, 2, 3, 4, 5, 11, 12, 13, 14, 15],
   functions: 12,
-  episodes: 200,
+  episodes: 600,
   steps: 100,
   judged: 4,
   judgedSteps: 130,
@@ -68,28 +68,42 @@ export const PUBLISHED: Setting = { load: 0.5, contention: 'reserved' };
 export const KERNEL: Setting = { load: 0.8, contention: 'busy' };
 export const settingName = ({ load, contention }: Setting): string => `${load}-${contention}`;
 
-const { reward } = scalingSettings;
-const unpriced = { ...reward, price: 0 };
+/**
+ * Weight of the congestion price by law, tuned on traces of training: a reserved limit takes cores
+ * from others, an idle one under `busy` does not.
+ */
+const PRICES: Readonly<Record<Contention, number>> = { reserved: 0.5, busy: 0.03, alone: 0 };
+
+type Variant = Partial<Pick<ScalingAgentSettings, 'virtual' | 'priceBy'>> & {
+  readonly isPriced?: boolean;
+};
 
 /**
  * Agents that learn. All but what is named is the same: features, PPO, episodes, seeds, what they
- * start from.
+ * start from. `price-alone` is charged as `simppo` is, and sees nothing of others.
  */
-export const VARIANTS = {
-  simppo: scalingSettings,
-  'single-agent': { ...scalingSettings, virtual: 'none', reward: unpriced },
-  none: { ...scalingSettings, virtual: 'none' },
-  g4: { ...scalingSettings, virtual: 'g4' },
-  'no-price': { ...scalingSettings, reward: unpriced },
-  'idle-price': { ...scalingSettings, priceBy: 'idle' },
-} as const satisfies Record<string, ScalingAgentSettings>;
+const VARIANTS = {
+  simppo: {},
+  'price-alone': { virtual: 'none' },
+  'single-agent': { virtual: 'none', isPriced: false },
+  g4: { virtual: 'g4' },
+  'no-price': { isPriced: false },
+  'idle-price': { priceBy: 'idle' },
+} as const satisfies Record<string, Variant>;
 export type VariantName = keyof typeof VARIANTS;
 
-/** One cluster to learn in and one to be judged in. */
+export function settingsOf(variant: VariantName, { contention }: Setting): ScalingAgentSettings {
+  const { isPriced = true, ...changes }: Variant = VARIANTS[variant];
+  const price = isPriced ? PRICES[contention] : 0;
+  return { ...scalingSettings, ...changes, reward: { ...scalingSettings.reward, price } };
+}
+
+/** One cluster to learn in, one to be judged in, and one where each function is judged alone. */
 export interface Arena {
   readonly functions: readonly ScaledFunction[];
   readonly learning: ScalingCluster;
   readonly judging: ScalingCluster;
+  readonly alone: ScalingCluster;
   learningEpisode(seed: number): Episode;
   judgedEpisode(part: Part, seed: number): Episode;
 }
@@ -102,8 +116,15 @@ export function environmentOf(
   const of = profileFunctions(functions);
   const cores = CORES_PER_FUNCTION * functions;
   const slos = of.map(kneeObjective);
-  const cluster = (count: number): ScalingCluster =>
-    new ScalingCluster({ functions: of, cores, contention, slos, stepMs: STEP_MS, steps: count });
+  const cluster = (count: number, law: Contention): ScalingCluster =>
+    new ScalingCluster({
+      functions: of,
+      cores,
+      contention: law,
+      slos,
+      stepMs: STEP_MS,
+      steps: count,
+    });
   const episode = (part: Part, count: number, seed: number): Episode =>
     drawEpisode(
       { functions: of, shapes: azureShapes(part), load, cores, spanMs: count * STEP_MS },
@@ -111,8 +132,9 @@ export function environmentOf(
     );
   return {
     functions: of,
-    learning: cluster(steps),
-    judging: cluster(judgedSteps),
+    learning: cluster(steps, contention),
+    judging: cluster(judgedSteps, contention),
+    alone: cluster(judgedSteps, 'alone'),
     learningEpisode: (seed) => episode('train', steps, seed),
     judgedEpisode: (part, seed) => episode(part, judgedSteps, seed),
   };

@@ -8,8 +8,9 @@ import { simppoReport } from './report.js';
 
 export interface SimppoRun {
   readonly quick: boolean;
-  /** Number of seeds; absent: as usual. */
+  /** Number of seeds, and the first of them; absent: as usual. */
   readonly seeds?: number;
+  readonly firstSeed?: number;
   /** Only pieces whose key begins so. */
   readonly only?: string;
   /** Begins no piece after this. */
@@ -21,12 +22,12 @@ export interface SimppoRun {
 
 /** Reports the pieces run so far; the others count as missed. */
 export function reproduceSimppo(run: SimppoRun): Reproduction {
-  const { quick, seeds, folder, command } = run;
+  const { quick, seeds, firstSeed, folder, command } = run;
   const whole = quick ? QUICK : FULL;
   const size =
-    seeds === undefined
+    seeds === undefined && firstSeed === undefined
       ? whole
-      : { ...whole, seeds: Array.from({ length: seeds }, (_, i) => i + 1) };
+      : { ...whole, seeds: seedsFrom(firstSeed ?? 1, seeds ?? whole.seeds.length) };
   const store = new PieceStore(join(folder, quick ? 'simppo-quick' : 'simppo'), size);
   const missing = runPieces(store, size, run);
   return {
@@ -35,6 +36,9 @@ export function reproduceSimppo(run: SimppoRun): Reproduction {
     missed: [...simppoMissed(store, size), ...missing.map((key) => `${key}: not run yet`)],
   };
 }
+
+const seedsFrom = (first: number, count: number): number[] =>
+  Array.from({ length: count }, (_, i) => first + i);
 
 /** Runs what is missing, piece by piece, as far as asked. @returns keys that are still missing */
 function runPieces(

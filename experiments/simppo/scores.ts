@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { RunScore } from '../autoscaling/index.js';
+import type { RunScore, ScalingCluster } from '../autoscaling/index.js';
+import type { Arena } from './protocol.js';
 
 const share = z.number().min(0);
 const functionScore = z.object({
@@ -19,9 +20,14 @@ export const contenderScore = z.object({
   violations: share,
   violatedSteps: share,
   occupancy: share,
+  rewardOfRequests: z.number(),
   functions: z.array(functionScore),
 });
 export type ContenderScore = z.infer<typeof contenderScore>;
+
+/** The same policies sharing the cores, and with all cores for each function. */
+export const judgedScore = z.object({ score: contenderScore, alone: contenderScore });
+export type JudgedScores = z.infer<typeof judgedScore>;
 
 const KEYS = [
   'reward',
@@ -31,6 +37,7 @@ const KEYS = [
   'violations',
   'violatedSteps',
   'occupancy',
+  'rewardOfRequests',
 ] as const satisfies readonly (keyof RunScore)[];
 
 /** Means over episodes, function by function too. */
@@ -51,3 +58,9 @@ export function meanScore(scores: readonly RunScore[]): ContenderScore {
     })),
   };
 }
+
+/** Judges on both clusters. */
+export const judgedScores = (
+  { judging, alone }: Arena,
+  run: (cluster: ScalingCluster) => readonly RunScore[],
+): JudgedScores => ({ score: meanScore(run(judging)), alone: meanScore(run(alone)) });

@@ -34,6 +34,8 @@ export const scalingStep = (
 export interface ScalingAgentOptions {
   readonly engine: Engine;
   readonly settings: ScalingAgentSettings;
+  /** Decisions of one episode. */
+  readonly decisions: number;
   readonly random: Random;
   /** Initial weights; null: untrained. */
   readonly state: LearnerState | null;
@@ -48,14 +50,14 @@ export class ScalingAgent {
   #rateBefore = 0;
   #step: Omit<SimppoStep, 'held'> = FIRST;
 
-  constructor({ engine, settings, random, state }: ScalingAgentOptions) {
+  constructor({ engine, settings, decisions, random, state }: ScalingAgentOptions) {
     this.settings = settings;
     const features = scalingWidth(settings.virtual);
     this.ppo = new PpoAgent({
       engine,
       shape: { features, actions: SIMPPO_ACTIONS.length },
       settings: settings.ppo,
-      rollout: settings.batch,
+      rollout: settings.batchEpisodes * decisions,
       random,
     });
     if (state !== null) this.ppo.import(state);
@@ -101,7 +103,7 @@ export class ScalingAgent {
   }
 
   #observe(view: ScalingView): Float32Array {
-    return scalingInput(view, this.#rateBefore, this.settings.virtual, this.#input);
+    return scalingInput(view, this.#rateBefore, this.last, this.settings.virtual, this.#input);
   }
 
   dispose(): void {

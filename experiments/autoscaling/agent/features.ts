@@ -1,6 +1,10 @@
 import { preservationOf } from '../../../agents/index.js';
-import { VIRTUAL, type VirtualAgent, virtualFeatures } from '../../../agents/simppo/index.js';
-import { priceOf } from '../../../broker/mean-field/index.js';
+import {
+  type Directions,
+  VIRTUAL,
+  type VirtualAgent,
+  virtualFeatures,
+} from '../../../agents/simppo/index.js';
 import { SIMPPO_SIZES } from './settings.js';
 import type { ClusterTotals, ScalingState, ScalingView } from './state.js';
 
@@ -20,8 +24,12 @@ const SCALING_FEATURES = [
   'waiting',
   'late',
   'tail',
+  'last_containers',
+  'last_cpu',
+  'last_memory',
 ] as const;
 const PUBLISHED = 6;
+const CPU_OTHERS = SCALING_FEATURES.indexOf('cpu_others');
 
 export const scalingWidth = (virtual: VirtualAgent): number =>
   SCALING_FEATURES.length + VIRTUAL[virtual];
@@ -30,6 +38,8 @@ export const scalingWidth = (virtual: VirtualAgent): number =>
 const RATE_SCALE = Math.log1p(200);
 /** Natural logarithm of tail / SLO at which the feature is 0 or 1. */
 const TAIL_RANGE = 2;
+/** Requests / capacity at which the feature is 1; logarithmic, as training starts above 3. */
+const MOST_OCCUPANCY = Math.log(8);
 
 const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
 
@@ -50,10 +60,14 @@ export function publishedFeatures(
   ];
 }
 
-/** The networks' input, each number in [0, 1]. */
+/**
+ * The networks' input, each number in [0, 1]. Agents without the virtual agent see nothing of
+ * others, `cpu_others` of the published six neither. The last step is there as reversals cost.
+ */
 export function scalingInput(
   { observed, published, others, totals }: ScalingView,
   rateBefore: number,
+  last: Directions,
   virtual: VirtualAgent,
   to: Float32Array,
 ): Float32Array {
@@ -68,12 +82,17 @@ export function scalingInput(
   to[PUBLISHED + 5] = clip(observed.waiting / (2 * held.containers));
   to[PUBLISHED + 6] = clip(10 * observed.late);
   to[PUBLISHED + 7] = tail > 0 ? clip((Math.log(tail / slo) / TAIL_RANGE + 1) / 2) : 0;
-  if (virtual !== 'none') {
-    const excess = priceOf(totals.allocated / totals.capacity);
-    to.set(
-      virtualFeatures(virtual, { others, price: { cpu: excess, memory: 0 }, features: published }),
-      SCALING_FEATURES.length,
-    );
+  last.forEach((direction, i) => {
+    to[PUBLISHED + 8 + i] = (direction + 1) / 2;
+  });
+  if (virtual === 'none') {
+    to[CPU_OTHERS] = 0;
+    return to;
   }
+  const excess = clip(Math.log(totals.allocated / totals.capacity) / MOST_OCCUPANCY);
+  to.set(
+    virtualFeatures(virtual, { others, price: { cpu: excess, memory: 0 }, features: published }),
+    SCALING_FEATURES.length,
+  );
   return to;
 }

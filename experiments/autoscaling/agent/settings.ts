@@ -22,8 +22,8 @@ export interface ScalingAgentSettings {
   /** What a function is charged for by its share: its allocation, or the unused part (ablation). */
   readonly priceBy: 'allocated' | 'idle';
   readonly ppo: PpoSettings;
-  /** Rows of one update. */
-  readonly batch: number;
+  /** Episodes of one update: whole ones, so that each segment is followed by its own next state. */
+  readonly batchEpisodes: number;
 }
 
 export const scalingSettings: ScalingAgentSettings = {
@@ -38,5 +38,5 @@ export const scalingSettings: ScalingAgentSettings = {
   reward: scalingRewardSettings,
   priceBy: 'allocated',
   ppo: simulatorSettings,
-  batch: 500,
+  batchEpisodes: 5,
 };

@@ -16,7 +16,7 @@ export interface ScalingState extends ScalingOutcome {
   readonly waiting: number;
 }
 
-/** Cluster totals that every agent sees, in millicores. */
+/** Cluster totals, in millicores; `allocated`: requests, which may exceed the capacity. */
 export interface ClusterTotals {
   readonly capacity: number;
   readonly allocated: number;
@@ -33,9 +33,8 @@ export interface ScalingView {
   readonly totals: ClusterTotals;
 }
 
-/** The unused part of a function's share of the cores, scaled to its allocation. */
-export const idleOf = (own: number, cpuUse: number, occupancy: number): number =>
-  own * (1 - Math.min(1, cpuUse * Math.max(1, occupancy)));
+/** The unused part of a function's request: it uses `cpuUse` of what it is granted of it. */
+export const idleOf = (own: number, cpuUse: number): number => own * (1 - cpuUse);
 
 /** The congestion charge by a function's share of the allocated CPU, or of its unused part. */
 export function scalingCharge(
@@ -47,6 +46,6 @@ export function scalingCharge(
   const occupancy = allocated / capacity;
   const own = held.cpu * held.containers;
   return by === 'idle'
-    ? congestionCharge(occupancy - 1, members, idleOf(own, cpuUse, occupancy), idle)
+    ? congestionCharge(occupancy - 1, members, idleOf(own, cpuUse), idle)
     : congestionCharge(occupancy - 1, members, own, allocated);
 }

@@ -17,6 +17,8 @@ export interface TeamMember {
 export interface ScalingTeamOptions {
   readonly engine: Engine;
   readonly settings: ScalingAgentSettings;
+  /** Decisions of one episode. */
+  readonly decisions: number;
   readonly seed: number;
   readonly members: readonly TeamMember[];
 }
@@ -29,11 +31,12 @@ export class ScalingTeam {
   /** By agent: false keeps its weights unchanged. */
   readonly learning: boolean[];
 
-  constructor({ engine, settings, seed, members }: ScalingTeamOptions) {
+  constructor({ engine, settings, decisions, seed, members }: ScalingTeamOptions) {
     const random: Random = new SeededRandom(seed).fork('team');
     this.names = members.map(({ name }) => name);
     this.agents = members.map(
-      ({ name, state }) => new ScalingAgent({ engine, settings, random: random.fork(name), state }),
+      ({ name, state }) =>
+        new ScalingAgent({ engine, settings, decisions, random: random.fork(name), state }),
     );
     this.learning = members.map(() => true);
   }

@@ -66,6 +66,15 @@ test('reserved: limits of 8 cores on 4 give each container half of its limit', (
   t.deepEqual(totalsOf(cluster).allocated, 8000);
 });
 
+test('reserved: use is a share of what is granted of a request beyond the capacity', (t) => {
+  const { cluster, first } = twoFunctions('reserved');
+  const [a, b] = cluster.states;
+  // Each asks for four cores of four: both are granted two, for 10 s.
+  t.is(a!.granted, 20_000);
+  t.is(a!.granted + b!.granted, 4 * 10_000);
+  t.is(first.cpuUse, a!.queue.window.cpu / 20_000);
+});
+
 test('busy: an idle allocation slows no other function', (t) => {
   const { first } = twoFunctions('busy');
   t.true(first.tail < 150);
@@ -100,9 +109,8 @@ test('busy: eight runnable containers on four cores get half a core each', (t) =
 test('an agent sees all of its idle share of the cores', (t) => {
   const { cluster, first } = twoFunctions('reserved');
   const { idle } = totalsOf(cluster);
-  // b uses nothing of 4000; a uses cpuUse x 2 of its own 4000 (it is given half of what it is
-  // promised).
-  t.true(Math.abs(idle - (4000 + 4000 * (1 - 2 * first.cpuUse))) < 1e-6);
+  // b uses nothing of 4000; a uses the share `cpuUse` of what it is granted of its own 4000.
+  t.true(Math.abs(idle - (4000 + 4000 * (1 - first.cpuUse))) < 1e-6);
 });
 
 test('each episode offers just the load, and the same seed is the same episode', (t) => {

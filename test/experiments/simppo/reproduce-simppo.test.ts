@@ -2,7 +2,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { degradations, growthLines, verdictsOf } from '../../../experiments/simppo/figures.js';
+import {
+  degradations,
+  growthLines,
+  seedGroups,
+  verdictsOf,
+} from '../../../experiments/simppo/figures.js';
 import { FLOORS } from '../../../experiments/simppo/floors.js';
 import { type GrowthStage, settled } from '../../../experiments/simppo/growth.js';
 import {
@@ -11,9 +16,15 @@ import {
   learnerKey,
   PieceStore,
 } from '../../../experiments/simppo/pieces.js';
-import { CONTENDED, PUBLISHED, QUICK } from '../../../experiments/simppo/protocol.js';
+import {
+  CONTENDED,
+  KERNEL,
+  PUBLISHED,
+  QUICK,
+  settingsOf,
+} from '../../../experiments/simppo/protocol.js';
 import { simppoReport } from '../../../experiments/simppo/report.js';
-import type { ContenderScore } from '../../../experiments/simppo/scores.js';
+import type { ContenderScore, JudgedScores } from '../../../experiments/simppo/scores.js';
 import { gleaner } from '../../support/gleaner.js';
 
 function folderOf(t: ExecutionContext): string {
@@ -34,10 +45,14 @@ const score = (
   memoryUse: 0.2,
   violatedSteps: 0.1,
   occupancy: 1,
+  rewardOfRequests: reward,
   functions: p99s.map((p99, i) => ({ name: `/guest/f${i}`, reward, violations, p99, slo: 300 })),
 });
+const judged = (shared: ContenderScore, alone = shared): JudgedScores => ({ score: shared, alone });
 const floorsAt = (reward: number, violations: number, p99s?: readonly number[]) =>
-  Object.fromEntries(FLOORS.map((name) => [name, score(reward, violations, p99s)]));
+  Object.fromEntries(
+    FLOORS.map((name) => [name, judged(score(reward, violations, p99s), score(reward, 0))]),
+  );
 
 test('better is better in every resample: intervals that touch are not apart', (t) => {
   const store = new PieceStore(folderOf(t), QUICK);
@@ -49,13 +64,16 @@ test('better is better in every resample: intervals that touch are not apart', (
     const seed = i + 1;
     store.save(learnerKey('simppo', CONTENDED, seed), {
       curve: [],
-      score: score(reward, violations),
+      ...judged(score(reward, violations)),
     });
     // Reward .5 and .6: apart. Violations .21 and .3: not apart from .2 and .22.
     store.save(floorsKey(CONTENDED, seed), floorsAt([0.5, 0.6][i]!, [0.21, 0.3][i]!));
-    store.save(learnerKey('single-agent', CONTENDED, seed), { curve: [], score: score(0.71, 0.5) });
+    store.save(learnerKey('single-agent', CONTENDED, seed), {
+      curve: [],
+      ...judged(score(0.71, 0.5)),
+    });
   });
-  const verdicts = new Map(verdictsOf(store, QUICK).map((one) => [one.against, one]));
+  const verdicts = new Map(verdictsOf(store, QUICK, CONTENDED).map((one) => [one.against, one]));
   t.deepEqual(verdicts.get('kpa'), { against: 'kpa', reward: true, violations: false });
   t.deepEqual(verdicts.get('single-agent'), {
     against: 'single-agent',
@@ -64,18 +82,21 @@ test('better is better in every resample: intervals that touch are not apart', (
   });
 });
 
-test('degradation is p99 against the same seed alone, function by function', (t) => {
+test('degradation is p99 of the same policies shared against alone, by function', (t) => {
   const store = new PieceStore(folderOf(t), QUICK);
-  const alone = { ...PUBLISHED, contention: 'alone' } as const;
-  store.save(learnerKey('single-agent', alone, 1), { curve: [], score: score(0.8, 0, [100, 200]) });
-  store.save(learnerKey('simppo', PUBLISHED, 1), { curve: [], score: score(0.8, 0, [110, 260]) });
+  store.save(learnerKey('simppo', PUBLISHED, 1), {
+    curve: [],
+    ...judged(score(0.8, 0, [110, 260]), score(0.8, 0, [100, 200])),
+  });
   store.save(learnerKey('single-agent', PUBLISHED, 1), {
     curve: [],
-    score: score(0.8, 0, [220, 1300]),
+    ...judged(score(0.8, 0, [220, 1300])),
   });
   store.save(floorsKey(PUBLISHED, 1), floorsAt(0.5, 0.5, [200, 400]));
-  const rows = new Map(degradations(store, QUICK).map((row) => [row.contender, row]));
-  // simppo: 10 % and 30 %. single-agent: 2x and 5x of simppo.
+  const rows = new Map(degradations(store, QUICK, PUBLISHED).map((row) => [row.contender, row]));
+  // simppo: 10 % and 30 %. single-agent: 2x and 5x of simppo, and as slow alone as in company.
+  t.true(Math.abs(rows.get('simppo')!.median.mean - 0.2) < 1e-9);
+  t.is(rows.get('single-agent')!.largest.mean, 0);
   t.true(Math.abs(rows.get('simppo')!.mean.mean - 0.2) < 1e-9);
   t.true(Math.abs(rows.get('simppo')!.largest.mean - 0.3) < 1e-9);
   t.true(Math.abs(rows.get('single-agent')!.ratio.mean - 3.5) < 1e-9);
@@ -106,7 +127,7 @@ test('drops are shares of what the old functions earned before', (t) => {
     unsettled: 0,
     curve: [1, 2, 3, 4],
   });
-  store.save(growthKey(1), [stage(5, 2, 0.76), stage(8, 3, 0.84)]);
+  store.save(growthKey('simppo', 1), [stage(5, 2, 0.76), stage(8, 3, 0.84)]);
   const [first, second] = growthLines(store, QUICK);
   t.true(Math.abs(first!.dropAtOnce.mean - 0.25) < 1e-9);
   t.true(Math.abs(first!.drop.mean - 0.05) < 1e-9);
@@ -127,13 +148,29 @@ test('returns have converged after two windows of ten that agree', (t) => {
   );
 });
 
+test('each contention law has its own price; single agents have none', (t) => {
+  const price = (name: Parameters<typeof settingsOf>[0], setting = CONTENDED): number =>
+    settingsOf(name, setting).reward.price;
+  t.true(price('simppo', KERNEL) < price('simppo'));
+  t.is(price('price-alone'), price('simppo'));
+  t.is(price('price-alone', KERNEL), price('simppo', KERNEL));
+  t.deepEqual([price('single-agent'), price('no-price', KERNEL)], [0, 0]);
+});
+
+test('seeds are shown apart where they do not follow each other', (t) => {
+  t.deepEqual(seedGroups([1, 2, 3, 11, 12]), [
+    [1, 2, 3],
+    [11, 12],
+  ]);
+});
+
 test('a piece of another study is run again, not believed', (t) => {
   const folder = folderOf(t);
-  new PieceStore(folder, QUICK).save('growth-1', []);
-  t.true(new PieceStore(folder, { ...QUICK, seeds: [1] }).has('growth-1'));
-  t.false(new PieceStore(folder, { ...QUICK, episodes: 81 }).has('growth-1'));
-  writeFileSync(join(folder, 'growth-2.json'), '{}');
-  t.false(new PieceStore(folder, QUICK).has('growth-2'));
+  new PieceStore(folder, QUICK).save(growthKey('simppo', 1), []);
+  t.true(new PieceStore(folder, { ...QUICK, seeds: [1] }).has(growthKey('simppo', 1)));
+  t.false(new PieceStore(folder, { ...QUICK, episodes: 81 }).has(growthKey('simppo', 1)));
+  writeFileSync(join(folder, `${growthKey('simppo', 2)}.json`), '{}');
+  t.false(new PieceStore(folder, QUICK).has(growthKey('simppo', 2)));
 });
 
 test('gleaner reproduce simppo --quick runs the pieces asked for and resumes', async (t) => {
@@ -145,6 +182,8 @@ test('gleaner reproduce simppo --quick runs the pieces asked for and resumes', a
       '--quick',
       '--seeds',
       '1',
+      '--first-seed',
+      '7',
       '--only',
       only,
       '--out',
@@ -155,21 +194,20 @@ test('gleaner reproduce simppo --quick runs the pieces asked for and resumes', a
   t.is((await run('tune-0.8-reserved')).code, 1);
   t.is((await run('floors-0.8-reserved')).code, 1);
   const { out, err } = await run('simppo-0.8-reserved');
-  const { contended } = JSON.parse(out) as {
-    contended: { contender: string; of: { reward: { mean: number } } }[];
+  const { settings } = JSON.parse(out) as {
+    settings: { lines: { contender: string; of: { reward: { mean: number } } }[] }[];
   };
   const reward = (name: string): number =>
-    contended.find(({ contender }) => contender === name)!.of.reward.mean;
+    settings[0]!.lines.find(({ contender }) => contender === name)!.of.reward.mean;
   // Eighty episodes of six functions: enough to leave the over-provisioned start behind.
   t.true(reward('simppo') > reward('do-nothing'));
-  t.true(reward('simppo') > reward('random'));
-  t.true(err.includes('growth-1: not run yet'));
+  t.true(err.includes('growth-simppo-7: not run yet'));
   t.deepEqual(readdirSync(join(folder, 'simppo-quick')).sort(), [
-    'floors-0.8-reserved-1.json',
-    'simppo-0.8-reserved-1.json',
+    'floors-0.8-reserved-7.json',
+    'simppo-0.8-reserved-7.json',
     'tune-0.8-reserved.json',
   ]);
   const page = readFileSync(join(folder, 'simppo.md'), 'utf8');
-  t.true(page.includes('`gleaner reproduce simppo --quick --seeds 1`'));
+  t.true(page.includes('`gleaner reproduce simppo --quick --seeds 1 --first-seed 7`'));
   t.true(page.includes('Not run yet.'));
 });

@@ -46,12 +46,11 @@ test('the price by share: an average function is charged the excess', (t) => {
   );
 });
 
-test('the price by idleness: who uses all that it is given pays nothing', (t) => {
+test('the price by idleness: who uses all that it is granted pays nothing', (t) => {
   const totals = { capacity: 8192, allocated: 16_384, idle: 8192 };
-  // At occupancy 2 a use of .5 of the promise is all that is given.
-  near(t, scalingCharge(observed({ cpuUse: 0.5 }), totals, 4, 'idle'), 0);
-  // A use of .25: half of 4096 idle, 1 x 4 x 2048/8192 = 1.
-  near(t, scalingCharge(observed({ cpuUse: 0.25 }), totals, 4, 'idle'), 1);
+  near(t, scalingCharge(observed({ cpuUse: 1 }), totals, 4, 'idle'), 0);
+  // A use of half of the grant: half of 4096 idle, 1 x 4 x 2048/8192 = 1.
+  near(t, scalingCharge(observed({ cpuUse: 0.5 }), totals, 4, 'idle'), 1);
 });
 
 test("only the platform's bounds mask: no user's limit", (t) => {
@@ -85,20 +84,57 @@ test('the virtual agent is the mean of all others, in any order and number', (t)
   const input = scalingInput(
     { observed: allObserved[7]!, published: states[7]!, others, totals },
     10,
+    [0, 0, 0],
     'mf8',
     new Float32Array(scalingWidth('mf8')),
   );
-  t.is(input.length, 14 + 10);
+  t.is(input.length, 17 + 10);
   t.true(input.every((value) => value >= 0 && value <= 1));
+});
+
+test('an agent without the virtual agent sees nothing of others', (t) => {
+  const inputIn = (virtual: 'none' | 'mf8', allocated: number): number[] => {
+    const totals = { capacity: 10_000, allocated, idle: allocated / 2 };
+    const published = publishedFeatures(observed(), totals);
+    const view = { observed: observed(), published, others: null, totals };
+    const to = new Float32Array(scalingWidth(virtual));
+    return [...scalingInput(view, 10, [0, 0, 0], virtual, to)];
+  };
+  t.deepEqual(inputIn('none', 5000), inputIn('none', 9000));
+  t.notDeepEqual(inputIn('mf8', 5000), inputIn('mf8', 9000));
+});
+
+test('the excess of requests is visible at three times the capacity, where agents start', (t) => {
+  const inputAt = (allocated: number): number[] => {
+    const totals = { capacity: 10_000, allocated, idle: 0 };
+    const published = publishedFeatures(observed(), totals);
+    const view = { observed: observed(), published, others: null, totals };
+    return [...scalingInput(view, 10, [0, 0, 0], 'mf8', new Float32Array(scalingWidth('mf8')))];
+  };
+  t.notDeepEqual(inputAt(30_000), inputAt(35_000));
+});
+
+test('an agent sees its own last step, as taking it back costs', (t) => {
+  const totals = { capacity: 10_000, allocated: 5000, idle: 0 };
+  const view = {
+    observed: observed(),
+    published: publishedFeatures(observed(), totals),
+    others: null,
+    totals,
+  };
+  const after = (last: readonly [number, number, number]): Float32Array =>
+    scalingInput(view, 10, last, 'none', new Float32Array(scalingWidth('none')));
+  t.deepEqual([...after([1, 0, -1])].slice(14, 17), [1, 0.5, 0]);
+  t.deepEqual([...after([0, -1, 0])].slice(14, 17), [0.5, 0, 0.5]);
 });
 
 test('each agent learns for itself; those that do not learn keep their weights', (t) => {
   const engine = defaultEngine(() => {});
-  const settings = { ...scalingSettings, batch: 4 };
+  const settings = { ...scalingSettings, batchEpisodes: 1 };
   const names = ['/guest/a', '/guest/b', '/guest/c'];
   const totals = { capacity: 10_000, allocated: 12_000, idle: 2000 };
   const members = names.map((name) => ({ name, state: null }));
-  const team = new ScalingTeam({ engine, settings, seed: 1, members });
+  const team = new ScalingTeam({ engine, settings, decisions: 4, seed: 1, members });
   t.teardown(() => team.dispose());
   const before = team.export();
   t.notDeepEqual(before[0]!.actor, before[1]!.actor);
@@ -119,4 +155,43 @@ test('each agent learns for itself; those that do not learn keep their weights',
   );
   t.deepEqual(after[1]!.actor, before[1]!.actor);
   t.notDeepEqual(after[0]!.actor, before[0]!.actor);
+});
+
+test('an update learns from whole episodes, each followed by the state after its end', (t) => {
+  const engine = defaultEngine(() => {});
+  const settings = { ...scalingSettings, batchEpisodes: 3 };
+  const totals = { capacity: 10_000, allocated: 12_000, idle: 2000 };
+  const members = [{ name: '/guest/a', state: null }];
+  const team = new ScalingTeam({ engine, settings, decisions: 4, seed: 1, members });
+  t.teardown(() => team.dispose());
+  const { rollout } = team.agents[0]!.ppo;
+  for (let episode = 0; episode < 7; episode++) {
+    team.begin();
+    let allObserved = [observed()];
+    for (let step = 0; step < 4; step++) {
+      allObserved = team.decide(allObserved, totals, true).map((held) => observed({ held }));
+      team.learn(allObserved, totals);
+    }
+    t.is(rollout.rows, 4 * ((episode % 3) + 1));
+    team.end(allObserved, totals);
+  }
+  // Seven episodes of four steps: two updates of twelve rows, four rows wait for the third.
+  t.deepEqual(team.export()[0]!.counters, { updates: 2, steps: 24 });
+  t.deepEqual(
+    rollout.segments.map(({ from, to }) => [from, to]),
+    [[0, 4]],
+  );
+});
+
+test('a longer episode than agents were made for is refused, not cut short', (t) => {
+  const engine = defaultEngine(() => {});
+  const settings = { ...scalingSettings, batchEpisodes: 1 };
+  const totals = { capacity: 10_000, allocated: 12_000, idle: 2000 };
+  const members = [{ name: '/guest/a', state: null }];
+  const team = new ScalingTeam({ engine, settings, decisions: 1, seed: 1, members });
+  t.teardown(() => team.dispose());
+  team.decide([observed()], totals, true);
+  team.learn([observed()], totals);
+  team.decide([observed()], totals, true);
+  t.throws(() => team.learn([observed()], totals), { message: /rows are full/ });
 });
