@@ -12,7 +12,7 @@ const functionScore = z.object({
 });
 
 /** A contender's figures with one seed: means over its episodes. */
-export const contenderScore = z.object({
+const contenderScore = z.object({
   reward: z.number(),
   sloPreservation: share,
   cpuUse: share,
