@@ -119,9 +119,9 @@ export function addCommands(program: Command): void {
     addStudy(
       reproduce,
       'simppo',
-      "SIMPPO's autoscaling protocol: agents with and without virtual agent and price, and rules, " +
-        'on held-out traces, seeds 1-5 and 11-15 apart; growth to 110 functions (hours; --quick: ' +
-        '5 min); continues a stopped run',
+      "SIMPPO's autoscaling protocol: agents with and without virtual agent and price, and " +
+        'rules, on held-out traces, seeds 1-5 and 11-15 apart; growth to 110 functions (hours; ' +
+        '--quick: 5 min); continues a stopped run',
     ),
     FULL.seeds.length,
     QUICK.seeds.length,
