@@ -28,6 +28,7 @@ export interface HostRow {
   readonly usedMemory: number | null;
   /** CPU wait / (CPU wait + CPU time) in the last minute; null: not measured. */
   readonly waitShare: number | null;
+  readonly isContended: boolean;
   readonly demandCpu: number;
   readonly demandMemory: number;
   readonly poolCpu: number;

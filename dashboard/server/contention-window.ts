@@ -12,6 +12,15 @@ export interface CpuStep {
   readonly span: number;
 }
 
+/** A host is contended from this share of CPU wait on, whatever is asked of it. */
+const CONTENDED_SHARE = 0.1;
+/** If more is asked of it than it has, from this share on. Below, nothing waits worth a word. */
+const NOTABLE_SHARE = 0.01;
+
+/** `waitShare`: CPU wait / (CPU wait + CPU time), null if it is not measured. */
+export const isContended = (waitShare: number | null, demand: number, available: number): boolean =>
+  waitShare !== null && waitShare >= (demand > available ? NOTABLE_SHARE : CONTENDED_SHARE);
+
 /** Steps kept of one host; of more steps per minute the newest are kept. */
 const STEPS_MAX = 20_000;
 

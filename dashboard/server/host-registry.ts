@@ -3,6 +3,7 @@ import { type HostView, tapText } from '../../broker/services/index.js';
 import { verdictOf } from '../../config/index.js';
 import type { HostRow, Verdict } from '../wire.js';
 import { comparisonView } from './comparison.js';
+import { isContended } from './contention-window.js';
 import { rounded } from './series.js';
 
 /** A silent host is removed after this time. */
@@ -87,6 +88,11 @@ export class HostRegistry {
         usedCpu: report?.used === undefined ? null : rounded(report.used.cpu),
         usedMemory: report?.used === undefined ? null : rounded(report.used.memory),
         waitShare: waitShare === null ? null : rounded(waitShare),
+        isContended: isContended(
+          waitShare,
+          report?.demand.cpu ?? 0,
+          report?.available.cpu ?? Number.POSITIVE_INFINITY,
+        ),
         demandCpu: rounded(report?.demand.cpu ?? 0),
         demandMemory: rounded(report?.demand.memory ?? 0),
         poolCpu: rounded(view?.poolCpu ?? report?.pool.cpu ?? 0),

@@ -3,9 +3,6 @@ import { h, setClass, setStyle, setText, svg } from './dom.js';
 import { change, comparisonBasis, nameParts } from './format.js';
 import type { Tone } from './plot.js';
 
-/** A host is contended from this share of CPU wait on; demand says nothing about it. */
-export const CONTENDED = 0.1;
-
 /** A figure with its recent history. */
 export class Kpi {
   readonly element: HTMLElement;

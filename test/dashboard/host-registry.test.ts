@@ -1,5 +1,7 @@
 import test from 'ava';
+import fc from 'fast-check';
 import type { HostView } from '../../broker/services/index.js';
+import { isContended } from '../../dashboard/server/contention-window.js';
 import { HostRegistry } from '../../dashboard/server/host-registry.js';
 
 test('a lost tap is described in words; a host without tap state has no such text', (t) => {
@@ -22,4 +24,41 @@ test('a lost tap is described in words; a host without tap state has no such tex
       [],
     ],
   );
+});
+
+test('a host is contended by CPU wait, from a smaller share on if more is asked of it', (t) => {
+  const amounts = (cpu: number) => ({ cpu, memory: 0 });
+  const contended = (waitShare: number | null, demand: number | null): boolean => {
+    const registry = new HostRegistry();
+    const report =
+      demand === null
+        ? null
+        : {
+            ...{ capacity: amounts(4000), allocatable: amounts(4000), available: amounts(4000) },
+            ...{ granted: amounts(0), pool: amounts(0), demand: amounts(demand) },
+          };
+    Object.assign(registry.entry('a'), { seen: 1000, waitShare, report });
+    return registry.rows(1000)[0]!.isContended;
+  };
+  t.deepEqual(
+    [0.1, 0.09].map((share) => contended(share, 1000)),
+    [true, false],
+  );
+  t.deepEqual(
+    [0.01, 0.0099].map((share) => contended(share, 4001)),
+    [true, false],
+  );
+  t.false(contended(0.09, null), 'before its first report');
+  t.false(contended(null, 1e6), 'not measured');
+});
+
+test('no demand makes a host contended while less than 1 % of its time is CPU wait', (t) => {
+  const share = fc.double({ min: 0, max: 0.01, maxExcluded: true, noNaN: true });
+  const amount = fc.double({ min: 0, max: 1e9, noNaN: true });
+  fc.assert(
+    fc.property(share, amount, amount, (wait, demand, available) => {
+      return !isContended(wait, demand, available);
+    }),
+  );
+  t.pass();
 });

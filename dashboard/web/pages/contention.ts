@@ -2,7 +2,6 @@ import type { ContentionView, FunctionRow } from '../../wire.js';
 import { h, setStyle } from '../dom.js';
 import { cores, NONE, nameParts, percent, span, times } from '../format.js';
 import {
-  CONTENDED,
   card,
   chip,
   comparisonMark,
@@ -96,7 +95,7 @@ export function contentionPage(): Page {
                 )
               : chip(
                   `${percent(host.waitShare, 1)} of the time waiting for a CPU`,
-                  host.waitShare >= CONTENDED ? 'amber' : 'green',
+                  host.isContended ? 'amber' : 'green',
                   'run-queue wait / (wait + CPU time) of all activations in the last minute',
                 ),
             chip(

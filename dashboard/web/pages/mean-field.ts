@@ -9,7 +9,7 @@ export function meanFieldPage(): Page {
   const demand = new Kpi(
     'CPU demand',
     'amber',
-    'Requests of all agents. More than the capacity is not contention, which CPU wait measures.',
+    'Requested limit × time running, of all agents. An idle function requests nothing.',
   );
   const price = new Kpi(
     'Highest CPU price',

@@ -1,8 +1,17 @@
 import type { FunctionRow, Verdict } from '../../wire.js';
 import { h, setClass, setText } from '../dom.js';
-import { ago, change, comparisonBasis, counted, number, percent, span, times } from '../format.js';
 import {
-  CONTENDED,
+  ago,
+  change,
+  comparisonBasis,
+  cores,
+  counted,
+  number,
+  percent,
+  span,
+  times,
+} from '../format.js';
+import {
   card,
   chip,
   comparisonMark,
@@ -264,8 +273,10 @@ function attentionItems(
     for (const text of host.tapLost) add('tap', 'red', link(), text);
     if (!host.isEngineReachable) add('engine', 'red', link(), 'is unreachable');
     if (host.alarm) add('slower', 'red', link(), 'than its control arm');
-    if (host.waitShare !== null && host.waitShare >= CONTENDED) {
-      const share = `${percent(host.waitShare)} of the time waiting for a CPU`;
+    if (host.isContended) {
+      const share =
+        `${percent(host.waitShare)} of the time waiting for a CPU, ` +
+        `${cores(host.demandCpu)} of ${cores(host.allocatableCpu)} cores requested`;
       add('contended', 'amber', link('#/contention'), share);
     }
   }
