@@ -2,7 +2,7 @@ import { suggest } from './suggest.js';
 
 /** The registry in agents/managers implements exactly these. */
 export const managerTable = {
-  fixed: 'user limits, as OpenWhisk applies them; no hook',
+  fixed: "the user's limits, so that policies decide alone; in comparisons: OpenWhisk alone",
   greedy: 'a step down while the peak leaves headroom, otherwise a step up',
   ensure: 'more CPU when the newest activations are slow',
   hpa: 'containers by CPU utilization, as in Kubernetes',

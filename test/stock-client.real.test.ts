@@ -160,7 +160,7 @@ test.serial(
       for await (const message of targets) return json.decode(message.data);
     });
     t.true(listed.includes(target.function));
-    t.is(target.author.manager, 'greedy');
+    t.is(target.author.manager, 'fixed');
     const explained = await ask(svc('hook', 'explain'), { function: functions[0].name });
     t.true(explained.activations.length > 0);
     for (const { cpu } of explained.activations) {

@@ -13,7 +13,7 @@ export const managerName = () =>
 export const agentsSchema = section('The agent host: one resource manager per function.', {
   manager: key(
     managerName(),
-    'greedy',
+    'fixed',
     'Resource manager of functions without their own: a name, or a module ' +
       '(docs/adding-a-manager.md).',
     { path: 'module' },

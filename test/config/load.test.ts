@@ -34,6 +34,7 @@ test('without a file every key has its default', (t) => {
   t.is(config.decision.policy.quota, 'smallest-in-range');
   t.is(config.decision.policy.weight, 'gittins');
   t.is(config.decision.memory.policy, 'guarantee');
+  t.is(config.agents.manager, 'fixed');
   t.deepEqual(config.functions.exclude, ['/whisk.system/**']);
   t.is(sources.size, 0);
 });
