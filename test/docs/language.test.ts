@@ -74,7 +74,7 @@ const OUTSIDE = new RegExp(
     '\\(design',
     'design §',
     'openwhisk-observed',
-    '(?:style|writing|structure|libraries|kubernetes)\\.md',
+    '(?<![\\w-])(?:style|writing|structure|libraries|kubernetes)\\.md',
     'findings/',
     '\\bissue \\d',
   ].join('|'),
