@@ -14,7 +14,8 @@ export const FEATURES = [
 /** Scales of the published environment; capacity only until an invoker host reports its own. */
 const CAPACITY_UNKNOWN = 20_000;
 const CONTAINERS_SCALE = 20;
-const RATE_SCALE = 10;
+/** Activations a second at which the feature is 1; logarithmic, as rates differ by decades. */
+const RATE_SCALE = Math.log1p(1000);
 /** With fewer samples than this the largest stands for the p99. */
 const P99_SAMPLES = 20;
 
@@ -64,6 +65,6 @@ export function localFeatures(
     clip((limit * observation.containers) / capacity),
     clip((others?.allocated.cpu ?? 0) / capacity),
     clip(observation.containers / CONTAINERS_SCALE),
-    observation.span > 0 ? clip((calls * 1000) / observation.span / RATE_SCALE) : 0,
+    observation.span > 0 ? clip(Math.log1p((calls * 1000) / observation.span) / RATE_SCALE) : 0,
   ];
 }

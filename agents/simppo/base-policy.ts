@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Observation } from '../../broker/messages/index.js';
 import { SeededRandom } from '../../config/index.js';
-import { type Checkpoint, type Engine, readShipped } from '../nn/index.js';
+import { type Checkpoint, type Engine, type Expected, readShipped } from '../nn/index.js';
 import {
   expectedPpo,
   type LearnerState,
@@ -12,7 +12,7 @@ import {
   ppoState,
 } from '../ppo/index.js';
 import { SIMPPO_ACTIONS } from './actions.js';
-import { featuresOf } from './features.js';
+import { featuresOf, INPUT_LAYOUT } from './features.js';
 import type { SimppoSettings } from './settings.js';
 
 const CPU_MODES = ['weight', 'quota'] as const satisfies readonly Observation['cpuMode'][];
@@ -61,8 +61,13 @@ export function shippedPolicy(
   return state;
 }
 
-export const expectedPolicy = (settings: SimppoSettings) =>
-  expectedPpo(simppoShape(settings), settings.ppo);
+/** A policy for another layout of the inputs is foreign, whatever its width. */
+const KIND = `simppo-inputs-${INPUT_LAYOUT}`;
+
+export const expectedPolicy = (settings: SimppoSettings): Expected => ({
+  ...expectedPpo(simppoShape(settings), settings.ppo),
+  kind: KIND,
+});
 
 /** A policy as it is kept: with Adam's moments and counters, so that learning goes on. */
 export function policyCheckpoint(
@@ -70,5 +75,8 @@ export function policyCheckpoint(
   settings: SimppoSettings,
   seed: number,
 ): Checkpoint {
-  return ppoCheckpoint(state, { shape: simppoShape(settings), settings: settings.ppo, seed });
+  return {
+    ...ppoCheckpoint(state, { shape: simppoShape(settings), settings: settings.ppo, seed }),
+    kind: KIND,
+  };
 }

@@ -2,7 +2,7 @@ import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import type { Cap, View } from '../resource-manager.js';
 import { boundsOf, granted, type Held } from './actions.js';
-import { inputOf } from './features.js';
+import { inputOf, type Remembered } from './features.js';
 import type { SimppoSettings } from './settings.js';
 
 /** What is remembered of a function on one host; small and plain, so that it can be shown. */
@@ -66,9 +66,12 @@ function slowdownIn({ latency }: Observation, { control }: HostState): number {
   return count > 0 ? Math.min(1, Math.max(-1, Math.log(latency.sum / count / control.mean))) : 0;
 }
 
+/** Directions of an agent that has made no step yet. */
+const NO_STEP = [0, 0, 0] as const;
+
 /** What an agent knows before it decides: the host's state, the bounds and the networks' input. */
 export function situationOf(
-  known: HostState | undefined,
+  known: (HostState & { readonly last?: Remembered['last'] }) | undefined,
   view: View,
   { settings, cap }: { readonly settings: SimppoSettings; readonly cap: Cap },
   now: Millis,
@@ -78,7 +81,12 @@ export function situationOf(
   const slowdown = slowdownIn(observation, seen);
   const peaks = { cpu: seen.cpuPeak, memory: seen.memoryPeak };
   const bounds = boundsOf(observation, peaks, cap, settings.actions);
-  const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
+  const remembered: Remembered = {
+    held: seen.held,
+    rates: [known?.rate ?? 0, seen.rate],
+    slowdown,
+    last: known?.last ?? NO_STEP,
+  };
   const input = inputOf(view, remembered, bounds, settings.virtual);
   return { seen, slowdown, bounds, input };
 }

@@ -19,14 +19,21 @@ test('the six features follow their definitions', (t) => {
   t.is(cpu, 0.05);
   t.is(others, 0);
   t.is(containers, 0.1);
-  // 20 calls in 10 s / 10 per second.
-  t.is(rate, 0.2);
+  // 20 activations in 10 s: ln(1 + 2) of ln(1 + 1000).
+  t.true(Math.abs(rate! - 1.098612 / 6.908755) < 1e-6);
 });
 
 test('the SLO is met without activations, missed if they wait without a container', (t) => {
   t.is(sloPreservation(observation({ activations: 0, slo: 1 as Millis })), 1);
   t.is(sloPreservation(observation({ containers: 0, running: 3 })), 0);
   t.is(sloPreservation(observation({ slo: 200 as Millis })), 1);
+});
+
+test('arrival rates that differ by decades differ in the feature, also above ten a second', (t) => {
+  const rateOf = (activations: number): number =>
+    localFeatures(observation({ activations, span: 1000 as Millis }), null, null)[5]!;
+  const rates = [0, 1, 10, 30, 100, 300].map(rateOf);
+  for (let i = 1; i < rates.length; i++) t.true(rates[i]! - rates[i - 1]! > 0.09, `${rates}`);
 });
 
 test('every feature stays in [0, 1] for any observation', (t) => {

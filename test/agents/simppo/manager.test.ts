@@ -68,7 +68,7 @@ test.serial(
     const settings = { ...online, reward: { ...online.reward, utilization: 0 } };
     const held = play(
       manager({ ...settings, ppo: { ...settings.ppo, learningRate: { first: 3e-3, last: 3e-3 } } }),
-      2500,
+      4000,
     );
     const late = held.slice(-500);
     t.true(

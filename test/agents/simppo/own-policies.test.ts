@@ -196,7 +196,7 @@ test.serial(
     t.true(
       steps.every(
         ({ mask, action, logProbability, state: input }) =>
-          mask[action] === 1 && logProbability <= 0 && input.length === 24,
+          mask[action] === 1 && logProbability <= 0 && input.length === 29,
       ),
     );
     // 65 s of silence: what comes then follows from nothing.
