@@ -1,6 +1,7 @@
 import type { Others } from '../broker/mean-field/index.js';
 import type { MeanFieldHost, Observation, PerResource } from '../broker/messages/index.js';
 import type { Bytes, Millicores, Millis, Random } from '../config/index.js';
+import type { Lateness } from './lateness.js';
 
 /** A manager's target for one function, per container; absent members set no target. */
 export interface Decision {
@@ -27,6 +28,8 @@ export interface View {
   readonly price: PerResource | null;
   /** The observation's host in the mean field; null or absent without one. */
   readonly invoker?: MeanFieldHost | null;
+  /** How late the function is; absent where the caller does not measure it. */
+  readonly lateness?: Lateness;
   readonly random: Random;
 }
 

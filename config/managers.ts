@@ -10,6 +10,7 @@ export const managerTable = {
   'hpa-vpa': 'vertical first, then horizontal, as in AWARE',
   kpa: 'containers by concurrency, as in Knative',
   'right-size': "each action's nominal memory from its history, so that more warm containers fit",
+  'slo-market': 'a larger weight for functions whose activations it saves from being late',
   simppo:
     'one PPO agent per function that sees the others as one agent and pays the congestion price',
   'single-agent': 'the same PPO without the others and the price',

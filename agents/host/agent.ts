@@ -4,6 +4,7 @@ import type { Observation, PerResource } from '../../broker/messages/index.js';
 import type { AgentDecision, AgentSummary, agentsService } from '../../broker/services/index.js';
 import type { Bytes, Micros, Millicores, Millis, Random } from '../../config/index.js';
 import { localFeatures } from '../features.js';
+import { type Lateness, latenessAfter, latenessOf } from '../lateness.js';
 import type { Decision, PhaseChange, ResourceManager } from '../resource-manager.js';
 import type { MeanFieldContext } from './mean-field-view.js';
 
@@ -78,6 +79,7 @@ export class Agent {
   /** Of the newest decision: whether there was a mean field, and its price. */
   #hadOthers = false;
   #price: PerResource | null = null;
+  #lateness: Lateness | null = null;
   /** The newest observation whose decision was logged. */
   #newest: Observation | null = null;
   #changed: { readonly at: Micros; readonly reason: string } | null = null;
@@ -112,7 +114,9 @@ export class Agent {
     this.transitions = NO_CHANGES;
     this.#price = price;
     this.#hadOthers = others !== null;
-    const view = { observation, features, others, price, invoker, random };
+    const lateness = latenessAfter(this.#lateness, observation, now);
+    this.#lateness = lateness;
+    const view = { observation, features, others, price, invoker, lateness, random };
     const decided = this.manager.decide(this.#state, view, now);
     const { decision, reward = Number.NaN } = decided;
     this.#state = decided.state;
@@ -177,6 +181,7 @@ export class Agent {
       actions: [Math.sign(containerSteps), Math.sign(cpuSteps), Math.sign(memorySteps)],
       allocated: { cpu: cpu as Millicores, memory: memory as Bytes, containers },
       demand: { cpu: demandCpu as Millicores, memory: demandMemory as Bytes },
+      ...(this.#lateness?.hasObjective === true ? { lateness: latenessOf(this.#lateness) } : {}),
     };
   }
 

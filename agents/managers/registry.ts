@@ -1,5 +1,6 @@
 import { errorClass, type ManagerName, managers } from '../../config/index.js';
 import { type AwareChoice, type AwareParts, createAware } from '../aware/index.js';
+import { marketManager } from '../market/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 import { createSimppo, type SimppoParts } from '../simppo/index.js';
 import { ENSURE_DEFAULT, ENSURE_PUBLISHED, ensureManager } from './ensure.js';
@@ -36,6 +37,7 @@ const makers = {
     hpaVpaManager(preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT),
   kpa: () => kpaManager(),
   'right-size': () => rightSizeManager(RIGHT_SIZE_DEFAULT),
+  'slo-market': () => marketManager(),
   simppo: (settings) => createSimppo('simppo', settings),
   'single-agent': (settings) => createSimppo('single-agent', settings),
   aware: ({ aware: choice, ...settings }: ManagerSettings) => {

@@ -1,5 +1,5 @@
 import type { Bytes, Millicores } from '../../config/index.js';
-import type { MeanField, Sums } from '../messages/index.js';
+import type { LatenessSums, MeanField, Sums } from '../messages/index.js';
 import { type Contribution, emptySums, sumOf } from './sums.js';
 
 /** All other agents as one virtual agent [SIMPPO]. Without others, means and variances are 0. */
@@ -10,6 +10,8 @@ export interface Others {
   readonly actionMean: readonly number[];
   readonly allocated: Contribution['allocated'];
   readonly demand: Contribution['demand'];
+  /** Of both classes of objectives together; absent: no other function has one. */
+  readonly lateness?: Readonly<LatenessSums>;
 }
 
 /** Batches that a host remembers; the mean field contains one of the last two or three. */
@@ -101,6 +103,15 @@ class Rest implements Others {
       return Math.max(0, this.#share(sum - own ** 2) - (mean[i] ?? 0) ** 2);
     });
     return this.#variance;
+  }
+
+  get lateness(): Readonly<LatenessSums> | undefined {
+    const { lateness } = this.#totals;
+    if (lateness === undefined) return undefined;
+    const own = this.#own?.lateness;
+    const rest = (of: keyof LatenessSums): number =>
+      Math.max(0, lateness.urgent[of] + lateness.patient[of] - (own?.[of] ?? 0));
+    return { running: rest('running'), atStake: rest('atStake'), late: rest('late') };
   }
 
   get actionMean(): readonly number[] {

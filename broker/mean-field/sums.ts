@@ -1,5 +1,5 @@
 import type { Bytes, Millicores } from '../../config/index.js';
-import type { Sums } from '../messages/index.js';
+import type { LatenessSums, Sums } from '../messages/index.js';
 
 /** One agent's part of the sums, kept by its host so that it can be subtracted later. */
 export interface Contribution {
@@ -9,6 +9,22 @@ export interface Contribution {
   /** Limits × containers, and the number of containers. */
   readonly allocated: Readonly<Sums['allocated']>;
   readonly demand: Readonly<Sums['demand']>;
+  /** Absent: the function has no objective yet. */
+  readonly lateness?: FunctionLateness;
+}
+
+export interface FunctionLateness extends Readonly<LatenessSums> {
+  readonly objective: keyof NonNullable<Sums['lateness']>;
+}
+
+const noLateness = (): LatenessSums => ({ running: 0, atStake: 0, late: 0 });
+
+function addLateness(sums: Sums, to: FunctionLateness['objective'], part: LatenessSums): void {
+  sums.lateness ??= { urgent: noLateness(), patient: noLateness() };
+  const total = sums.lateness[to];
+  total.running += part.running;
+  total.atStake += part.atStake;
+  total.late += part.late;
 }
 
 export const emptySums = (): Sums => ({
@@ -32,6 +48,7 @@ function addContribution(sums: Sums, one: Contribution): void {
   for (let i = 0; i < one.actions.length; i++)
     sums.actions[i] = at(sums.actions, i) + one.actions[i]!;
   addAmounts(sums, one.allocated, one.demand);
+  if (one.lateness !== undefined) addLateness(sums, one.lateness.objective, one.lateness);
 }
 
 export function addSums(total: Sums, part: Sums): void {
@@ -43,6 +60,9 @@ export function addSums(total: Sums, part: Sums): void {
   for (let i = 0; i < part.actions.length; i++)
     total.actions[i] = at(total.actions, i) + part.actions[i]!;
   addAmounts(total, part.allocated, part.demand);
+  if (part.lateness === undefined) return;
+  addLateness(total, 'urgent', part.lateness.urgent);
+  addLateness(total, 'patient', part.lateness.patient);
 }
 
 function addAmounts(

@@ -20,6 +20,16 @@ import {
 const STATE_MAX = 32;
 const ACTIONS_MAX = 8;
 
+/** Functions of one class of objectives, by their newest minute of activations. */
+const latenessSums = z.object({
+  running: nonNegative.describe('Mean number of running activations.'),
+  atStake: nonNegative.describe(
+    'Activations/s whose latency is near their objective, by a kernel over its logarithm.',
+  ),
+  late: nonNegative.describe('Activations/s that end after their objective.'),
+});
+export type LatenessSums = z.infer<typeof latenessSums>;
+
 /** Sums over agents, of one agent host or in total. */
 export const sumsSchema = z.object({
   members: count,
@@ -36,6 +46,12 @@ export const sumsSchema = z.object({
     .extend({ containers: nonNegative })
     .describe('Limits x containers, and containers.'),
   demand: totalAmounts,
+  lateness: z
+    .object({ urgent: latenessSums, patient: latenessSums })
+    .optional()
+    .describe(
+      'By objective: `urgent` is below four times the mean latency. Absent without an objective.',
+    ),
 });
 export type Sums = z.infer<typeof sumsSchema>;
 

@@ -48,6 +48,12 @@ export const targetRules = (
 });
 
 /**
+ * Without a weight factor an amount of CPU stands for one, within this and its inverse: managers
+ * that size quotas are no judges of weights.
+ */
+const AMOUNT_FACTOR = 2;
+
+/**
  * After this many stale periods without a message, an epoch is forgotten: the lease store may have
  * been recreated, and its revisions start at 1 again.
  */
@@ -88,8 +94,14 @@ export class HeldTarget {
   applyTo(run: Run, now: number): boolean {
     if (!this.isFresh(now)) return false;
     const { container } = run;
-    const byWeight = container.mode === 'weight' && !Number.isNaN(this.weightFactor);
-    run.targetCpu = (byWeight ? this.weightFactor * container.userCpu : this.cpu) as Millicores;
+    const { mode, userCpu } = container;
+    run.targetCpu = (
+      mode === 'quota'
+        ? this.cpu
+        : Number.isNaN(this.weightFactor)
+          ? boundedAmount(this.cpu, userCpu)
+          : this.weightFactor * userCpu
+    ) as Millicores;
     run.targetMemory = this.memory as Bytes;
     return true;
   }
@@ -150,3 +162,6 @@ export class HeldTarget {
     this.#lastMessageAt = now;
   }
 }
+
+const boundedAmount = (cpu: number, user: number): number =>
+  cpu > 0 ? Math.min(AMOUNT_FACTOR * user, Math.max(user / AMOUNT_FACTOR, cpu)) : Number.NaN;

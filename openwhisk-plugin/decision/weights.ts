@@ -4,8 +4,8 @@ import type { DecisionSettings } from './settings.js';
 /** Range of a cgroup v1 weight; Docker refuses others. */
 export const MIN_SHARES = 2;
 export const MAX_SHARES = 262_144;
-/** An agent's vertical action multiplies the policy's weight by 1/2, 1 or 2. */
-const TARGET_FACTOR = 2;
+/** An agent multiplies the weight of the policy by 1/4 to 4. */
+const TARGET_FACTOR = 4;
 /** Half-lives after which the reference's weights are scaled back. */
 const EPOCH = 64;
 /** Runs of either arm before alpha may change: fewer say nothing. */
@@ -70,7 +70,7 @@ export function shortFirstFactor(
   return Math.min(high, Math.max(low, factor));
 }
 
-/** The agent's CPU target against the user's CPU, within x1/2..x2; 1 without a target. */
+/** The agent's CPU target against the user's CPU, within x1/4..x4; 1 without a target. */
 export function targetFactor(target: number, user: number): number {
   const factor = target / user;
   if (!(target > 0) || !Number.isFinite(target) || !(factor > 0)) return 1;

@@ -6,7 +6,7 @@ const EQUAL_SHARES = 1024;
 
 /** The policies without state. */
 export const formulas = {
-  /** What the function's agent asks for; in weight mode its CPU against the user's, x1/2..x2. */
+  /** What the function's agent asks for; in weight mode its CPU against the user's, x1/4..x4. */
   target: {
     name: 'target',
     kind: 'both',

@@ -255,6 +255,35 @@ test('receivers accept the sums of a cluster that is larger than any host', (t) 
   if (field.ok) t.is(field.message.totals.allocated.cpu, 100_000_000 as Millicores);
 });
 
+test('the lateness of others is the sum over both classes without the function itself', (t) => {
+  const part = (objective: 'urgent' | 'patient', atStake: number): Contribution => ({
+    ...contributionOf(new SeededRandom(1)),
+    lateness: { objective, running: 2 * atStake, atStake, late: 3 * atStake },
+  });
+  const record = new LeaveOneOut('a', 'boot-a');
+  const sums = record.record(
+    1,
+    new Map([
+      ['/_/one', part('urgent', 1)],
+      ['/_/two', part('patient', 4)],
+      ['/_/three', part('urgent', 16)],
+      ['/_/none', contributionOf(new SeededRandom(2))],
+    ]),
+  );
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot-agg', step: 1000 as Millis });
+  aggregator.takePartial(
+    { v: 1, host: 'a', boot: 'boot-a', sequence: 1, interval: 1000, sums },
+    millis(1),
+  );
+  const field = aggregator.step(millis(1), 1);
+  const stakes = ['/_/one', '/_/two', '/_/none'].map((fn) => record.others(field, fn)?.lateness);
+  t.deepEqual(stakes, [
+    { running: 40, atStake: 20, late: 60 },
+    { running: 34, atStake: 17, late: 51 },
+    { running: 42, atStake: 21, late: 63 },
+  ]);
+});
+
 test('an agent host remembers its last eight batches', (t) => {
   const random = new SeededRandom(5);
   const host = new ModelHost('a');

@@ -95,6 +95,26 @@ test('a run gets an amount with a quota, a factor of the user’s CPU with weigh
   }
 });
 
+test('an amount in place of a factor changes a weight by at most two', (t) => {
+  const host = decider();
+  const user = limits(256, 0);
+  const run = new Run(
+    host.functionState('/guest/f', '0.0.1', user, 0 as Millis),
+    host.container(user),
+  );
+  // 1000 millicores are the user's.
+  for (const [cpu, expected] of [
+    [8000, 2000],
+    [1500, 1500],
+    [10, 500],
+  ] as const) {
+    const held = new HeldTarget();
+    held.accept(target({ cpu }), rules, 5400);
+    t.true(held.applyTo(run, 5400));
+    t.is(Number(run.targetCpu), expected);
+  }
+});
+
 test('fields that a target does not set are unknown, and amounts at the bound are taken', (t) => {
   const held = new HeldTarget();
   t.is(held.accept(target({ cpu: 8000, memory: 1e9 }, { sequence: 0 }), rules, 5000), null);

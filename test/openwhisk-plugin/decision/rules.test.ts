@@ -107,10 +107,10 @@ test('weights are whole numbers from 2 to 262144, as the kernel and Docker accep
   t.is(scaleShares(128, Number.POSITIVE_INFINITY), 128);
 });
 
-test('an agent multiplies a weight by a half to two', (t) => {
+test('an agent multiplies a weight by a quarter to four', (t) => {
   t.is(targetFactor(1000, 1000), 1);
-  t.is(targetFactor(5000, 1000), 2);
-  t.is(targetFactor(10, 1000), 0.5);
+  t.is(targetFactor(5000, 1000), 4);
+  t.is(targetFactor(10, 1000), 0.25);
   t.is(targetFactor(Number.NaN, 1000), 1);
   t.is(targetFactor(Number.POSITIVE_INFINITY, 1000), 1);
 });

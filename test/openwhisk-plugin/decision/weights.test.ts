@@ -27,8 +27,8 @@ test('one bad input is enough for no factor of an agent', (t) => {
   for (const bad of [Number.NaN, -1000, Number.POSITIVE_INFINITY])
     t.is(targetFactor(1000, bad), 1, `user ${bad}`);
   t.is(targetFactor(1500, 1000), 1.5);
-  t.is(targetFactor(5000, 1000), 2);
-  t.is(targetFactor(100, 1000), 0.5);
+  t.is(targetFactor(5000, 1000), 4);
+  t.is(targetFactor(100, 1000), 0.25);
 });
 
 test('one bad factor leaves the container its own shares', (t) => {

@@ -1,0 +1,2 @@
+export { marketManager } from './manager.js';
+export { MARKET } from './settings.js';
