@@ -85,7 +85,12 @@ const PRODUCT_BYTES = 3 * 1024 ** 3;
 
 /** What the guest runs: each file alone, so that one that hangs takes no other with it. */
 function jobOf() {
-  const lines = ['export GLEANER_TEST_REAL=1', `export GLEANER_TEST_SLOWNESS=${slowness}`];
+  const lines = [
+    'export GLEANER_TEST_REAL=1',
+    // Tests may install services on it.
+    'export GLEANER_TEST_OWN_MACHINE=1',
+    `export GLEANER_TEST_SLOWNESS=${slowness}`,
+  ];
   if (values.run !== undefined) return `${lines.join('\n')}\n${values.run}\n`;
   for (const file of files)
     lines.push(

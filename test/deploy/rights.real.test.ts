@@ -9,22 +9,10 @@ import { runContainer } from '../openwhisk-plugin/host/cgroup/real-containers.js
 import { gleaner, processesWith, until } from '../support/gleaner.js';
 import { docker, dockerAndTap, missing } from '../support/real-parts.js';
 import { allowed } from '../support/slowness.js';
+import { kernelFile, numberIn, weightFile } from './kernel-file.js';
 
 /** As the unit has it, beside what it is root for. */
 const KEPT = ['kill', 'net_raw', 'setuid', 'setgid', 'setpcap'];
-
-/**
- * File of a container's weight or memory limit in the kernel, whichever version of cgroups this is.
- */
-function kernelFile(id: string, v1: [string, string], v2: string): string {
-  const old = `/sys/fs/cgroup/${v1[0]}/docker/${id}/${v1[1]}`;
-  if (existsSync(old)) return old;
-  const pid = docker('inspect', '--format', '{{.State.Pid}}', id);
-  const path = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split(':').at(-1)!;
-  return join('/sys/fs/cgroup', path, v2);
-}
-const read = (file: string): number => Number(readFileSync(file, 'utf8'));
-const weightOf = (id: string): string => kernelFile(id, ['cpu', 'cpu.shares'], 'cpu.weight');
 
 const status = (pid: number, key: string): string =>
   new RegExp(`^${key}:\\s*(.*)$`, 'm')
@@ -59,10 +47,10 @@ test.serial(
     const name = `wskglrights0_1_guest_hello`;
     const id = await runContainer(name, 'setInterval(() => {}, 1000)');
     t.teardown(() => docker('rm', '-f', name));
-    const weight = weightOf(id);
+    const weight = weightFile(id);
     // 128 shares by the user; a container that starts gets sixteen times as many.
     const user = weight.endsWith('cpu.shares') ? 128 : 21;
-    await until(() => read(weight) > user * 2, 10_000, `boosted: ${log}`);
+    await until(() => numberIn(weight) > user * 2, 10_000, `boosted: ${log}`);
     const sniffers = () => processesWith('tcpdump -i').filter(({ pid }) => pid !== child.pid);
     await until(
       () => sniffers().some(({ pid }) => parentOf(pid) === child.pid),
@@ -81,7 +69,7 @@ test.serial(
     child.kill('SIGTERM');
     t.is(await ended, 0, log);
     // runc and crun convert 128 shares to a weight of 5 or 21.
-    t.true((weight.endsWith('cpu.shares') ? [128] : [5, 21]).includes(read(weight)));
+    t.true((weight.endsWith('cpu.shares') ? [128] : [5, 21]).includes(numberIn(weight)));
   },
 );
 
@@ -115,15 +103,15 @@ test.serial(
     const name = 'wskglremove0_1_guest_hello';
     const id = await runContainer(name, 'setInterval(() => {}, 1000)');
     t.teardown(() => docker('rm', '-f', name));
-    const weight = weightOf(id);
+    const weight = weightFile(id);
     const memory = kernelFile(id, ['memory', 'memory.limit_in_bytes'], 'memory.max');
-    const [userWeight, userMemory] = [read(weight), read(memory)];
+    const [userWeight, userMemory] = [numberIn(weight), numberIn(memory)];
     t.is(userMemory, 256 * 1024 * 1024);
     writeFileSync(weight, String(userWeight * 4));
     writeFileSync(memory, String(192 * 1024 * 1024));
     const { code, err } = await gleaner(['remove', '--root', layout.root]);
     t.is(code, 0, err);
-    t.deepEqual([read(weight), read(memory)], [userWeight, userMemory]);
+    t.deepEqual([numberIn(weight), numberIn(memory)], [userWeight, userMemory]);
     t.deepEqual(remainsOf(layout), []);
   },
 );

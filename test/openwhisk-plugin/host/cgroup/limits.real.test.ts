@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { bytes, millicores, SeededRandom } from '../../../../config/index.js';
+import { bytes, millicores, millis, SeededRandom } from '../../../../config/index.js';
 import { emptySample, NO_LIMIT } from '../../../../openwhisk-plugin/decision/index.js';
 import { resolveCgroups } from '../../../../openwhisk-plugin/host/cgroup/cgroup-paths.js';
 import {
@@ -29,6 +29,8 @@ import {
   sleep,
 } from './real-containers.js';
 
+const DEADLINE = millis(allowed(5000));
+
 const MIB = 1024 * 1024;
 
 async function withContainers(
@@ -45,7 +47,7 @@ async function withContainers(
   await nodeImage();
   const names = programs.map((_, index) => containerName(`limits${index}`));
   const managed = new Set(names);
-  const engine = new DockerEngine({ managed: (name) => managed.has(name) });
+  const engine = new DockerEngine({ managed: (name) => managed.has(name), deadline: DEADLINE });
   const facts = await engine.facts();
   const writer = writerFor(facts);
   try {
@@ -362,6 +364,8 @@ test.serial(
           ['daemon-reexec'],
           ['set-property', '--runtime', unit, 'TasksMax=500'],
           ['set-property', '--runtime', 'system.slice', 'CPUWeight=200'],
+          // Where containerd is a service of its own; containers outlive it.
+          ['try-restart', 'containerd.service'],
         ];
         for (const change of changes) {
           execFileSync('systemctl', change);
@@ -427,6 +431,63 @@ test.serial('after a crash each container gets the weight that its runtime gave 
   });
 });
 
+/** The least weight of the groups in use beside a container that are not `managed`. */
+function leastBeside(own: string, managed: ReadonlySet<string>): number {
+  const file = (group: string, ...names: string[]): string => {
+    const name = names.find((each) => existsSync(join(group, each)));
+    return name === undefined ? '' : readFileSync(join(group, name), 'utf8').trim();
+  };
+  const parent = dirname(own);
+  let least = Number.POSITIVE_INFINITY;
+  for (const entry of readdirSync(parent, { withFileTypes: true })) {
+    const group = join(parent, entry.name);
+    if (!entry.isDirectory() || managed.has(group)) continue;
+    const processes = readdirSync(group, { recursive: true, encoding: 'utf8' })
+      .filter((name) => basename(name) === 'cgroup.procs')
+      .map((name) => file(group, name));
+    if (processes.some((text) => text !== ''))
+      least = Math.min(least, Number(file(group, 'cpu.weight', 'cpu.shares')));
+  }
+  return least;
+}
+
+test.serial(
+  'around the factor that the groups beside it allow, weights of 1/16 to 16 are in the kernel',
+  async (t) => {
+    const limits = ['--memory', '64m', '--memory-swap', '64m'];
+    // What OpenWhisk gives 128 MB on a large invoker, and on a small one.
+    const programs = ['2', '128'].map((shares) => ({
+      program: IDLE,
+      flags: ['--cpu-shares', shares, ...limits],
+    }));
+    await withContainers(t, programs, async (containers, writer) => {
+      const handles = containers.map((container) => writer.open(container));
+      const groups = containers.map(kernel);
+      const owns = groups.map((its) => its.weight());
+      const managed = new Set(groups.map(({ cpuDirectory }) => cpuDirectory));
+      // A group beside them counts from the second look.
+      writer.siblingFactor();
+      const factor = writer.siblingFactor();
+      const least = leastBeside(groups[0]!.cpuDirectory, managed);
+      t.log(`weights ${owns.join(', ')}, least beside them ${least}, factor ${factor}`);
+      t.true(factor * Math.max(...owns) <= least, 'none stands above what is not managed');
+      const [low, high] = groups[0]!.version === 1 ? [2, 262_144] : [1, 10_000];
+      const common = Math.max(1, Math.min(32, factor));
+      for (const [i, handle] of handles.entries()) {
+        for (const step of [1 / 16, 1 / 4, 1, 4, 16]) {
+          handle.setShares(containers[i]!.user.shares * common * step);
+          const exact = Math.min(high, Math.max(low, owns[i]! * common * step));
+          // Rounded, and on v2 not to a weight that a runtime gives the user's shares.
+          t.true(Math.abs(groups[i]!.weight() - exact) <= 2, `${step} of ${owns[i]}`);
+        }
+        handle.setShares(containers[i]!.user.shares);
+        t.is(groups[i]!.weight(), owns[i]!);
+        handle.close();
+      }
+    });
+  },
+);
+
 test.serial('a container that is gone answers so, everywhere', async (t) => {
   await withContainers(t, [{ program: IDLE }], async ([container], writer) => {
     if (!container) return;
@@ -490,7 +551,7 @@ test.serial(
     if (missing(t, dockerAlone)) return;
     const names = Array.from({ length: 50 }, (_, i) => containerName(`many${i}`));
     const managed = new Set(names);
-    const engine = new DockerEngine({ managed: (name) => managed.has(name) });
+    const engine = new DockerEngine({ managed: (name) => managed.has(name), deadline: DEADLINE });
     const writer = writerFor(await engine.facts());
     try {
       await runIdleContainers(names);
@@ -501,7 +562,7 @@ test.serial(
         handle.close();
       }
       // As the supervisor does it: a new client, nothing known.
-      const fresh = new DockerEngine({ managed: (name) => managed.has(name) });
+      const fresh = new DockerEngine({ managed: (name) => managed.has(name), deadline: DEADLINE });
       const begun = performance.now();
       const report = await restoreAll({ engine: fresh, writer });
       const took = performance.now() - begun;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { bytes, millicores } from '../../../../config/index.js';
+import { bytes, millicores, millis } from '../../../../config/index.js';
 import { emptySample } from '../../../../openwhisk-plugin/decision/index.js';
 import { resolveCgroups } from '../../../../openwhisk-plugin/host/cgroup/cgroup-paths.js';
 import {
@@ -11,6 +11,7 @@ import {
 import { DockerEngine } from '../../../../openwhisk-plugin/host/docker/index.js';
 import type { ContainerInfo } from '../../../../openwhisk-plugin/host/ports/index.js';
 import { dockerAlone, missing } from '../../../support/real-parts.js';
+import { allowed } from '../../../support/slowness.js';
 import {
   containerName,
   docker,
@@ -21,6 +22,8 @@ import {
   runContainer,
   sleep,
 } from './real-containers.js';
+
+const DEADLINE = millis(allowed(5000));
 
 const MIB = 1024 * 1024;
 
@@ -38,7 +41,7 @@ async function withContainer(
   if (missing(t, dockerAlone)) return;
   await nodeImage();
   const name = containerName('usage');
-  const engine = new DockerEngine({ managed: (each) => each === name });
+  const engine = new DockerEngine({ managed: (each) => each === name, deadline: DEADLINE });
   const monitor = new CgroupUsageMonitor();
   try {
     await runContainer(name, program, flags);

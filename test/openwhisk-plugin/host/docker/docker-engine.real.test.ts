@@ -1,6 +1,8 @@
 import test from 'ava';
+import { millis } from '../../../../config/index.js';
 import { DockerEngine } from '../../../../openwhisk-plugin/host/docker/index.js';
 import { dockerAlone, missing } from '../../../support/real-parts.js';
+import { allowed } from '../../../support/slowness.js';
 import {
   containerName,
   docker,
@@ -12,6 +14,8 @@ import {
 } from '../cgroup/real-containers.js';
 import { Recorder } from './recorder.js';
 
+const DEADLINE = millis(allowed(5000));
+
 test.serial(
   'a real container is announced at its start and ended at its death, by events alone',
   async (t) => {
@@ -19,7 +23,7 @@ test.serial(
     await nodeImage();
     const name = containerName('events');
     const network = containerName('net');
-    const engine = new DockerEngine({ managed: (each) => each === name });
+    const engine = new DockerEngine({ managed: (each) => each === name, deadline: DEADLINE });
     const recorder = new Recorder();
     try {
       await engine.start(recorder);
@@ -92,7 +96,7 @@ test.serial(
     if (missing(t, dockerAlone)) return;
     await nodeImage();
     const name = containerName('oom');
-    const engine = new DockerEngine({ managed: (each) => each === name });
+    const engine = new DockerEngine({ managed: (each) => each === name, deadline: DEADLINE });
     const recorder = new Recorder();
     try {
       await engine.start(recorder);

@@ -1,0 +1,76 @@
+/** The installed service under a real systemd: only on a machine that a test may install on. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import test from 'ava';
+import { stringify } from 'yaml';
+import { layoutOf, remainsOf } from '../../cli/install/index.js';
+import { runContainer } from '../openwhisk-plugin/host/cgroup/real-containers.js';
+import { gleaner, until } from '../support/gleaner.js';
+import { docker, dockerAndTap, missing } from '../support/real-parts.js';
+import { allowed } from '../support/slowness.js';
+import { numberIn, weightFile } from './kernel-file.js';
+
+const UNIT = 'gleaner-hook.service';
+const systemctl = (...args: string[]): string =>
+  execFileSync('systemctl', args, { encoding: 'utf8' }).trim();
+const property = (name: string): string => systemctl('show', UNIT, `--property=${name}`, '--value');
+const ready = (otherThan = 0): boolean =>
+  property('ActiveState') === 'active' && Number(property('MainPID')) !== otherThan;
+
+let made = 0;
+
+/** A container that waits for its `/init`, and so has more than its user's weight. */
+async function boosted(t: { teardown(clean: () => void): void }) {
+  const name = `wskglsvc0_${++made}_guest_hello`;
+  const id = await runContainer(name, 'setInterval(() => {}, 1000)');
+  t.teardown(() => docker('rm', '-f', name));
+  const file = weightFile(id);
+  // runc and crun convert the user's 128 shares to a weight of 5 or 21.
+  const user = systemctl('show', `docker-${id}.scope`, '--property=CPUWeight', '--value');
+  await until(() => numberIn(file) > 2 * Number(user), 10_000, 'boosted');
+  return { isUsers: () => numberIn(file) === Number(user) };
+}
+
+test.serial(
+  'an installed hook is kept alive by systemd, and after each end every limit is the user’s',
+  async (t) => {
+    if (process.env.GLEANER_TEST_OWN_MACHINE !== '1') {
+      t.log('NOT RUN: it installs services on this machine (npm run test:guest)');
+      t.pass();
+      return;
+    }
+    if (missing(t, dockerAndTap)) return;
+    t.timeout(allowed(240_000));
+    mkdirSync('/etc/gleaner', { recursive: true });
+    const config = { mode: 'enforce', hook: { containerPrefix: 'wskglsvc0' } };
+    writeFileSync('/etc/gleaner/gleaner.yaml', stringify(config));
+    t.teardown(() => gleaner(['remove']));
+    const installed = await gleaner(['install', '--part', 'hook']);
+    t.is(installed.code, 0, installed.err);
+    await until(ready, 60_000, 'the service is ready');
+    const doctor = await gleaner(['doctor', '--output', 'json']);
+    t.is(doctor.code, 0, doctor.out);
+    t.regex(doctor.out, /runs with this configuration/);
+
+    const first = Number(property('MainPID'));
+    const killed = await boosted(t);
+    process.kill(first, 'SIGKILL');
+    await until(killed.isUsers, 5000, 'restored after kill -9');
+    await until(() => ready(first), 60_000, 'started again after kill -9');
+
+    // A hook that hangs, 30 s after its last ping.
+    const second = Number(property('MainPID'));
+    const hanging = await boosted(t);
+    process.kill(second, 'SIGSTOP');
+    await until(hanging.isUsers, 40_000, 'restored after a hang');
+    await until(() => ready(second), 60_000, 'started again after a hang');
+    t.true(Number(property('NRestarts')) >= 2);
+
+    const stopped = await boosted(t);
+    const removed = await gleaner(['remove']);
+    t.is(removed.code, 0, removed.err);
+    t.true(stopped.isUsers());
+    t.deepEqual(remainsOf(layoutOf('/')), []);
+    t.is(property('LoadState'), 'not-found');
+  },
+);
