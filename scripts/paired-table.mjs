@@ -9,7 +9,7 @@ const METRICS = {
   'service.p99': 'slowdown, p99',
   'slo.missed_share': 'functions above objective',
   'slo.late_share': 'calls failed or late',
-  'response.mean': 'response ms, mean',
+  'response.mean_ms': 'response ms, mean',
   'worst.slowdown': 'worst function',
 };
 /** Figures that must not be worse than the baselines'. */
