@@ -5,6 +5,11 @@ const MIN_TRIED = 20;
 /** Used from an error below this share of the function's own, and until it is above the second. */
 const USED_BELOW = 0.9;
 const LEFT_ABOVE = 1;
+/**
+ * Logarithm of the largest value / prediction that counts. Early fits to nearly equal sizes may
+ * predict 1e-40, and one such ratio would outweigh thousands of others.
+ */
+const MOST_EXCESS = Math.log(16);
 
 /**
  * What the size of a call's body says about how much it needs: a power of the size, fitted to the
@@ -78,7 +83,7 @@ export class PayloadEstimate {
     this.#fitError = this.#fitError * FORGET + Math.abs(log - guess);
     this.#meanError = this.#meanError * FORGET + Math.abs(log - Math.log(this.#sum / this.#weight));
     this.#medianError = this.#medianError * FORGET + Math.abs(log - this.#logSum / this.#weight);
-    this.#excess = this.#excess * FORGET + Math.exp(log - guess);
+    this.#excess = this.#excess * FORGET + Math.exp(Math.min(log - guess, MOST_EXCESS));
     const bound =
       (this.#used ? LEFT_ABOVE : USED_BELOW) * Math.min(this.#meanError, this.#medianError);
     this.#used = this.#tried >= MIN_TRIED && this.#fitError < bound;

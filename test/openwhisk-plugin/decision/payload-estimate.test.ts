@@ -76,6 +76,21 @@ test('sizes are used while their error is below that of the mean and the median'
   t.false(estimate.used);
 });
 
+test('a wild guess from nearly equal sizes does not spoil the predictions after it', (t) => {
+  const estimate = new PayloadEstimate();
+  // Two sizes 1 % apart, a tenfold value: a slope of -231, which predicts 100 x 1.5^-231 = 2e-39.
+  estimate.learn(1000, 100);
+  estimate.learn(1010, 10);
+  estimate.learn(1500, 15);
+  for (let i = 0; i < 4000; i++) {
+    const size = 1000 * (1 + (i % 16));
+    estimate.learn(size, size / 100);
+  }
+  t.true(estimate.used);
+  // 40 ms at 4000 bytes; the first points and the wild guess are forgotten.
+  t.true(Math.abs(estimate.predict(4000) - 40) < 1, `${estimate.predict(4000)}`);
+});
+
 test('a single size and values that are no numbers are not used', (t) => {
   const estimate = new PayloadEstimate();
   for (let i = 0; i < 100; i++) estimate.learn(1024, 1 + (i % 7));
