@@ -17,10 +17,10 @@ import { environmentOf, type Setting, type StudySize, tuningSeed, WARM_UP } from
 import { type JudgedScores, judgedScores, meanScore } from './scores.js';
 
 /** What `hpa-vpa` is tuned over: Kubernetes' target, and how long a fall waits. */
-const TARGETS = [0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9];
-const STABILISATIONS = [15_000, 30_000, 60_000, 300_000];
+const TARGETS = [0.3, 0.35, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9];
+const STABILISATIONS = [0, 15_000, 60_000, 300_000];
 /** What the constant allocation is tuned over. */
-const HEADROOMS = [0.9, 1, 1.1, 1.25, 1.5, 2];
+const HEADROOMS = [1, 1.25, 1.5, 2, 3, 4];
 const SPARES = [0, 1, 2, 4];
 /** Training episodes that each setting is tried on. */
 const TUNING_EPISODES = 4;
