@@ -1,5 +1,5 @@
 import { lifeCycleSettings } from '../../agents/aware/index.js';
-import { type LearnerState, simulatorSettings } from '../../agents/ppo/index.js';
+import type { LearnerState } from '../../agents/ppo/index.js';
 import { threadEngine } from '../../agents/simppo/index.js';
 import {
   judge,
@@ -40,7 +40,7 @@ export type GrowingVariant = (typeof GROWING)[number];
 const retraining = (settings: ScalingAgentSettings): ScalingAgentSettings => ({
   ...settings,
   ppo: {
-    ...simulatorSettings,
+    ...settings.ppo,
     learningRate: { first: 3e-4, last: 3e-4 },
     entropy: { first: 0.003, last: 0.003 },
   },

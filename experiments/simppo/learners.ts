@@ -1,4 +1,4 @@
-import { type LearnerState, simulatorSettings } from '../../agents/ppo/index.js';
+import type { LearnerState } from '../../agents/ppo/index.js';
 import { threadEngine } from '../../agents/simppo/index.js';
 import {
   judge,
@@ -42,7 +42,7 @@ export function trainTeam(
   const updates = Math.floor(episodes / settings.batchEpisodes);
   const team = new ScalingTeam({
     engine: threadEngine(),
-    settings: { ...settings, ppo: { ...simulatorSettings, updates } },
+    settings: { ...settings, ppo: { ...settings.ppo, updates } },
     decisions: arena.learning.options.steps - 1,
     seed,
     members: arena.functions.map(({ name }) => ({ name, state: null as LearnerState | null })),
