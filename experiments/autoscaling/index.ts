@@ -10,7 +10,6 @@ export {
   ensure,
   hpaVpa,
   kpa,
-  randomActions,
   type StaticConstants,
   staticStart,
 } from './rules.js';

@@ -1,11 +1,9 @@
 import type { Decision, ResourceManager } from '../../agents/index.js';
 import { createManager, type HpaVpaConstants, hpaVpaManager } from '../../agents/managers/index.js';
-import { SIMPPO_ACTIONS } from '../../agents/simppo/index.js';
 import { priceOf } from '../../broker/mean-field/index.js';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import { SeededRandom } from '../../config/index.js';
-import { scalingStep } from './agent/agent.js';
-import { SIMPPO_SIZES, scalingSettings } from './agent/settings.js';
+import { SIMPPO_SIZES } from './agent/settings.js';
 import type { ScalingState } from './agent/state.js';
 import { observationOfState } from './observations.js';
 import type { ScalingController } from './play.js';
@@ -18,26 +16,6 @@ export const doNothing: ScalingController = {
   begin: () => {},
   decide: (cluster) => cluster.states.map(() => null),
 };
-
-/** Any possible action of the agents', each as likely. */
-export function randomActions(seed: number): ScalingController {
-  let random = new SeededRandom(seed).fork('random');
-  const mask = new Uint8Array(SIMPPO_ACTIONS.length);
-  return {
-    name: 'random',
-    begin: () => {
-      random = new SeededRandom(seed).fork('random');
-    },
-    decide: (_, allObserved) =>
-      allObserved.map(({ held }) => {
-        const { held: next } = scalingStep(held, [0, 0, 0], scalingSettings, mask, () => {
-          const actions = [...mask.keys()].filter((action) => mask[action] === 1);
-          return actions[random.below(actions.length)]!;
-        });
-        return next;
-      }),
-  };
-}
 
 const clamp = (value: number, least: number, most: number): number =>
   Math.min(most, Math.max(least, value));

@@ -1,4 +1,4 @@
-import { bootstrapMean, type Interval } from '../compare/index.js';
+import { bootstrapMean, type Interval, meanOf } from '../compare/index.js';
 import { FLOORS, type FloorName } from './floors.js';
 import { GROWING, type GrowingVariant } from './growth.js';
 import { floorsKey, growthKey, learnerKey, type PieceStore } from './pieces.js';
@@ -11,7 +11,7 @@ import {
   settingName,
   type VariantName,
 } from './protocol.js';
-import type { ContenderScore, JudgedScores } from './scores.js';
+import type { ContenderScore } from './scores.js';
 
 export type ContenderName = FloorName | VariantName;
 
@@ -60,15 +60,14 @@ export function scoresOf(
   contender: ContenderName,
   setting: Setting,
   { seeds }: Pick<StudySize, 'seeds'>,
-): ({ seed: number } & JudgedScores)[] {
+): { seed: number; score: ContenderScore }[] {
   return seeds.flatMap((seed) => {
     if (isFloor(contender))
       return store.has(floorsKey(setting, seed))
-        ? [{ seed, ...store.floors(setting, seed)[contender]! }]
+        ? [{ seed, score: store.floors(setting, seed)[contender]! }]
         : [];
     if (!store.has(learnerKey(contender, setting, seed))) return [];
-    const { score, alone } = store.learner(contender, setting, seed);
-    return [{ seed, score, alone }];
+    return [{ seed, score: store.learner(contender, setting, seed).score }];
   });
 }
 
@@ -116,7 +115,7 @@ export function verdictsOf(store: PieceStore, size: StudySize, setting: Setting)
 
 /** p99 of functions that share the cores against the same policies with all cores for each. */
 export interface Degradation {
-  readonly contender: ContenderName;
+  readonly contender: VariantName;
   /** (p99 - p99 alone) / p99 alone: median, mean and largest over functions. */
   readonly median: Interval;
   readonly mean: Interval;
@@ -125,36 +124,38 @@ export interface Degradation {
   readonly ratio: Interval;
 }
 
-export function degradations(store: PieceStore, size: StudySize, setting: Setting): Degradation[] {
-  const ours = new Map(
-    scoresOf(store, 'simppo', setting, size).map(
-      ({ seed, score }) => [seed, score.functions] as const,
-    ),
-  );
-  const names: ContenderName[] = ['simppo', 'price-alone', 'single-agent', ...FLOORS];
-  return names.flatMap((contender) => {
-    const scores = scoresOf(store, contender, setting, size).filter(({ seed }) => ours.has(seed));
-    if (scores.length === 0) return [];
-    const byFunction = scores.map(({ score, alone }) =>
+export const degradations = (
+  store: PieceStore,
+  { seeds }: StudySize,
+  setting: Setting,
+): Degradation[] =>
+  (['simppo', 'price-alone', 'single-agent'] as const).flatMap((contender) => {
+    const has = (name: VariantName, seed: number): boolean =>
+      store.has(learnerKey(name, setting, seed));
+    const runs = seeds
+      .filter((seed) => has(contender, seed) && has('simppo', seed))
+      .map((seed) => ({
+        ...store.learner(contender, setting, seed),
+        ours: store.learner('simppo', setting, seed).score.functions,
+      }));
+    if (runs.length === 0) return [];
+    const byFunction = runs.map(({ score, alone }) =>
       score.functions.map(({ p99 }, i) => p99 / alone.functions[i]!.p99 - 1),
     );
-    const average = (values: readonly number[]): number =>
-      values.reduce((sum, one) => sum + one, 0) / values.length;
     return [
       {
         contender,
         median: bootstrapMean(byFunction.map(medianOf)),
-        mean: bootstrapMean(byFunction.map(average)),
+        mean: bootstrapMean(byFunction.map(meanOf)),
         largest: bootstrapMean(byFunction.map((values) => Math.max(...values))),
         ratio: bootstrapMean(
-          scores.map(({ seed, score }) =>
-            average(score.functions.map(({ p99 }, i) => p99 / ours.get(seed)![i]!.p99)),
+          runs.map(({ score, ours }) =>
+            meanOf(score.functions.map(({ p99 }, i) => p99 / ours[i]!.p99)),
           ),
         ),
       },
     ];
   });
-}
 
 function medianOf(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

@@ -4,6 +4,7 @@ import {
   judge,
   learnEpisode,
   type ScalingAgentSettings,
+  type ScalingCluster,
   ScalingTeam,
   serving,
 } from '../autoscaling/index.js';
@@ -18,14 +19,17 @@ import {
   type VariantName,
   WARM_UP,
 } from './protocol.js';
-import { type JudgedScores, judgedScores } from './scores.js';
+import { type ContenderScore, meanScore } from './scores.js';
 
 /** Points of a learning curve. */
 const CURVE = 10;
 
-export interface LearnerResult extends JudgedScores {
+export interface LearnerResult {
   /** Mean reward per step as agents learn from it, over each tenth of the training. */
   readonly curve: readonly number[];
+  /** The same policies sharing the cores, and with all cores for each function. */
+  readonly score: ContenderScore;
+  readonly alone: ContenderScore;
 }
 
 const mean = (values: readonly number[]): number =>
@@ -81,12 +85,13 @@ export function runLearner(
   );
   try {
     const episodes = heldOut(arena, seed, size);
-    const scores = judgedScores(arena, (cluster) =>
-      episodes.map((episode) =>
-        judge(cluster, episode, serving(variant, team), { warmUp: WARM_UP }),
-      ),
-    );
-    return { curve, ...scores };
+    const scoreOn = (cluster: ScalingCluster): ContenderScore =>
+      meanScore(
+        episodes.map((episode) =>
+          judge(cluster, episode, serving(variant, team), { warmUp: WARM_UP }),
+        ),
+      );
+    return { curve, score: scoreOn(arena.judging), alone: scoreOn(arena.alone) };
   } finally {
     team.dispose();
   }

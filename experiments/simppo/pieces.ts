@@ -12,7 +12,7 @@ import {
   settingName,
   type VariantName,
 } from './protocol.js';
-import { judgedScore } from './scores.js';
+import { contenderScore } from './scores.js';
 
 const tuned = z.object({
   target: z.number(),
@@ -20,8 +20,12 @@ const tuned = z.object({
   reward: z.number(),
   constant: z.object({ headroom: z.number(), spare: z.number() }),
 });
-const floors = z.record(z.enum(FLOORS), judgedScore);
-const learner = judgedScore.extend({ curve: z.array(z.number()) });
+const floors = z.record(z.enum(FLOORS), contenderScore);
+const learner = z.object({
+  curve: z.array(z.number()),
+  score: contenderScore,
+  alone: contenderScore,
+});
 const stage = z.object({
   functions: z.number(),
   added: z.number(),

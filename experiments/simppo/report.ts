@@ -133,15 +133,8 @@ function publishedTable(store: PieceStore, size: StudySize): string[] {
   const of = (name: string) => rows.find(({ contender }) => contender === name);
   const ours = of('simppo');
   const single = of('single-agent');
-  const ensure = of('ensure');
-  if (!ours || !single || !ensure) return [NOT_RUN];
+  if (!ours || !single) return [NOT_RUN];
   const last = growthLines(store, size).findLast(({ variant }) => variant === 'simppo');
-  // A divisor near zero or below gives no meaningful ratio.
-  const less =
-    ours.mean.low > 0.01
-      ? `${(ensure.mean.mean / ours.mean.mean).toFixed(1)}x`
-      : `${(100 * (ensure.mean.mean - ours.mean.mean)).toFixed(0)} points (\`simppo\`'s ` +
-        'own is too near zero to divide by)';
   return [
     '| figure | published [SIMPPO] | measured |',
     '|---|---|---|',
@@ -152,7 +145,6 @@ function publishedTable(store: PieceStore, size: StudySize): string[] {
       `${number(single.ratio, 1)} |`,
     '| p99 of `single-agent`, shared against alone | up to 4.8x | ' +
       `${percent(single.mean, 0)} |`,
-    `| degradation less than ENSURE's | 21.4x | ${less} |`,
     ...(last === undefined
       ? [`| reward drop and retraining episodes at 110 functions | 3.0 %, 47.2 | not run yet |`]
       : [

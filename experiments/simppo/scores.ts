@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { RunScore, ScalingCluster } from '../autoscaling/index.js';
-import type { Arena } from './protocol.js';
+import type { RunScore } from '../autoscaling/index.js';
 
 const share = z.number().min(0);
 const functionScore = z.object({
@@ -12,7 +11,7 @@ const functionScore = z.object({
 });
 
 /** A contender's figures with one seed: means over its episodes. */
-const contenderScore = z.object({
+export const contenderScore = z.object({
   reward: z.number(),
   sloPreservation: share,
   cpuUse: share,
@@ -24,10 +23,6 @@ const contenderScore = z.object({
   functions: z.array(functionScore),
 });
 export type ContenderScore = z.infer<typeof contenderScore>;
-
-/** The same policies sharing the cores, and with all cores for each function. */
-export const judgedScore = z.object({ score: contenderScore, alone: contenderScore });
-export type JudgedScores = z.infer<typeof judgedScore>;
 
 const KEYS = [
   'reward',
@@ -58,9 +53,3 @@ export function meanScore(scores: readonly RunScore[]): ContenderScore {
     })),
   };
 }
-
-/** Judges on both clusters. */
-export const judgedScores = (
-  { judging, alone }: Arena,
-  run: (cluster: ScalingCluster) => readonly RunScore[],
-): JudgedScores => ({ score: meanScore(run(judging)), alone: meanScore(run(alone)) });
