@@ -72,14 +72,15 @@ export interface GrowthStage {
 const mean = (values: readonly number[]): number =>
   values.length === 0 ? 0 : values.reduce((sum, one) => sum + one, 0) / values.length;
 
-/** Has a series of returns come to rest? */
-export function settled(returns: readonly number[]): boolean {
-  if (returns.length < 2 * WINDOW) return false;
+/** Episodes before the two windows at the end that agree; null: the returns are not stable. */
+export function convergedAfter(returns: readonly number[]): number | null {
+  if (returns.length < 2 * WINDOW) return null;
   const last = returns.slice(-WINDOW);
   const now = mean(last);
   const deviation = Math.sqrt(mean(last.map((one) => (one - now) ** 2)));
   const before = mean(returns.slice(-2 * WINDOW, -WINDOW));
-  return Math.abs(now - before) < MOVED * LARGEST && deviation <= DEVIATION * LARGEST;
+  const stable = Math.abs(now - before) < MOVED * LARGEST && deviation <= DEVIATION * LARGEST;
+  return stable ? returns.length - 2 * WINDOW : null;
 }
 
 /**
@@ -210,8 +211,9 @@ class Stage {
         if (!learning) return;
         trained[i]!++;
         returns[i]!.push(rewards[i]!);
-        if (!settled(returns[i]!)) return;
-        trained[i]! -= 2 * WINDOW;
+        const converged = convergedAfter(returns[i]!);
+        if (converged === null) return;
+        trained[i] = converged;
         rest.add(i);
         this.team.learning[i] = false;
       });

@@ -9,7 +9,7 @@ import {
   verdictsOf,
 } from '../../../experiments/simppo/figures.js';
 import { FLOORS } from '../../../experiments/simppo/floors.js';
-import { type GrowthStage, settled } from '../../../experiments/simppo/growth.js';
+import { convergedAfter, type GrowthStage } from '../../../experiments/simppo/growth.js';
 import {
   floorsKey,
   growthKey,
@@ -123,14 +123,17 @@ test('drops are shares of what the old functions earned before', (t) => {
 
 test('returns have converged after two windows of ten that agree', (t) => {
   const flat = (value: number, count: number): number[] => Array(count).fill(value);
-  t.false(settled(flat(1, 19)));
-  t.true(settled(flat(1, 20)));
-  t.false(settled([...flat(0.97, 10), ...flat(1, 10)]));
-  t.true(settled([...flat(0.985, 10), ...flat(1, 10)]));
+  t.is(convergedAfter(flat(1, 19)), null);
+  t.is(convergedAfter([...flat(0.97, 10), ...flat(1, 10)]), null);
+  t.is(convergedAfter([...flat(0.985, 10), ...flat(1, 10)]), 0);
   // Deviation .06 around 1.
-  t.false(
-    settled([...flat(1, 10), ...Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? 0.94 : 1.06))]),
-  );
+  const swinging = Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? 0.94 : 1.06));
+  t.is(convergedAfter([...flat(1, 10), ...swinging]), null);
+});
+
+test('retraining episodes are those before the returns were stable: from the start, none', (t) => {
+  t.is(convergedAfter(Array(20).fill(1)), 0);
+  t.is(convergedAfter([0.2, 0.5, 0.8, ...Array(20).fill(1)]), 3);
 });
 
 test('each contention law has its own price; single agents have none', (t) => {
