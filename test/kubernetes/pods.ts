@@ -1,0 +1,268 @@
+import { randomUUID } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { millis } from '../../config/index.js';
+import { GrpcClient } from '../../openwhisk-plugin/host/kubernetes/grpc-client.js';
+import {
+  type Field,
+  type Message,
+  message,
+} from '../../openwhisk-plugin/host/kubernetes/protobuf.js';
+import { ACTION_SERVER } from './action-server.js';
+import { IMAGE } from './node.js';
+
+const RUNTIME = '/runtime.v1.RuntimeService/';
+const CALLS = [
+  'RunPodSandbox',
+  'StopPodSandbox',
+  'RemovePodSandbox',
+  'PodSandboxStatus',
+  'CreateContainer',
+  'StartContainer',
+  'StopContainer',
+  'RemoveContainer',
+  'ExecSync',
+  'UpdateContainerResources',
+] as const;
+/** Namespace modes of CRI. */
+const POD = 0;
+const CONTAINER = 1;
+const V1_CONTROLLERS = [
+  'cpu',
+  'cpuacct',
+  'memory',
+  'pids',
+  'freezer',
+  'cpuset',
+  'blkio',
+  'devices',
+];
+const MIB = 1024 * 1024;
+/** Of all pods of a node: not kubelet's name, so that a real one beside it is left alone. */
+const TOP = `gleaner-pods-${process.pid}`;
+
+export interface PodOptions {
+  readonly network?: 'bridge' | 'ptp';
+  readonly memoryMiB?: number;
+  /** CPU request and limit, millicores; 0: none, as in OpenWhisk without cpu-scaling. */
+  readonly cpu?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export interface Pod {
+  readonly name: string;
+  readonly uid: string;
+  readonly sandbox: string;
+  readonly address: string;
+  /** The pod's cgroup below each controller's mount. */
+  readonly cgroup: string;
+  readonly config: Buffer;
+  readonly resources: Buffer;
+  container: string;
+  attempt: number;
+}
+
+/** Makes pods over the CRI as kubelet makes those of OpenWhisk's invokers. */
+export class Pods {
+  readonly #client: GrpcClient;
+  readonly #folder: string;
+  readonly #pods = new Set<Pod>();
+  #count = 0;
+
+  constructor(socketPath: string, folder: string) {
+    this.#folder = folder;
+    this.#client = new GrpcClient({
+      socketPath,
+      methods: new Set(CALLS.map((name) => RUNTIME + name)),
+      deadline: millis(60_000),
+    });
+  }
+
+  async create(options: PodOptions = {}): Promise<Pod> {
+    const { network = 'bridge', memoryMiB = 256, cpu = 0, labels = {} } = options;
+    const n = ++this.#count;
+    const uid = randomUUID();
+    const name = `wskow-invoker-00-${n}-guest-f${n}`;
+    const cgroup = `/${TOP}${cpu > 0 ? '' : '/burstable'}/pod${uid}`;
+    makePodGroup(cgroup, cpu, memoryMiB);
+    const all = {
+      'user-action-pod': 'true',
+      invoker: 'invoker0',
+      name,
+      'io.kubernetes.pod.name': name,
+      'io.kubernetes.pod.namespace': 'openwhisk',
+      'io.kubernetes.pod.uid': uid,
+      ...labels,
+    };
+    const logs = join(this.#folder, 'logs', uid);
+    mkdirSync(logs, { recursive: true });
+    const resources = message(
+      [1, 100_000],
+      [2, cpu * 100],
+      [3, sharesOf(cpu)],
+      [4, memoryMiB * MIB],
+      [10, memoryMiB * MIB],
+    );
+    const namespaces = message([1, POD], [2, CONTAINER], [3, POD]);
+    const linux = message([1, cgroup], [2, message([1, namespaces])], [5, resources]);
+    const config = message(
+      [1, message([1, name], [2, uid], [3, 'openwhisk'])],
+      [2, name],
+      [3, logs],
+      ...mapOf(6, all),
+      [8, linux],
+    );
+    const handler = network === 'ptp' ? 'ptp' : '';
+    const { sandbox } = await this.#call('RunPodSandbox', message([1, config], [2, handler])).then(
+      (answer) => ({ sandbox: answer.text(1) }),
+    );
+    const status = await this.#call('PodSandboxStatus', message([1, sandbox]));
+    const address = status.message(1).message(5).text(1);
+    const pod = {
+      name,
+      uid,
+      sandbox,
+      address,
+      cgroup,
+      config,
+      resources,
+      container: '',
+      attempt: 0,
+    };
+    this.#pods.add(pod);
+    await this.#startContainer(pod);
+    return pod;
+  }
+
+  /** Ends the container and starts another one in the same pod, as kubelet does. */
+  async restart(pod: Pod): Promise<void> {
+    await this.stopContainer(pod);
+    await this.#call('RemoveContainer', message([1, pod.container]));
+    pod.attempt++;
+    await this.#startContainer(pod);
+  }
+
+  async stopContainer(pod: Pod): Promise<void> {
+    await this.#call('StopContainer', message([1, pod.container], [2, 0]));
+  }
+
+  /** Runs a command in the container, as a probe does. */
+  async exec(pod: Pod, ...command: string[]): Promise<void> {
+    const words = command.map((word): Field => [2, word]);
+    await this.#call('ExecSync', message([1, pod.container], ...words, [3, 20]));
+  }
+
+  async remove(pod: Pod): Promise<void> {
+    this.#pods.delete(pod);
+    await this.#call('StopPodSandbox', message([1, pod.sandbox]));
+    await this.#call('RemovePodSandbox', message([1, pod.sandbox]));
+    for (const controller of controllers()) await removeGroup(join(controller, pod.cgroup));
+  }
+
+  async removeAll(): Promise<void> {
+    for (const pod of this.#pods) await this.remove(pod);
+    for (const controller of controllers()) {
+      await removeGroup(join(controller, TOP, 'burstable'));
+      await removeGroup(join(controller, TOP));
+    }
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  async #startContainer(pod: Pod): Promise<void> {
+    const mounts = ['/usr', '/lib', '/lib64', dirname(process.execPath)]
+      .filter((folder) => existsSync(folder))
+      .map((folder): Field => [7, message([1, folder], [2, folder], [3, true])]);
+    const words = [process.execPath, '-e', ACTION_SERVER].map((word): Field => [3, word]);
+    const namespaces = message([1, POD], [2, CONTAINER], [3, POD]);
+    const config = message(
+      [1, message([1, 'user-action'], [2, pod.attempt])],
+      [2, message([1, IMAGE])],
+      ...words,
+      ...mounts,
+      ...mapOf(9, {
+        'io.kubernetes.container.name': 'user-action',
+        'io.kubernetes.pod.name': pod.name,
+        'io.kubernetes.pod.uid': pod.uid,
+      }),
+      [11, `user-action-${pod.attempt}.log`],
+      [15, message([1, pod.resources], [2, message([3, namespaces])])],
+    );
+    const request = message([1, pod.sandbox], [2, config], [3, pod.config]);
+    pod.container = (await this.#call('CreateContainer', request)).text(1);
+    await this.#call('StartContainer', message([1, pod.container]));
+  }
+
+  #call(method: (typeof CALLS)[number], request: Buffer): Promise<Message> {
+    return this.#client.call(RUNTIME + method, request);
+  }
+}
+
+const mapOf = (field: number, entries: Readonly<Record<string, string>>): Field[] =>
+  Object.entries(entries).map(([key, value]) => [field, message([1, key], [2, value])]);
+
+/** kubelet's `MilliCPUToShares`: 1024 a core, at least 2. */
+const sharesOf = (cpu: number): number => Math.max(2, Math.floor((cpu * 1024) / 1000));
+
+const ROOT = '/sys/fs/cgroup';
+const isUnified = existsSync(join(ROOT, 'cgroup.controllers'));
+/** Mount points of the hierarchies. */
+const controllers = (): string[] =>
+  isUnified
+    ? [ROOT]
+    : V1_CONTROLLERS.map((name) => join(ROOT, name)).filter((at) => existsSync(at));
+
+/** What kubelet does before it asks the runtime for the pod. */
+function makePodGroup(cgroup: string, cpu: number, memoryMiB: number): void {
+  const names = cgroup.split('/').filter(Boolean);
+  for (const controller of controllers()) {
+    let group = controller;
+    for (const name of names) {
+      const parent = group;
+      group = join(group, name);
+      if (isUnified)
+        writeFileSync(join(parent, 'cgroup.subtree_control'), '+cpu +cpuset +memory +pids');
+      if (!existsSync(group)) mkdirSync(group);
+      if (!controller.endsWith('/cpuset')) continue;
+      // A group of v1 without cores or memory nodes takes no process.
+      for (const file of ['cpuset.cpus', 'cpuset.mems'])
+        if (readFileSync(join(group, file), 'utf8').trim() === '')
+          writeFileSync(join(group, file), readFileSync(join(parent, file)));
+    }
+  }
+  const write = (controller: string, file: string, value: number | string): void =>
+    writeFileSync(join(ROOT, isUnified ? '' : controller, cgroup, file), String(value));
+  const shares = sharesOf(cpu);
+  if (isUnified) {
+    write('', 'cpu.weight', 1 + Math.floor(((shares - 2) * 9999) / 262_142));
+    if (cpu > 0) write('', 'cpu.max', `${cpu * 100} 100000`);
+    write('', 'memory.max', memoryMiB * MIB);
+    return;
+  }
+  write('cpu', 'cpu.shares', shares);
+  if (cpu > 0) write('cpu', 'cpu.cfs_quota_us', cpu * 100);
+  write('memory', 'memory.limit_in_bytes', memoryMiB * MIB);
+}
+
+async function removeGroup(group: string): Promise<void> {
+  for (let attempt = 0; existsSync(group) && attempt < 50; attempt++) {
+    try {
+      for (const entry of readdirSync(group, { withFileTypes: true }))
+        if (entry.isDirectory()) await removeGroup(join(group, entry.name));
+      rmdirSync(group);
+    } catch {
+      // Processes of the last container are ending.
+      await sleep(20);
+    }
+  }
+}
