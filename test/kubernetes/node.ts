@@ -47,7 +47,7 @@ export class KubernetesNode {
   readonly socket = join(this.folder, 'containerd.sock');
   /** At most 15 characters, as the kernel's interface names are. */
   readonly bridge = `glk${process.pid}`;
-  /** Second number of the pods' networks: 10.<n>.0.0/24 on the bridge, 10.<n>.1.0/24 on ptp. */
+  /** Second number of the pods' networks. */
   readonly #net: number;
   #containerd: ChildProcess | null = null;
   #pods: Pods | null = null;
@@ -124,6 +124,8 @@ export class KubernetesNode {
     const bridge = { type: 'bridge', bridge: this.bridge, isGateway: true, hairpinMode: true };
     network('bridge', bridge, `10.${this.#net}.0.0/24`);
     network('ptp', { type: 'ptp' }, `10.${this.#net}.1.0/24`);
+    // One address beside the host's: the next pod gets the last one's.
+    network('single', { type: 'ptp' }, `10.${this.#net}.2.0/30`);
     writeFileSync(
       at('containerd.toml'),
       containerdConfig(this.folder, this.socket, pluginFolder()),
@@ -199,12 +201,17 @@ disabled_plugins = ${JSON.stringify(UNUSED)}
     default_runtime_name = "runc"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.ptp]
-      runtime_type = "io.containerd.runc.v2"
-      cni_conf_dir = "${folder}/cni/ptp"
+    ${['ptp', 'single'].map((network) => runtimeOf(network, folder)).join('')}
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "${plugins}"
     conf_dir = "${folder}/cni/bridge"
+`;
+
+/** A runtime handler selects the network. */
+const runtimeOf = (network: string, folder: string): string => `
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${network}]
+      runtime_type = "io.containerd.runc.v2"
+      cni_conf_dir = "${folder}/cni/${network}"
 `;
 
 async function end(child: ChildProcess | null, signal: NodeJS.Signals): Promise<void> {

@@ -50,7 +50,7 @@ const MIB = 1024 * 1024;
 const TOP = `gleaner-pods-${process.pid}`;
 
 export interface PodOptions {
-  readonly network?: 'bridge' | 'ptp';
+  readonly network?: 'bridge' | 'ptp' | 'single';
   readonly memoryMiB?: number;
   /** CPU request and limit, millicores; 0: none, as in OpenWhisk without cpu-scaling. */
   readonly cpu?: number;
@@ -120,7 +120,7 @@ export class Pods {
       ...mapOf(6, all),
       [8, linux],
     );
-    const handler = network === 'ptp' ? 'ptp' : '';
+    const handler = network === 'bridge' ? '' : network;
     const { sandbox } = await this.#call('RunPodSandbox', message([1, config], [2, handler])).then(
       (answer) => ({ sandbox: answer.text(1) }),
     );
@@ -154,10 +154,12 @@ export class Pods {
     await this.#call('StopContainer', message([1, pod.container], [2, 0]));
   }
 
-  /** Runs a command in the container, as a probe does. */
-  async exec(pod: Pod, ...command: string[]): Promise<void> {
+  /** Runs a command in the container, as a probe does. Returns what it prints. */
+  async exec(pod: Pod, ...command: string[]): Promise<string> {
     const words = command.map((word): Field => [2, word]);
-    await this.#call('ExecSync', message([1, pod.container], ...words, [3, 20]));
+    const answer = await this.#call('ExecSync', message([1, pod.container], ...words, [3, 60]));
+    if (answer.number(3) !== 0) throw new Error(`${command[0]} failed: ${answer.text(2)}`);
+    return answer.text(1);
   }
 
   async remove(pod: Pod): Promise<void> {

@@ -13,10 +13,13 @@ const SNAPSHOT = 2048;
 /** Kernel's buffer for packets not yet read, KiB. */
 const BUFFER_KIB = 4096;
 
+/** The interface that stands for all of them. */
+const ANY = 'any';
+
 /**
- * The command that starts tcpdump on one bridge. With setpriv (util-linux) it runs from its first
- * instruction as an unprivileged user with only CAP_NET_RAW, and the kernel ends it with the hook,
- * even after `kill -9`. Otherwise tcpdump drops root itself (`-Z`).
+ * The command that starts tcpdump on one bridge, or on all interfaces. With setpriv (util-linux)
+ * it runs from its first instruction as an unprivileged user with only CAP_NET_RAW, and the kernel
+ * ends it with the hook, even after `kill -9`. Otherwise tcpdump drops root itself (`-Z`).
  */
 export function captureCommand(
   interfaceName: string,
@@ -24,7 +27,10 @@ export function captureCommand(
 ): { file: string; args: readonly string[] } {
   const capture = ['-i', interfaceName, '-n', '-U', '--immediate-mode', '-s', String(SNAPSHOT)];
   capture.push('--time-stamp-precision=nano', '-B', String(BUFFER_KIB), '-w', '-');
-  const filter = captureFilter(options.port);
+  const isAny = interfaceName === ANY;
+  // The link type that names the interface; without it the copies of a packet look alike.
+  if (isAny) capture.push('-y', 'LINUX_SLL2');
+  const filter = captureFilter(options.port, isAny);
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? unprivilegedUser() : null;
   const setpriv = isInstalled(options.tcpdump) ? find('setpriv') : null;
@@ -95,13 +101,18 @@ const INIT_BODY = '0x7b227661'; // {"va
  * The kernel filter for containers that serve on `port`: from them FIN, RST, SYN-ACK and answer
  * heads, to them request heads and first body packets. The flags come first, because a load beyond
  * the end of a packet makes BPF reject it: a bare FIN never passes a payload test.
+ *
+ * @param isAny on all interfaces: only packets that the host receives from a container or sends to
+ *   one, which leaves out the copies on the way to another host, where an address may be translated
  */
-export function captureFilter(port: number): string {
+export function captureFilter(port: number, isAny = false): string {
   if (!Number.isInteger(port) || port < 1 || port > 65535)
     throw new RangeError(`not a TCP port: ${port}`);
   const flags = `tcp[13] & ${FIN | SYN | RST} != 0`;
   const answers = `ip and tcp src port ${port} and (${flags} or ${PAYLOAD} = ${HTTP})`;
   const requested = [POST, RUN_BODY, INIT_BODY].map((word) => `${PAYLOAD} = ${word}`).join(' or ');
   const requests = `ip and tcp dst port ${port} and (${requested})`;
-  return `(${answers}) or (${requests})`;
+  return isAny
+    ? `(inbound and ${answers}) or (outbound and ${requests})`
+    : `(${answers}) or (${requests})`;
 }

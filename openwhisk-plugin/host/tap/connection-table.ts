@@ -8,6 +8,8 @@ export interface Connection {
   readonly client: number;
   readonly port: number;
   readonly bridge: number;
+  /** The interface whose packets count: a capture of all of them sees each packet on several. */
+  readonly interfaceIndex: number;
   /** Stamp of its first packet, us. */
   readonly openedAt: number;
   /** Position of its last use among all uses. */
@@ -83,13 +85,21 @@ export class ConnectionTable {
     return found;
   }
 
-  add(server: number, client: number, port: number, bridge: number, at: number): Connection {
+  add(
+    server: number,
+    client: number,
+    port: number,
+    bridge: number,
+    interfaceIndex: number,
+    at: number,
+  ): Connection {
     const added: Connection = {
       id: this.#nextId++,
       server,
       client,
       port,
       bridge,
+      interfaceIndex,
       openedAt: at,
       usedAt: ++this.#uses,
       trust: 'untrusted',

@@ -4,15 +4,15 @@ import { type Connection, ConnectionTable } from './connection-table.js';
 import { headLength, readRequestHead, readStatus } from './http-head.js';
 import { readIdentity, readInit } from './identity.js';
 import { ACK, FIN, RST, SYN, type TcpPacket } from './packet.js';
-import { Sources } from './sources.js';
+import { type AddressRange, Sources } from './sources.js';
 
 export interface ConnectionOptions {
   /** Port on which the containers serve. */
   readonly port: number;
   /** Connections remembered at once. */
   readonly capacity: number;
-  /** Addresses of invokers; empty: learned. */
-  readonly invokers: readonly number[];
+  /** Of invokers; empty: learned. */
+  readonly invokers: readonly AddressRange[];
   /** No request lasts longer than this: OpenWhisk closes the connection before. */
   readonly longestRequest: Micros;
 }
@@ -32,6 +32,9 @@ const BRACE = 123;
  * number where its answer does. A connection whose start was missed is trusted after
  * `longestRequest` in which every head followed from the one before: by then the request that may
  * have been under way has ended, and a real head is part of the chain.
+ *
+ * A capture of all interfaces shows a packet on each that it passes. Only those of the interface
+ * that showed a connection first count.
  */
 export class Connections {
   readonly #listener: TapListener;
@@ -47,7 +50,11 @@ export class Connections {
     this.#listener = listener;
     this.#options = options;
     this.#table = new ConnectionTable(options.capacity);
-    this.sources = new Sources(options.invokers, (address) => this.#bound.has(address));
+    this.sources = new Sources(
+      options.invokers,
+      (address) => this.#bound.has(address),
+      options.longestRequest,
+    );
   }
 
   get remembered(): number {
@@ -89,7 +96,7 @@ export class Connections {
       if ((flags & (ACK | RST | FIN)) === ACK) this.#start(connection, packet, bridge);
       return;
     }
-    if (connection === undefined) return;
+    if (connection === undefined || isCopy(connection, packet)) return;
     if (packet.payloadLength > 0 && bytes[packet.payload] === LETTER_H)
       this.#answer(connection, bytes, packet);
     if ((flags & (FIN | RST)) === 0) return;
@@ -109,11 +116,11 @@ export class Connections {
       // The port is reused: requests on the old connection have lost their client.
       this.#close(known, true, at);
     }
-    if (!this.#mayCall(destination)) {
+    if (!this.#mayCall(destination, at)) {
       this.#anomaly('unknown_source', source);
       return;
     }
-    const connection = this.#add(source, destination, destinationPort, bridge, at);
+    const connection = this.#add(packet, source, destination, destinationPort, bridge);
     connection.trust = 'trusted';
     connection.next = acknowledged;
     connection.answer = answer;
@@ -124,11 +131,12 @@ export class Connections {
     if (packet.payloadLength === 0 || (packet.flags & (SYN | RST)) !== 0) return;
     const connection = this.#table.find(destination, source, sourcePort);
     if (connection === undefined) {
-      if (this.#mayCall(source)) {
-        const added = this.#add(destination, source, sourcePort, bridge, packet.at);
+      if (this.#mayCall(source, packet.at)) {
+        const added = this.#add(packet, destination, source, sourcePort, bridge);
         this.#chain(added, bytes, packet, false);
       } else this.#anomaly('unknown_source', destination);
-    } else if (bytes[packet.payload] === BRACE) this.#bodyStart(connection, bytes, packet);
+    } else if (isCopy(connection, packet)) return;
+    else if (bytes[packet.payload] === BRACE) this.#bodyStart(connection, bytes, packet);
     else this.#requestHead(connection, bytes, packet);
   }
 
@@ -288,7 +296,7 @@ export class Connections {
     const { id, server, client, kind, identity, initName, headAt, contentLength } = connection;
     if (connection.isReported || !this.#isOfContainer(connection)) return;
     const isCredible = kind === 'init' || identity !== null;
-    if (!this.sources.allows(client) && !(isCredible && this.sources.learn(client))) {
+    if (!this.sources.uses(client, headAt) && !(isCredible && this.sources.learn(client, headAt))) {
       this.#anomaly('unknown_source', server);
       return;
     }
@@ -312,8 +320,8 @@ export class Connections {
     return startedAt !== undefined && openedAt >= startedAt;
   }
 
-  #mayCall(client: number): boolean {
-    return this.sources.allows(client) || this.sources.mayLearn(client);
+  #mayCall(client: number, at: number): boolean {
+    return this.sources.allows(client) || this.sources.mayLearn(client, at);
   }
 
   #close(connection: Connection, isReset: boolean, at: number): void {
@@ -324,19 +332,28 @@ export class Connections {
       this.#listener.closed(id, server, isReset, at as Micros);
   }
 
-  #add(server: number, client: number, port: number, bridge: number, at: number): Connection {
+  #add(
+    { at, interfaceIndex }: TcpPacket,
+    server: number,
+    client: number,
+    port: number,
+    bridge: number,
+  ): Connection {
     const { victim } = this.#table;
     if (victim !== undefined && this.#isOfContainer(victim)) {
       this.#anomaly('connection_evicted', victim.server);
       this.#close(victim, true, at);
     } else if (victim !== undefined) this.#table.remove(victim);
-    return this.#table.add(server, client, port, bridge, at);
+    return this.#table.add(server, client, port, bridge, interfaceIndex, at);
   }
 
   #anomaly(kind: TapAnomaly, address: number): void {
     this.#listener.anomaly(kind, address);
   }
 }
+
+const isCopy = (connection: Connection, packet: TcpPacket): boolean =>
+  connection.interfaceIndex !== packet.interfaceIndex;
 
 /** Distance of two sequence numbers, -2^31..2^31-1 (RFC 9293 §3.4). */
 function ahead(sequence: number, than: number): number {

@@ -1,3 +1,5 @@
+import { LINK_COOKED, LINK_ETHERNET, type LinkType } from './pcap.js';
+
 export const FIN = 1;
 export const SYN = 2;
 export const RST = 4;
@@ -19,19 +21,23 @@ export class TcpPacket {
   /** Payload bytes on the wire; more than `captured` if the snapshot is shorter. */
   payloadLength = 0;
   captured = 0;
+  /** Of the interface that showed it; 0 if the capture is of one interface only. */
+  interfaceIndex = 0;
   /** Kernel stamp, wall clock, us. */
   at = 0;
 }
 
 const ETHERNET = 14;
+/** Protocol (2 bytes), zero (2), interface index (4), and the sender's address. */
+const COOKED = 20;
 const IPV4 = 0x0800;
 const VLAN = 0x8100;
 const PROVIDER_VLAN = 0x88a8;
 const TCP = 6;
 
 /**
- * Reads Ethernet (with up to two VLAN tags), IPv4 and TCP headers (RFC 791, RFC 9293). False for
- * any other packet, a later fragment, and headers that are cut off.
+ * Reads Ethernet (with up to two VLAN tags) or cooked, IPv4 and TCP headers (RFC 791, RFC 9293).
+ * False for any other packet, a later fragment, and headers that are cut off.
  */
 export function readTcp(
   bytes: Buffer,
@@ -39,11 +45,13 @@ export function readTcp(
   captured: number,
   original: number,
   into: TcpPacket,
+  link: LinkType = LINK_ETHERNET,
 ): boolean {
   const end = offset + captured;
-  let ip = offset + ETHERNET;
+  const isCooked = link === LINK_COOKED;
+  let ip = offset + (isCooked ? COOKED : ETHERNET);
   if (ip > end) return false;
-  let type = bytes.readUInt16BE(ip - 2);
+  let type = bytes.readUInt16BE(isCooked ? offset : ip - 2);
   for (let tags = 0; tags < 2 && (type === VLAN || type === PROVIDER_VLAN); tags++) {
     ip += 4;
     if (ip > end) return false;
@@ -63,6 +71,7 @@ export function readTcp(
   const total = bytes.readUInt16BE(ip + 2) || original - (ip - offset);
   const payloadLength = total - ipHeader - tcpHeader;
   if (payloadLength < 0) return false;
+  into.interfaceIndex = isCooked ? bytes.readUInt32BE(offset + 4) : 0;
   into.source = bytes.readUInt32BE(ip + 12);
   into.destination = bytes.readUInt32BE(ip + 16);
   into.sourcePort = bytes.readUInt16BE(tcp);

@@ -1,17 +1,25 @@
-/** A packet in bytes that are valid during the call. `at`: kernel stamp, wall clock, us. */
+/**
+ * A packet in bytes that are valid during the call. `at`: kernel stamp, wall clock, us. `link`:
+ * what comes before its IP header.
+ */
 export type PacketSink = (
   bytes: Buffer,
   offset: number,
   captured: number,
   original: number,
   at: number,
+  link: LinkType,
 ) => void;
+
+/** Ethernet, or Linux "cooked" v2, which names the interface (`LINKTYPE_LINUX_SLL2`). */
+export type LinkType = typeof LINK_ETHERNET | typeof LINK_COOKED;
+export const LINK_ETHERNET = 1;
+export const LINK_COOKED = 276;
 
 const FILE_HEADER = 24;
 const RECORD_HEADER = 16;
 /** tcpdump captures 2048 bytes per packet; a longer record means that the stream is out of sync. */
 const LONGEST_PACKET = 65536;
-const LINK_ETHERNET = 1;
 const NANOSECONDS = 0xa1b23c4d;
 const MICROSECONDS = 0xa1b2c3d4;
 
@@ -25,6 +33,7 @@ export class PcapStream {
   #reason = '';
   #little = true;
   #fraction = 0.001;
+  #link: LinkType = LINK_ETHERNET;
   /** Start of a header or record whose other bytes have not come yet. */
   #rest: Buffer = Buffer.alloc(0);
 
@@ -69,7 +78,7 @@ export class PcapStream {
     if (available < RECORD_HEADER + captured) return 0;
     const at = this.#word(bytes, offset) * 1e6 + this.#word(bytes, offset + 4) * this.#fraction;
     const original = Math.max(captured, this.#word(bytes, offset + 12));
-    this.#sink(bytes, offset + RECORD_HEADER, captured, original, at);
+    this.#sink(bytes, offset + RECORD_HEADER, captured, original, at, this.#link);
     return RECORD_HEADER + captured;
   }
 
@@ -79,8 +88,12 @@ export class PcapStream {
     const link = this.#word(bytes, 20) & 0xffff;
     this.#fraction = magic === NANOSECONDS ? 0.001 : 1;
     if (!isMagic(magic)) this.#break('no pcap header');
-    else if (link !== LINK_ETHERNET) this.#break(`link type ${link} instead of Ethernet`);
-    else this.#state = 'packets';
+    else if (link !== LINK_ETHERNET && link !== LINK_COOKED)
+      this.#break(`link type ${link} instead of Ethernet`);
+    else {
+      this.#link = link;
+      this.#state = 'packets';
+    }
   }
 
   #break(reason: string): void {

@@ -12,13 +12,17 @@ import { addressOf, type Bridge, type Tap, type TapListener } from '../ports/ind
 import { Connections } from './connections.js';
 import { readTcp, TcpPacket } from './packet.js';
 import { removeAbandonedPipes } from './pipe.js';
+import { rangeOf } from './sources.js';
 import { Capture } from './tcpdump.js';
 import { WallClockCheck } from './wall-clock.js';
 
 export interface TapOptions {
   /** Port on which action containers serve. */
   readonly port: number;
-  /** Dotted addresses of invokers other than a bridge's own; empty: learned from first requests. */
+  /**
+   * Addresses of invokers other than a bridge's own, dotted, or ranges such as `10.1.2.0/24`;
+   * empty: learned from first requests.
+   */
   readonly invokers: readonly string[];
   readonly tcpdump: string;
   /** A clock that is never set: all time stamps for the listener come from its `wall()`. */
@@ -49,7 +53,7 @@ interface Watched {
   isListening: boolean;
 }
 
-/** A tcpdump on each bridge, and one reader of their packets. */
+/** A tcpdump on each bridge, or on every interface of a node, and one reader of their packets. */
 export class TcpdumpTap implements Tap {
   readonly #options: TapOptions;
   /** By the bridge's interface. */
@@ -85,7 +89,7 @@ export class TcpdumpTap implements Tap {
     this.#connections = new Connections(listener, {
       port,
       capacity: CONNECTIONS,
-      invokers: addressesOf(invokers),
+      invokers: invokers.map(rangeOf),
       longestRequest: LONGEST_REQUEST,
     });
     this.#checks = timers.every(DROP_CHECK, () => {
@@ -134,8 +138,8 @@ export class TcpdumpTap implements Tap {
     /** The last reported reason why it cannot start. */
     let notified: string | null = null;
     const capture = new Capture(name, { tcpdump, port }, timers, {
-      packet: (bytes, offset, captured, original, at) => {
-        if (!readTcp(bytes, offset, captured, original, packet)) {
+      packet: (bytes, offset, captured, original, at, link) => {
+        if (!readTcp(bytes, offset, captured, original, packet, link)) {
           listener.anomaly('malformed_packet', 0);
           return;
         }

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { addressOf } from '../../../../openwhisk-plugin/host/ports/index.js';
+import { rangeOf } from '../../../../openwhisk-plugin/host/tap/sources.js';
 import {
   answerOf,
   BEGIN,
@@ -256,7 +257,7 @@ test('an invoker in a container is learned from its first run unless configured'
   t.is(wire.recorder.take().length, 1);
   wire.connect(40002, { from: invoker }).send(headOf('/hello', 0));
   t.deepEqual(wire.recorder.take(), ['other unknown 0']);
-  const strict = new Wire({ invokers: [addressOf('172.17.0.8')] });
+  const strict = new Wire({ invokers: [rangeOf('172.17.0.8')] });
   strict.connect(40000, { from: invoker }).send(runRequest(runBody()));
   t.deepEqual(strict.recorder.take(), []);
   t.is(strict.recorder.count('unknown_source'), 2);

@@ -1,0 +1,161 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { ExecutionContext } from 'ava';
+import type { Micros } from '../../config/index.js';
+import {
+  addressOf,
+  type TapListener,
+  type TapRequest,
+} from '../../openwhisk-plugin/host/ports/index.js';
+import { TcpdumpTap } from '../../openwhisk-plugin/host/tap/index.js';
+import { activationIds, sender } from './load.js';
+import { KubernetesNode } from './node.js';
+import { onNode } from './on-node.js';
+import type { Pod } from './pods.js';
+
+const node = new KubernetesNode(202);
+const real = onNode(node);
+const run = promisify(execFile);
+
+class Seen implements TapListener {
+  readonly ids: string[] = [];
+  readonly anomalies: string[] = [];
+  readonly losses: string[] = [];
+  answers = 0;
+  closes = 0;
+  isListening = false;
+
+  request({ identity }: TapRequest): void {
+    this.ids.push(identity?.activationId ?? 'unknown');
+  }
+  answer(): void {
+    this.answers++;
+  }
+  closed(): void {
+    this.closes++;
+  }
+  listening(): void {
+    this.isListening = true;
+  }
+  lost(reason: string, _bridge: string | null, detail: string): void {
+    this.losses.push(`${reason}: ${detail}`);
+  }
+  counted(): void {}
+  anomaly(kind: string): void {
+    this.anomalies.push(kind);
+  }
+}
+
+async function capture(interfaceName: string, pods: readonly Pod[]) {
+  const tap = new TcpdumpTap();
+  const seen = new Seen();
+  tap.start(seen);
+  tap.watch([{ interfaceName, networkName: 'pods', gateway: null }]);
+  for (let i = 0; i < 100 && !seen.isListening; i++) await sleep(50);
+  for (const { address } of pods) bind(tap, address);
+  return { tap, seen };
+}
+
+const bind = (tap: TcpdumpTap, address: string): void =>
+  tap.bind(addressOf(address), (Date.now() * 1000) as Micros);
+
+/** Everything sent was seen, once, with its identity, and answered; nothing was out of order. */
+async function complete(t: ExecutionContext, seen: Seen, ids: readonly string[]): Promise<void> {
+  for (let i = 0; i < 60 && seen.answers < ids.length; i++) await sleep(50);
+  await sleep(100);
+  t.is(seen.ids.length, ids.length);
+  t.deepEqual([...seen.ids].sort(), [...ids].sort());
+  t.is(seen.answers, ids.length);
+  t.deepEqual(seen.anomalies, []);
+  t.deepEqual(seen.losses, []);
+}
+
+const addressesOf = (pods: readonly Pod[]): string[] => pods.map(({ address }) => address);
+
+real('on all interfaces 1000 of 1000 activations are seen once, on bridge and ptp', async (t) => {
+  const pods = [
+    await node.pods.create(),
+    await node.pods.create(),
+    await node.pods.create({ network: 'ptp' }),
+    await node.pods.create({ network: 'ptp' }),
+  ];
+  const { tap, seen } = await capture('any', pods);
+  const addresses = addressesOf(pods);
+  await run(process.execPath, ['-e', sender('1', 250, addresses)]);
+  await complete(t, seen, activationIds('1', 250, addresses));
+  await tap.stop();
+  for (const pod of pods) await node.pods.remove(pod);
+});
+
+real('on the bridge, and on the veth of a ptp pod, 1000 of 1000 are seen', async (t) => {
+  const bridged = await node.pods.create();
+  const routed = await node.pods.create({ network: 'ptp' });
+  const route = execFileSync('ip', ['route', 'get', routed.address], { encoding: 'utf8' });
+  const veth = /dev (\S+)/.exec(route)?.[1] ?? '';
+  for (const [interfaceName, pod] of [
+    [node.bridge, bridged],
+    [veth, routed],
+  ] as const) {
+    const { tap, seen } = await capture(interfaceName, [pod]);
+    await run(process.execPath, ['-e', sender('2', 1000, [pod.address])]);
+    await complete(t, seen, activationIds('2', 1000, [pod.address]));
+    await tap.stop();
+    await node.pods.remove(pod);
+  }
+});
+
+real('activations from a pod are seen, on the same bridge and from another subnet', async (t) => {
+  const target = await node.pods.create();
+  const neighbor = await node.pods.create();
+  const elsewhere = await node.pods.create({ network: 'ptp' });
+  const { tap, seen } = await capture('any', [target]);
+  const ids: string[] = [];
+  for (const [prefix, invoker] of [
+    ['3', neighbor],
+    ['4', elsewhere],
+  ] as const) {
+    const script = sender(prefix, 300, [target.address]);
+    t.is(Number(await node.pods.exec(invoker, process.execPath, '-e', script)), 300);
+    ids.push(...activationIds(prefix, 300, [target.address]));
+  }
+  await complete(t, seen, ids);
+  await tap.stop();
+  for (const pod of [target, neighbor, elsewhere]) await node.pods.remove(pod);
+});
+
+real('after a restart in the pod, and when its address moves, activations are seen', async (t) => {
+  const first = await node.pods.create({ network: 'single' });
+  const { tap, seen } = await capture('any', [first]);
+  const ids: string[] = [];
+  const send = async (prefix: string): Promise<void> => {
+    const script = sender(prefix, 50, [first.address]);
+    t.is(Number((await run(process.execPath, ['-e', script])).stdout), 50);
+    ids.push(...activationIds(prefix, 50, [first.address]));
+  };
+  await send('5');
+  tap.unbind(addressOf(first.address));
+  await node.pods.restart(first);
+  bind(tap, first.address);
+  await untilServing(first);
+  await send('6');
+  tap.unbind(addressOf(first.address));
+  await node.pods.remove(first);
+  const second = await node.pods.create({ network: 'single' });
+  t.is(second.address, first.address);
+  bind(tap, second.address);
+  await untilServing(second);
+  await send('7');
+  await complete(t, seen, ids);
+  await tap.stop();
+  await node.pods.remove(second);
+});
+
+/** OpenWhisk, too, waits until a pod is ready. */
+async function untilServing({ address }: Pod): Promise<void> {
+  for (let i = 0; i < 100; i++) {
+    const answer = await fetch(`http://${address}:8080/`).catch(() => null);
+    if (answer?.ok) return;
+    await sleep(50);
+  }
+}
