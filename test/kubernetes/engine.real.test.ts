@@ -12,7 +12,6 @@ const MIB = 1024 * 1024;
 const engineOf = (): KubernetesEngine =>
   new KubernetesEngine({
     socketPath: node.socket,
-    captureInterface: 'any',
     reconcileEvery: millis(3_600_000),
   });
 
