@@ -49,7 +49,8 @@ export class ContainerEventHandler implements ContainerEngineListener {
   }
 
   containerStarted(info: ContainerInfo, isFound = false): void {
-    if (!this.#managed(info.name)) {
+    // Pods were selected by their label.
+    if (info.pod === undefined && !this.#managed(info.name)) {
       this.ignored++;
       return;
     }
@@ -63,18 +64,18 @@ export class ContainerEventHandler implements ContainerEngineListener {
     }
     this.#pipeline.containerAdded(container);
     this.#countInvoker(info, 1);
-    // An activation waits for a container that starts; for a prewarmed one it waits from `/init`.
-    if (this.#live && !isFound) {
-      if (container.role === 'action') this.#pipeline.beginBoost(container);
-    } else if (applier.isChanged(container)) {
-      // An earlier hook left it behind: Docker's inspect output is the source of truth for user
-      // limits.
+    const isNew = this.#live && !isFound;
+    if ((!isNew || info.pod !== undefined) && applier.isChanged(container)) {
+      // Left behind by an earlier hook, or on the pod by its last container: the engine's output is
+      // the source of truth for user limits.
       const loan = container.handle.expected.memory - info.user.memory;
       this.#pipeline.restore(container, 'restart', 'found_changed');
       // The loan may be in use, so it counts until the container ends.
       if (info.user.memory !== NO_LIMIT && loan > 0)
         decider.foundLoan(container.state, loan as Bytes);
     }
+    // An activation waits for a container that starts; for a prewarmed one it waits from `/init`.
+    if (isNew && container.role === 'action') this.#pipeline.beginBoost(container);
     containers.bind(container);
   }
 

@@ -56,7 +56,7 @@ export class Container extends ManagedContainer<Container> {
   constructor(info: ContainerInfo, state: ContainerState, handle: LimitHandle, probe: UsageProbe) {
     super(info.id, state);
     this.info = info;
-    this.role = roleOf(info.name);
+    this.role = roleOf(info.name, info.pod === undefined ? 'container' : 'pod');
     this.address = info.address === null ? Number.NaN : addressOf(info.address);
     this.handle = handle;
     this.probe = probe;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { CgroupNamespaceError, CgroupNotFoundError } from './cgroup-errors.js';
 import { below, holds, type Mount, readMounts, readText, searchById } from './cgroup-mounts.js';
 
@@ -87,6 +87,28 @@ export function resolveCgroups(pid: number, id: string, root = '/'): CgroupPaths
     throw new CgroupNotFoundError(`no directory for cgroup ${own}`);
   }
   return { ...found, unit: upTo(own, id).split('/').at(-1) ?? '' };
+}
+
+/**
+ * The cgroups of the pod that a container is in: the groups above the container's. systemd's slices
+ * have `_` for each `-` of the identifier. Throws {@link CgroupNotFoundError}.
+ */
+export function podCgroups(container: CgroupPaths, uid: string): CgroupPaths {
+  const above = (own: ControllerDirectory | null): ControllerDirectory | null => {
+    if (own === null) return null;
+    const directory = dirname(own.directory);
+    const name = basename(directory);
+    if (uid === '' || !(name.includes(uid) || name.includes(uid.replaceAll('-', '_'))))
+      throw new CgroupNotFoundError(`${own.directory} is not in the cgroup of pod ${uid}`);
+    return { version: own.version, directory };
+  };
+  return {
+    cpu: above(container.cpu),
+    cpuacct: above(container.cpuacct),
+    memory: above(container.memory),
+    freezer: above(container.freezer),
+    unit: '',
+  };
 }
 
 function membershipOf(text: string): Membership {

@@ -1,7 +1,8 @@
-import type { ContainerInfo, LimitWriter } from '../ports/index.js';
-import { resolveCgroups } from './cgroup-paths.js';
+import type { ContainerInfo, LimitHandle, LimitWriter } from '../ports/index.js';
+import { podCgroups, resolveCgroups } from './cgroup-paths.js';
 import { CgroupLimitHandle, type HandleContext } from './limit-handle.js';
 import { MemoryLowerer } from './memory-lowerer.js';
+import { PodLimitHandle } from './pod-limit-handle.js';
 import {
   clampShares,
   runtimeWeight,
@@ -51,13 +52,26 @@ export class CgroupLimitWriter implements LimitWriter {
   }
 
   /** Throws CgroupNotFoundError (ended), CgroupNamespaceError, CgroupReadOnlyError. */
-  open(container: ContainerInfo): CgroupLimitHandle {
+  open(container: ContainerInfo): Required<LimitHandle> {
     const paths = resolveCgroups(container.pid, container.id, this.#root);
     const version = paths.memory?.version ?? paths.cpu?.version ?? this.#version;
     const scope = this.#options.scopes
       ? new SystemdScope(paths.unit, version, this.#options.scopes, this.#root, this.#settling)
       : null;
-    return new CgroupLimitHandle(container, paths, this.#context, scope);
+    const { pod, user } = container;
+    if (pod === undefined) return new CgroupLimitHandle(container, paths, this.#context, scope);
+    const ofPod = podCgroups(paths, pod.uid);
+    // Within a pod no weight is written, so its containers are nobody's siblings.
+    const context = { ...this.#context, siblings: new SiblingWeights(this.#version) };
+    const inner = new CgroupLimitHandle(container, paths, context, scope);
+    try {
+      const outer = { ...container, user: pod.user };
+      const podHandle = new CgroupLimitHandle(outer, ofPod, this.#context, null);
+      return new PodLimitHandle(user, pod.user, inner, podHandle);
+    } catch (error) {
+      inner.close();
+      throw error;
+    }
   }
 
   /** The nearest weight that the kernel can express: v2 weights may differ by 20 % and more. */

@@ -20,8 +20,8 @@ export interface RestoreReport {
 }
 
 /**
- * Restores the user limits of every managed container, from Docker's inspect output only. Skips
- * containers that end meanwhile. Rejects with a GleanerError if the engine does not answer.
+ * Restores the user limits of every managed container, as its engine shows them. Skips containers
+ * that end meanwhile. Rejects with a GleanerError if the engine does not answer.
  */
 export async function restoreAll(parts: {
   engine: ContainerListing;

@@ -41,12 +41,15 @@ export function invokerOf(name: string): string {
   return /^(.*?\d)_\d+_/.exec(name)?.[1] ?? name;
 }
 
+/** What follows the invoker's part and the container's number; pods have `-` for `_`. */
+const ROLE = { container: /\d_\d+_(whisksystem|prewarm)_/, pod: /\d-\d+-(whisksystem|prewarm)-/ };
+
 /**
  * By name, until a `/run` names the function. A user whose names look like another role loses only
  * a boost.
  */
-export function roleOf(name: string): ContainerRole {
-  const match = /\d_\d+_(whisksystem|prewarm)_/.exec(name);
+export function roleOf(name: string, kind: keyof typeof ROLE = 'container'): ContainerRole {
+  const match = ROLE[kind].exec(name);
   if (match === null) return 'action';
   return match[1] === 'prewarm' ? 'prewarmed' : 'system';
 }

@@ -124,6 +124,12 @@ test('health and prewarmed containers are recognized under each unique name', (t
   t.is(roleOf('wsk0_1_guest_whisksystem_x'), 'action');
 });
 
+test('prewarmed and health pods are recognized by names with dashes', (t) => {
+  t.is(roleOf('wskow-invoker-00-12-prewarm-nodejs20', 'pod'), 'prewarmed');
+  t.is(roleOf('wskow-invoker-00-3-whisksystem-invokerhealthtestaction0', 'pod'), 'system');
+  t.is(roleOf('wskow-invoker-00-4-guest-prewarm', 'pod'), 'action');
+});
+
 test('two invokers of a host are told apart by their unique names', (t) => {
   t.is(invokerOf('wskhost_a0_3_guest_hello'), 'wskhost_a0');
   t.is(invokerOf('wskhost_b0_3_guest_hello'), 'wskhost_b0');
