@@ -45,7 +45,9 @@ interface RestoredHost {
 
 /** Target of a restore without the hook. */
 const placeOf = ({ platform, hook }: Config): string =>
-  `platform ${platform}, containers ${hook.containerPrefix}… on ${hook.engineSocket}`;
+  hook.engine === 'docker'
+    ? `platform ${platform}, containers ${hook.containerPrefix}… on ${hook.engineSocket}`
+    : `platform ${platform}, action pods on ${hook.engineSocket}`;
 
 const SWITCH_RESULTS = {
   hold: 'kill switch set: user limits apply until --release --all',

@@ -1,5 +1,5 @@
 import { MIN_DOCKER_API } from '../../config/index.js';
-import type { EngineSurvey, Survey } from './survey.js';
+import type { EngineSurvey, NodeSurvey, Survey } from './survey.js';
 
 type FindingLevel = 'ok' | 'warn' | 'fail';
 
@@ -40,25 +40,55 @@ export function findings(survey: Survey): Finding[] {
     );
   else out.push(ok('platform', `Linux ${survey.kernel}, ${survey.cores} cores`));
   if ('error' in survey.engine) out.push(engineDown(survey, survey.engine));
+  else if ('runtime' in survey.engine) out.push(...nodeFindings(survey.engine));
   else out.push(...engineFindings(survey.engine));
   out.push(...cgroupFindings(survey), ...tapFindings(survey), ...rightsFindings(survey));
   return out;
 }
 
 function engineDown(survey: Survey, { error, code }: { error: string; code: string }): Finding {
-  if (survey.inKubernetes)
+  if (survey.inKubernetes && survey.engineKind === 'docker')
     return fail(
       'engine',
       'no Docker engine, but Kubernetes',
-      'Kubernetes pods are not supported yet: run Gleaner on a Docker invoker host',
+      "on Kubernetes set hook.engine, and hook.engineSocket to the node's runtime",
     );
   const advice =
     code === 'EACCES'
       ? 'this user may not read the socket: run as root or join the group that owns it'
       : code === 'ETIMEDOUT'
         ? 'the engine hangs: see its log; Gleaner changes no container meanwhile'
-        : 'start Docker, or set hook.engineSocket to its socket';
+        : 'start the container engine, or set hook.engineSocket to its socket';
   return fail('engine', `not reachable: ${error}`, advice);
+}
+
+function* nodeFindings(node: NodeSurvey): Generator<Finding> {
+  const { pods, unaddressed, unrequested } = node;
+  yield ok('engine', `${node.runtime}; ${pods} action pods run`);
+  if (node.cgroupDriver === 'systemd')
+    yield warn(
+      'cgroup driver',
+      'systemd, which undoes limits of pods when it reloads',
+      'none: Gleaner writes them again when it finds them changed',
+    );
+  if (node.cpuManager === 'static')
+    yield warn(
+      'CPU manager',
+      "static: kubelet rewrites a container's limits",
+      'set cpuManagerPolicy: none on nodes for actions, or expect drift',
+    );
+  if (unaddressed > 0)
+    yield fail(
+      'pod addresses',
+      `${unaddressed} action pods have no IPv4 address`,
+      'their traffic is not read and user limits apply: use an IPv4 or dual-stack pod network',
+    );
+  if (unrequested > 0)
+    yield warn(
+      'CPU requests',
+      `${unrequested} of ${pods} action pods have none, and with it the least weight`,
+      "set OpenWhisk's whisk.kubernetes.cpu-scaling, or hook.engine: kubernetes-dedicated",
+    );
 }
 
 function* engineFindings(engine: EngineSurvey): Generator<Finding> {
@@ -140,9 +170,9 @@ function* networkFindings({ networks, containers }: EngineSurvey): Generator<Fin
 }
 
 function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
-  const info = 'error' in engine ? {} : engine.info;
+  const info = 'info' in engine ? engine.info : {};
   const version = info.CgroupVersion ?? (cgroup.unified ? '2' : '1');
-  const driver = info.CgroupDriver ?? 'unknown';
+  const driver = info.CgroupDriver ?? ('runtime' in engine ? engine.cgroupDriver : 'unknown');
   if (cgroup.privateNamespace) {
     yield fail(
       'cgroup',

@@ -2,12 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
+import { isIPv4 } from 'node:net';
 import { availableParallelism, platform, release } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Config, type HookConfig, messageOf } from '../../config/index.js';
 import { availableControllers, readMounts } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { managedByPrefix } from '../../openwhisk-plugin/host/docker/index.js';
+import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
 import { EngineLock, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import { statePaths, withBroker } from '../../runtime/index.js';
 
@@ -41,6 +43,19 @@ export interface EngineSurvey {
   readonly containers: readonly EngineContainer[];
   /** Other running containers. */
   readonly beside: number;
+}
+
+/** A Kubernetes node, as its container runtime and kubelet's files show it. */
+export interface NodeSurvey {
+  readonly runtime: string;
+  readonly cgroupDriver: string;
+  readonly pods: number;
+  /** Action pods without an IPv4 address. */
+  readonly unaddressed: number;
+  /** Action pods without a CPU request: kubelet gives them the least weight, 2 shares. */
+  readonly unrequested: number;
+  /** kubelet's CPU manager; null: unknown. */
+  readonly cpuManager: string | null;
 }
 
 /** Facts about this host; `findings` judges them. */
@@ -94,12 +109,35 @@ async function engineGet<T>(socketPath: string, path: string, timeout: number): 
 /** As long as the hook waits for one answer. */
 const ENGINE_TIMEOUT_MILLIS = 5000;
 
+/** kubelet's least CPU shares. */
+const LEAST_SHARES = 2;
+
+async function surveyNode({ engineSocket }: HookConfig): Promise<NodeSurvey> {
+  const engine = new KubernetesEngine({ socketPath: engineSocket });
+  try {
+    const facts = await engine.facts();
+    const pods = await engine.snapshot();
+    const state = readText('/var/lib/kubelet/cpu_manager_state');
+    return {
+      runtime: facts.engineVersion,
+      cgroupDriver: facts.cgroupDriver,
+      pods: pods.length,
+      unaddressed: pods.filter(({ address }) => address === null || !isIPv4(address)).length,
+      unrequested: pods.filter(({ user }) => user.shares <= LEAST_SHARES).length,
+      cpuManager: /"policyName":"(\w+)"/.exec(state)?.[1] ?? null,
+    };
+  } finally {
+    engine.close();
+  }
+}
+
 async function surveyEngine(
   hook: HookConfig,
-): Promise<EngineSurvey | { readonly error: string; readonly code: string }> {
+): Promise<EngineSurvey | NodeSurvey | { readonly error: string; readonly code: string }> {
   const get = <T>(path: string): Promise<T> =>
     engineGet<T>(hook.engineSocket, path, ENGINE_TIMEOUT_MILLIS);
   try {
+    if (hook.engine !== 'docker') return await surveyNode(hook);
     const version = await get<EngineVersion>('/version');
     const [info, networks, containers] = await Promise.all([
       get<EngineInfo>('/info'),
@@ -206,6 +244,7 @@ export async function surveyHost(
     /** Effective capabilities as a bit set; 0n where unknown. */
     capabilities: capabilities ? BigInt(`0x${capabilities}`) : 0n,
     inKubernetes: process.env.KUBERNETES_SERVICE_HOST !== undefined,
+    engineKind: hook.engine,
     engine: await surveyEngine(hook),
     cgroup: surveyCgroup(),
     tcpdump: surveyTcpdump(hook.tcpdump),

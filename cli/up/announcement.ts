@@ -5,8 +5,10 @@ const PLATFORMS: Readonly<Record<Config['platform'], (config: Config) => string>
     'platform simulated: plays a workload on a simulated host; changes no real container',
   docker: ({ simulator }) =>
     `platform docker: starts containers named ${simulator.prefix}… and manages only those`,
-  host: ({ hook: { containerPrefix, engineSocket } }) =>
-    `platform host: manages containers named ${containerPrefix}<n>_… on ${engineSocket}`,
+  host: ({ hook: { engine, containerPrefix, engineSocket } }) =>
+    engine === 'docker'
+      ? `platform host: manages containers named ${containerPrefix}<n>_… on ${engineSocket}`
+      : `platform host: manages the action pods on ${engineSocket}`,
 };
 
 const MODES: Readonly<Record<Config['mode'], string>> = {

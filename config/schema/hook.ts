@@ -4,7 +4,7 @@ import { hostNameText, key, liveKey, section } from '../keys.js';
 /** Docker allows these characters in names, and a letter or digit first. */
 export const CONTAINER_PREFIX = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$/;
 
-const address = z.ipv4('must be an IPv4 address');
+const address = z.union([z.ipv4(), z.cidrv4()], 'must be an IPv4 address or range');
 
 export const hookSchema = section('The daemon beside the invoker.', {
   hostName: key(
@@ -12,10 +12,18 @@ export const hookSchema = section('The daemon beside the invoker.', {
     null,
     'Name of this invoker host in messages, different on each host; null: the host name.',
   ),
+  engine: key(
+    z.enum(['docker', 'kubernetes', 'kubernetes-dedicated']),
+    'docker',
+    "What runs the action containers: Docker, or a Kubernetes node's container runtime. " +
+      '`kubernetes-dedicated`: the node is only for actions, so the weights of their pods may be ' +
+      'raised together.',
+  ),
   engineSocket: key(
     z.string().min(1),
     '/var/run/docker.sock',
-    'Socket of the Docker Engine API; only `GET` is used on it.',
+    'Socket of the Docker Engine API, or of the container runtime (containerd: ' +
+      '`/run/containerd/containerd.sock`); it is only read from.',
     { path: 'file' },
   ),
   containerPrefix: key(
@@ -26,14 +34,14 @@ export const hookSchema = section('The daemon beside the invoker.', {
         'must begin with a letter or digit, followed by letters, digits, _ . or -',
       ),
     'wsk',
-    'Prefix of the names of action containers, as in `wsk0_12_guest_hello`. With a digit at its ' +
-      'end (`wsk0`): of one invoker; otherwise of all invokers of this host.',
+    'On Docker: prefix of the names of action containers, as in `wsk0_12_guest_hello`. With a ' +
+      'digit at its end (`wsk0`): of one invoker; otherwise of all invokers of this host.',
   ),
   invokerAddresses: liveKey(
     z.array(address),
     [],
-    "Sources of requests beside each bridge's own address; empty: learned. Requests from other " +
-      'sources are counted and ignored.',
+    "Sources of requests beside each bridge's own address, also ranges (`10.1.2.0/24`); empty: " +
+      'learned. Requests from other sources are counted and ignored.',
   ),
   tcpdump: key(z.string().min(1), 'tcpdump', 'The tcpdump program: a name on PATH or a path.', {
     path: 'name',

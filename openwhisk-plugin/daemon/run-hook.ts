@@ -226,7 +226,11 @@ async function start(options: HookOptions, release: () => void): Promise<Running
       containerEvents,
       mayWrite: () => !silent(),
       memoryInUse: () => platform.usage.hostMemoryInUse(),
-      siblingFactor: () => platform.limits.siblingFactor?.() ?? Number.POSITIVE_INFINITY,
+      // Among a node's other pods, weights above kubelet's would take from them.
+      siblingFactor: () =>
+        config.hook.engine === 'kubernetes'
+          ? 1
+          : (platform.limits.siblingFactor?.() ?? Number.POSITIVE_INFINITY),
       heartbeat: options.heartbeat ?? (() => undefined),
     },
     config.hook.sampleMs,

@@ -6,17 +6,19 @@ import {
   SystemdBus,
 } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { DockerEngine, managedByPrefix } from '../../openwhisk-plugin/host/docker/index.js';
+import type { ReconcilingEngine } from '../../openwhisk-plugin/host/engine/index.js';
+import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
 import type { HostFacts, Platform } from '../../openwhisk-plugin/host/ports/index.js';
 import { TcpdumpTap } from '../../openwhisk-plugin/host/tap/index.js';
 
 /** Where action containers answer `/init` and `/run` [OpenWhisk ContainerProxy.scala]. */
 const CONTAINER_PORT = 8080;
 
-export function dockerEngine(hook: Config['hook']): DockerEngine {
-  return new DockerEngine({
-    socketPath: hook.engineSocket,
-    managed: managedByPrefix(hook.containerPrefix),
-  });
+export function containerEngine(hook: Config['hook']): ReconcilingEngine {
+  const { engine, engineSocket: socketPath, containerPrefix } = hook;
+  return engine === 'docker'
+    ? new DockerEngine({ socketPath, managed: managedByPrefix(containerPrefix) })
+    : new KubernetesEngine({ socketPath });
 }
 
 /** Just above the use, the kernel would reclaim pages that are in use. */
@@ -32,10 +34,10 @@ export function cgroupWriter(facts: HostFacts): CgroupLimitWriter {
   });
 }
 
-/** Docker, tcpdump and cgroups of this host. Rejects if the engine does not answer. */
+/** Container engine, tcpdump and cgroups of this host. Rejects if the engine does not answer. */
 export async function hostPlatform(config: Config): Promise<Platform> {
   const { hook } = config;
-  const engine = dockerEngine(hook);
+  const engine = containerEngine(hook);
   const facts = await engine.facts();
   return {
     name: 'host',

@@ -6,7 +6,7 @@ import {
 } from '../../openwhisk-plugin/daemon/index.js';
 import { type RestoreReport, restoreAll } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { statePaths } from '../settings.js';
-import { cgroupWriter, dockerEngine } from './host-platform.js';
+import { cgroupWriter, containerEngine } from './host-platform.js';
 
 export interface RestoreSummary {
   /** Limits that stood otherwise and are the user's again. */
@@ -49,7 +49,7 @@ export async function restoreHost(config: Config, by: RestoreAuthor): Promise<Re
   // own.
   if (config.platform === 'simulated')
     return { restored: 0, containers: 0, failed: 0, auditError: null };
-  const engine = dockerEngine(config.hook);
+  const engine = containerEngine(config.hook);
   const writer = cgroupWriter(await engine.facts());
   try {
     const report = await restoreAll({ engine, writer });

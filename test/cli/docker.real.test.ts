@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { type Bytes, loadConfig, type Millicores } from '../../config/index.js';
 import { CgroupNotFoundError } from '../../openwhisk-plugin/host/cgroup/cgroup-errors.js';
-import { cgroupWriter, dockerEngine } from '../../runtime/wiring/host-platform.js';
+import { cgroupWriter, containerEngine } from '../../runtime/wiring/host-platform.js';
 import { gleaner, processesWith, startUp, until } from '../support/gleaner.js';
 
 const PREFIX = 'wskclitest0';
@@ -59,7 +59,7 @@ test.serial(
     });
     t.teardown(up.clean);
     const { hook } = loadConfig({ flags: { 'hook.containerPrefix': PREFIX } }).config;
-    const engine = dockerEngine(hook);
+    const engine = containerEngine(hook);
     const writer = cgroupWriter(await engine.facts());
     t.teardown(async () => {
       await writer.close();

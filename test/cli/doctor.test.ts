@@ -4,6 +4,7 @@ import { atLeastVersion, findings, isManageable } from '../../cli/doctor/finding
 import {
   type EngineSurvey,
   managesEngine,
+  type NodeSurvey,
   type Survey,
   surveyHost,
   unmountedControllers,
@@ -27,6 +28,7 @@ const good: Survey = {
   uid: 0,
   capabilities: 0n,
   inKubernetes: false,
+  engineKind: 'docker',
   engine,
   cgroup: {
     unified: false,
@@ -85,9 +87,8 @@ test('containers are counted by the same rule that the hook manages them by', as
     const hook = { ...configSchema.parse({}).hook, engineSocket: stub.socketPath, containerPrefix };
     const nats = { servers: [], binary: null, refusal: async () => null };
     const survey = await surveyHost(hook, nats, `${temporaryFolder('doctor')}/hook.lock`);
-    return 'error' in survey.engine
-      ? [survey.engine.error]
-      : survey.engine.containers.map(({ Id }) => Id);
+    if ('error' in survey.engine) return [survey.engine.error];
+    return 'containers' in survey.engine ? survey.engine.containers.map(({ Id }) => Id) : [];
   };
   t.deepEqual(await counted('wsk'), [names[0], names[1], names[2]]);
   t.deepEqual(await counted('wsk1'), [names[0]]);
@@ -273,4 +274,31 @@ test('what stands beside the action containers bounds how far their weights are 
   t.deepEqual(weights({ ...good, engine: { ...engine, beside: 2 } }), ['weights']);
   const info = { ...engine.info, CgroupDriver: 'systemd' };
   t.deepEqual(weights({ ...good, engine: { ...engine, info, beside: 2 } }), ['cgroup owner']);
+});
+
+test('on a Kubernetes node the doctor names what cannot be managed and what to do', (t) => {
+  const node: NodeSurvey = {
+    runtime: 'containerd 1.6.20',
+    cgroupDriver: 'cgroupfs',
+    pods: 3,
+    unaddressed: 0,
+    unrequested: 0,
+    cpuManager: 'none',
+  };
+  const found = (change: Partial<NodeSurvey>) =>
+    findings({ ...good, engineKind: 'kubernetes', engine: { ...node, ...change } })
+      .filter(({ level }) => level !== 'ok')
+      .map(({ check, level }) => `${level} ${check}`);
+  t.deepEqual(found({}), []);
+  t.deepEqual(found({ unrequested: 2 }), ['warn CPU requests']);
+  t.deepEqual(found({ cpuManager: 'static' }), ['warn CPU manager']);
+  t.deepEqual(found({ unaddressed: 1 }), ['fail pod addresses']);
+  t.true(found({ cgroupDriver: 'systemd' }).includes('warn cgroup driver'));
+  const unset: Survey = {
+    ...good,
+    inKubernetes: true,
+    engine: { error: 'connect ENOENT', code: 'ENOENT' },
+  };
+  const [advice] = findings(unset).filter(({ check }) => check === 'engine');
+  t.regex(advice?.advice ?? '', /hook\.engineSocket to the node's runtime/);
 });

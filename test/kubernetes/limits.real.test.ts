@@ -67,8 +67,8 @@ real('from any state of quota and weight to any other, both levels are as writte
         const results = [handle.setQuota(limit), handle.setShares(shares)];
         results.push(stockHandle.setQuota(limit), stockHandle.setShares(shares));
         if (!results.every(isGood)) return false;
-        // 100 ms periods: a millicore is 100 us. The pod's own quota is 500 millicores, and grows by
-        // what its container gets above its own 500.
+        // 100 ms periods: a millicore is 100 us. The pod's own quota is 500 millicores, and grows
+        // by what its container gets above its own 500.
         const micros = quota === NO_LIMIT ? -1 : quota * 100;
         const ofPod = quota === NO_LIMIT ? -1 : Math.max(500, quota) * 100;
         const now = inKernel(pod);

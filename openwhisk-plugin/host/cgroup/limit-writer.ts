@@ -61,7 +61,7 @@ export class CgroupLimitWriter implements LimitWriter {
     const { pod, user } = container;
     if (pod === undefined) return new CgroupLimitHandle(container, paths, this.#context, scope);
     const ofPod = podCgroups(paths, pod.uid);
-    // Within a pod no weight is written, so its containers are nobody's siblings.
+    // Within a pod no weight is written, so its containers have no siblings to compare with.
     const context = { ...this.#context, siblings: new SiblingWeights(this.#version) };
     const inner = new CgroupLimitHandle(container, paths, context, scope);
     try {

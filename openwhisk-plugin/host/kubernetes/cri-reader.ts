@@ -21,6 +21,8 @@ const LABEL = 'user-action-pod';
 const CONTAINER = 'user-action';
 const POD_NAME = 'io.kubernetes.pod.name';
 const POD_UID = 'io.kubernetes.pod.uid';
+/** Whatever network plug-in a node has, its pods' packets pass some interface of the host. */
+const EVERYWHERE: Bridge = { interfaceName: 'any', networkName: 'pods', gateway: null };
 /** Together a second, in which a container that was started shows as running. */
 const RETRY_MILLIS = 5;
 const ATTEMPTS = 200;
@@ -28,8 +30,6 @@ const ATTEMPTS = 200;
 export interface CriReaderOptions {
   /** The runtime's unix socket. */
   readonly socketPath: string;
-  /** Interface on which the traffic of every pod is seen: `any`, or a bridge such as `cni0`. */
-  readonly captureInterface: string;
   /** Of one call. Default 5 s. */
   readonly deadline?: Millis;
   /** The file system's root: `/` but in tests. */
@@ -39,18 +39,12 @@ export interface CriReaderOptions {
 /** The action pods of a Kubernetes node now, and its events. */
 export class CriReader implements EngineSource {
   readonly #cri: CriClient;
-  readonly #bridge: Bridge;
   readonly #root: string;
   unreadable = 0;
   onBridges: (bridges: readonly Bridge[]) => void = () => undefined;
 
-  constructor({ socketPath, captureInterface, deadline, root = '/' }: CriReaderOptions) {
+  constructor({ socketPath, deadline, root = '/' }: CriReaderOptions) {
     this.#cri = new CriClient(socketPath, deadline);
-    this.#bridge = {
-      interfaceName: captureInterface,
-      networkName: 'kubernetes',
-      gateway: null,
-    };
     this.#root = root;
   }
 
@@ -71,7 +65,7 @@ export class CriReader implements EngineSource {
   }
 
   readBridges(): Promise<void> {
-    this.onBridges([this.#bridge]);
+    this.onBridges([EVERYWHERE]);
     return Promise.resolve();
   }
 
@@ -103,7 +97,7 @@ export class CriReader implements EngineSource {
         id,
         name: pod.labels.get(POD_NAME) ?? id,
         address: pod.address === '' ? null : pod.address,
-        bridge: this.#bridge.interfaceName,
+        bridge: EVERYWHERE.interfaceName,
         pid: container.pid,
         startedAt: container.startedAt,
         paused: false,

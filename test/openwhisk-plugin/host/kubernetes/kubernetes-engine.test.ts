@@ -13,7 +13,6 @@ async function scripted(options: { every?: number; events?: boolean; deadline?: 
   const runtime = await stubRuntime(options);
   const engine = new KubernetesEngine({
     socketPath: runtime.socketPath,
-    captureInterface: 'any',
     deadline: millis(options.deadline ?? 2000),
     reconcileEvery: millis(options.every ?? 3_600_000),
   });
