@@ -105,7 +105,8 @@ export class CpuFiles {
     for (let at = dirname(this.directory); at !== dirname(at); at = dirname(at)) {
       const group = quotaOf(at, this.version);
       if (group === null) break;
-      const allowed = (group.quota / Math.max(1, group.period)) * this.period;
+      // In this order, or rounding takes a microsecond from a quota that the groups share.
+      const allowed = (group.quota * this.period) / Math.max(1, group.period);
       if (allowed > 0) ceiling = Math.min(ceiling, allowed);
     }
     return Math.floor(ceiling);

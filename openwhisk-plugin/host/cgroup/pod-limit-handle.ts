@@ -56,10 +56,18 @@ export class PodLimitHandle implements LimitHandle {
 
   setQuota(quota: Millicores): WriteResult {
     const ofPod = this.#podQuota(quota);
+    const before = this.#pod.expected.quota;
     // Raised from above, lowered from below: at no time is the container's above the pod's.
-    return exceeds(ofPod, this.#pod.expected.quota)
-      ? worse(this.#pod.setQuota(ofPod), () => this.#container.setQuota(quota))
-      : worse(this.#container.setQuota(quota), () => this.#pod.setQuota(ofPod));
+    if (exceeds(ofPod, before)) {
+      const raised = this.#pod.setQuota(ofPod);
+      return isInForce(raised) ? worse(raised, this.#container.setQuota(quota)) : raised;
+    }
+    const lowered = this.#container.setQuota(quota);
+    const result = this.#pod.setQuota(ofPod);
+    // Another program had lowered the pod's, and with it what its container could get.
+    if (result === 'written' && ofPod === before)
+      return worse(result, this.#container.setQuota(quota));
+    return worse(lowered, result);
   }
 
   raiseMemory(limit: Bytes): WriteResult {
@@ -117,8 +125,7 @@ export class PodLimitHandle implements LimitHandle {
 const exceeds = (limit: number, other: number): boolean =>
   other !== NO_LIMIT && (limit === NO_LIMIT || limit > other);
 
-function worse(first: WriteResult, next: () => WriteResult): WriteResult {
-  if (first !== 'written' && first !== 'unchanged') return first;
-  const second = next();
-  return RESULTS.indexOf(second) < RESULTS.indexOf(first) ? second : first;
-}
+const isInForce = (result: WriteResult): boolean => result === 'written' || result === 'unchanged';
+
+const worse = (one: WriteResult, other: WriteResult): WriteResult =>
+  RESULTS.indexOf(one) < RESULTS.indexOf(other) ? one : other;
