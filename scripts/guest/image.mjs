@@ -21,7 +21,7 @@ const OVERLAY = fileURLToPath(new URL('../../test/guest/root', import.meta.url))
 const DISK_BYTES = 8 * 1024 ** 3;
 const MIRROR = process.env.GLEANER_GUEST_MIRROR ?? 'http://deb.debian.org/debian';
 
-const packagesOf = (suite, kind) => [
+const packagesOf = (suite) => [
   ...[
     'systemd-sysv',
     'dbus',
@@ -36,7 +36,6 @@ const packagesOf = (suite, kind) => [
   ...['procps', 'util-linux', 'python3-minimal', 'openssl', 'ca-certificates'],
   // A package of its own since Debian 13.
   ...(suite === 'bookworm' ? [] : ['docker-cli']),
-  ...(kind === 'qemu' ? ['linux-image-cloud-amd64'] : []),
 ];
 
 /** Timers that would work beside the tests, and a wait for a network that is not there. */
@@ -55,26 +54,22 @@ export function run(program, args, options = {}) {
 }
 
 /** Commands that mmdebstrap runs with the new root as $1. */
-function hooks(kind, natsServer) {
-  const each = [
+function hooks(natsServer) {
+  return [
     `sync-in ${OVERLAY} /`,
-    // The kernel mounts the root, by another name in each kind of guest.
+    // The kernel mounts the root, by its own name.
     ': >"$1/etc/fstab"',
     `install -m 755 ${process.execPath} "$1/usr/bin/node"`,
     `install -m 755 ${natsServer} "$1/usr/sbin/nats-server"`,
     'chroot "$1" systemctl enable guest-job.service',
     `chroot "$1" systemctl mask ${MASKED.join(' ')}`,
-  ];
-  if (kind === 'uml')
-    each.push(
-      // Its kernel is on the host.
-      'mkdir -p "$1/lib/modules" && cp -a /usr/lib/uml/modules/. "$1/lib/modules/"',
-      // It has no nat table of nf_tables.
-      ...['iptables', 'ip6tables'].map(
-        (tool) => `chroot "$1" update-alternatives --set ${tool} /usr/sbin/${tool}-legacy`,
-      ),
-    );
-  return each.map((hook) => `--customize-hook=${hook}`);
+    // The kernel of user-mode Linux is on the host.
+    'mkdir -p "$1/lib/modules" && cp -a /usr/lib/uml/modules/. "$1/lib/modules/"',
+    // It has no nat table of nf_tables.
+    ...['iptables', 'ip6tables'].map(
+      (tool) => `chroot "$1" update-alternatives --set ${tool} /usr/sbin/${tool}-legacy`,
+    ),
+  ].map((hook) => `--customize-hook=${hook}`);
 }
 
 /** Changes with everything that the image is made of, but for newer packages. */
@@ -87,20 +82,20 @@ function digestOf(machine) {
 }
 
 /** Of mmdebstrap, but for where the tree goes. */
-const argumentsOf = ({ suite, kind, natsServer }) => [
+const argumentsOf = ({ suite, natsServer }) => [
   ...['--quiet', '--variant=minbase', '--mode=root'],
-  `--include=${packagesOf(suite, kind).join(',')}`,
+  `--include=${packagesOf(suite).join(',')}`,
   // Packed at once: nothing has to reach a disk before that.
   '--dpkgopt=force-unsafe-io',
   ...['doc', 'man', 'locale'].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
-  ...hooks(kind, natsServer),
+  ...hooks(natsServer),
   suite,
 ];
 
 /** The folder of the image, which is built unless the same recipe has been built there before. */
 export function guestImage(cache, machine) {
-  const { suite, kind } = machine;
-  const folder = join(cache, `${suite}-${kind}-${digestOf(machine)}`);
+  const { suite } = machine;
+  const folder = join(cache, `${suite}-${digestOf(machine)}`);
   if (existsSync(join(folder, 'root.ext4'))) return folder;
   console.error(`building ${folder}`);
   const making = `${folder}.making`;
@@ -108,12 +103,6 @@ export function guestImage(cache, machine) {
   mkdirSync(making, { recursive: true });
   const tree = join(making, 'tree');
   run('mmdebstrap', [...argumentsOf(machine), tree, `deb ${MIRROR} ${suite} main`]);
-  if (kind === 'qemu') {
-    const boot = join(tree, 'boot');
-    for (const name of readdirSync(boot))
-      if (/^(vmlinuz|initrd\.img)-/.test(name))
-        run('cp', [join(boot, name), join(making, name.split(/[-.]/)[0])]);
-  }
   makeDisk(tree, join(making, 'root.ext4'), DISK_BYTES);
   rmSync(tree, { recursive: true });
   renameSync(making, folder);
