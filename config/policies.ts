@@ -12,6 +12,10 @@ export const policyTable = {
     kind: 'weight',
     about: 'weight by attained service and the histogram of CPU times: most likely to end first',
   },
+  'deadline-first': {
+    kind: 'weight',
+    about: 'gittins, and more for activations that are about to miss their objective',
+  },
   'smallest-in-range': { kind: 'range', about: 'the least that the safeguard allows' },
   'largest-in-range': { kind: 'range', about: 'the most that the safeguard allows' },
   'random-in-range': { kind: 'range', about: 'any limit that the safeguard allows' },

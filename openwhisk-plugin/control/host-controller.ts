@@ -262,7 +262,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   /** A policy may change the weight while the activation runs. `used`: its CPU time, ms. */
   revise(activation: Activation<C>, used: number, now: Millis): void {
     const { container, run } = activation;
-    if (!container.mayLimit || !this.decider.revise(run, used)) return;
+    if (!container.mayLimit || !this.decider.revise(run, used, now)) return;
     this.#ports.limits.setShares(container, run.shares, this.#by('policy', 'revised', activation));
     this.load.weights.set(this.decider.weights.inForce, now);
   }

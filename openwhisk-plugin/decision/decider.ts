@@ -90,6 +90,8 @@ export class Decider {
       settings,
       random,
       reference: Number.NaN as Millis,
+      now: 0 as Millis,
+      objective: Number.NaN,
       commonWeight: 1,
       neutralWeight: 1,
       cores,
@@ -197,6 +199,7 @@ export class Decider {
     run.expectedCpu = settings.payloadAware ? fn.cpuByPayload.predict(run.payload) : Number.NaN;
     this.#fillHostSnapshot();
     this.#readWeights();
+    this.#readDeadline(fn, now);
     const policies = this.#policies;
     if (container.mode === 'quota') chooseCpu(run, policies.rangeOf(run), this.#context, now);
     else chooseUserCpu(run, this.#context, now);
@@ -212,11 +215,12 @@ export class Decider {
   }
 
   /** Lets the weight policy choose again after `used` CPU-ms. True: write `run.shares`. */
-  revise(run: Run, used: number): boolean {
+  revise(run: Run, used: number, now: Millis): boolean {
     const policy = this.#reviser(run);
     if (policy?.revise === undefined) return false;
     const before = run.shares;
     this.#readWeights();
+    this.#readDeadline(run.fn, now);
     takeWeight(run, policy.revise(run, used, this.#context), this.#context);
     run.container.shares = run.shares;
     this.weights.update(run.container);
@@ -375,6 +379,11 @@ export class Decider {
   /** The objective for agents, ms: a guess while control samples are few; NaN = unknown. */
   slo(fn: FunctionState): number {
     return this.objectives.provisionalSlo(fn, this.settings);
+  }
+
+  #readDeadline(fn: FunctionState, now: Millis): void {
+    this.#context.now = now;
+    this.#context.objective = this.objectives.slo(fn, this.settings);
   }
 
   /** The policy of a run whose weight may change while it goes on; null: it may not. */

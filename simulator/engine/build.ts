@@ -73,7 +73,7 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
   const { parameters, weights } = options.quotaParameters ?? materialOf(quotaPolicy);
   const policies = (): Policies => ({
     quota: createPolicy(quotaPolicy, parameters, weights),
-    weight: createPolicy(weightPolicy),
+    weight: createPolicy(weightPolicy, options.weightParameters),
   });
   // Refuse an unknown name before anything runs, even without hosts.
   policies();

@@ -138,6 +138,8 @@ export interface ClusterOptions {
   readonly weightPolicy?: string;
   /** Parameters for the range policy; default for `faasrm`: the shipped weights. */
   readonly quotaParameters?: PolicyMaterial;
+  /** Parameters for the weight policy; default: its own. */
+  readonly weightParameters?: unknown;
   /** Called with each choice and its result. */
   readonly experiences?: ExperienceListener;
   readonly decision?: Partial<DecisionSettings>;

@@ -29,6 +29,9 @@ export interface PolicyContext {
   random: Random;
   /** Reference CPU time of this host, ms; NaN = not known yet. */
   reference: Millis;
+  now: Millis;
+  /** The function's objective for init + run, ms; NaN = not known yet. */
+  objective: number;
   /** Factor of all managed weights, and the one that leaves a container its own share. */
   commonWeight: number;
   neutralWeight: number;

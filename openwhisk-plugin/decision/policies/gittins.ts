@@ -45,15 +45,22 @@ export class GittinsPolicy implements ActivationPolicy {
   }
 
   #factor(run: Run, used: number, { reference, settings }: PolicyContext): number {
-    const { fn, expectedCpu } = run;
+    const { fn } = run;
     if (!(reference > 0)) return Number.NaN;
-    const index =
-      expectedCpu > used
-        ? 1 / Math.max(expectedCpu - used, expectedCpu * LEAST_REMAINING)
-        : fn.cpuTime.gittinsIndex(used);
-    const factor = (reference * index) ** (EXPONENT * Math.min(fn.alpha, settings.alpha));
+    const factor =
+      (reference * indexOf(run, used)) ** (EXPONENT * Math.min(fn.alpha, settings.alpha));
     if (!(factor > 0)) return Number.NaN;
     const low = Math.max(fn.minWeightFactor, settings.weightClampLow);
     return Math.min(settings.weightClampHigh, Math.max(low, factor));
   }
+}
+
+/**
+ * Gittins index of the activation after `used` ms of CPU time, 1/ms: of its own predicted CPU time
+ * if there is one, else of the function's histogram. NaN: nothing is known.
+ */
+export function indexOf({ fn, expectedCpu }: Run, used: number): number {
+  return expectedCpu > used
+    ? 1 / Math.max(expectedCpu - used, expectedCpu * LEAST_REMAINING)
+    : fn.cpuTime.gittinsIndex(used);
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { errorClass, type PolicyName, policyNames } from '../../../config/index.js';
 import type { ActivationPolicy } from './activation-policy.js';
 import { AlpsPolicy } from './alps.js';
+import { DeadlineFirstPolicy } from './deadline-first.js';
 import { FaasrmPolicy } from './faasrm/index.js';
 import { faasrmParameters, weightsProblem } from './faasrm/weights.js';
 import { formulas } from './formulas.js';
@@ -27,6 +28,7 @@ const noParameters = z.strictObject({});
 const shortestRemainingParameters = z.strictObject({
   exponent: z.number().min(0).max(8).optional(),
 });
+const deadlineFirstParameters = z.strictObject({ danger: z.number().min(0).max(1000).optional() });
 const shortFirstParameters = z.strictObject({ alpha: z.number().min(0).max(2).optional() });
 
 /** To measure what revision during the activation brings: `bench weight --without-revision`. */
@@ -77,6 +79,11 @@ const makers: Readonly<Record<PolicyName, Maker>> = {
     'short-first',
     shortFirstParameters,
     ({ alpha }) => new ShortFirstPolicy(alpha),
+  ),
+  'deadline-first': maker(
+    'deadline-first',
+    deadlineFirstParameters,
+    ({ danger }) => new DeadlineFirstPolicy(danger),
   ),
   gittins: maker('gittins', gittinsParameters, ({ revise = true }) =>
     revise ? new GittinsPolicy() : atStartOnly(new GittinsPolicy()),

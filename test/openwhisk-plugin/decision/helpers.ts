@@ -77,6 +77,8 @@ const idle = {
   experiences: null,
   commonWeight: 1,
   neutralWeight: 1,
+  now: 0 as Millis,
+  objective: Number.NaN,
 };
 
 /** What a policy may look at besides the run, on an idle host of eight cores. */

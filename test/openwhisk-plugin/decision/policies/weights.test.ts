@@ -47,7 +47,7 @@ test('shortest-remaining-first refuses where there is no oracle: own weights', (
     limits(256, 0, 128),
   );
   t.is(player.start().shares, 128);
-  t.false(player.decider.revise(player.run, 1000));
+  t.false(player.decider.revise(player.run, 1000, 0 as Millis));
 });
 
 test('shortest-remaining-first asks again at half of the work, and the weight rises', (t) => {
@@ -68,11 +68,11 @@ test('shortest-remaining-first asks again at half of the work, and the weight ri
   t.is(player.start().shares, 724);
   t.is(d.revisesAt(player.run, 0), 50);
   left = 50;
-  t.true(d.revise(player.run, 50));
+  t.true(d.revise(player.run, 50, 0 as Millis));
   // 724.08 x 4 = 2896.3
   t.is(player.run.shares, 2896);
   t.is(player.container.shares, 2896);
-  t.false(d.revise(player.run, 50), 'nothing new');
+  t.false(d.revise(player.run, 50, 0 as Millis), 'nothing new');
 });
 
 test('sfs: in its slice a call stands above all, past it the container has its own weight', (t) => {
@@ -112,7 +112,7 @@ test('sfs through the decider: demoted mid-run, at the front again with the next
   const player = new Player(decider({}, host(), 'smallest-in-range', 'sfs'), limits(256, 0, 128));
   t.is(player.start().shares, 16_384);
   t.is(player.decider.revisesAt(player.run, 0), 20);
-  t.true(player.decider.revise(player.run, 25));
+  t.true(player.decider.revise(player.run, 25, 0 as Millis));
   t.is(player.run.shares, 128);
   t.is(player.decider.revisesAt(player.run, 25), Number.POSITIVE_INFINITY);
   player.finish();
@@ -126,7 +126,7 @@ test('a weight is revised only for a lone, enforced run outside control arm and 
     player.decider.start(player.run, player.now as Millis);
     return player;
   };
-  const revised = (player: Player): boolean => player.decider.revise(player.run, 1000);
+  const revised = (player: Player): boolean => player.decider.revise(player.run, 1000, 0 as Millis);
   t.true(revised(start()));
   t.false(revised(start({ controlShare: 1 })));
   t.false(revised(start({}, limits(256, 0, 128), false)));

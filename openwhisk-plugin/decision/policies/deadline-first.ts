@@ -1,0 +1,52 @@
+import type { Run } from '../container-state.js';
+import type { Grant } from '../grant.js';
+import { MAX_WEIGHT_FACTOR, MIN_WEIGHT_FACTOR } from '../settings.js';
+import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
+import { GittinsPolicy, indexOf } from './gittins.js';
+
+/**
+ * An activation is in danger once its time left is below this multiple of the CPU time that it
+ * probably still needs. Tuned on other functions and loads than docs/results/market.md shows.
+ */
+const DANGER = 8;
+
+/**
+ * `gittins`, times what the activation's objective asks for: the weight rises as the deadline comes
+ * closer than `danger` times the remaining work, up to 16 times, and falls to a sixteenth once the
+ * activation cannot be in time: its CPU then saves others. Activations far from their deadline keep
+ * their weight, so no function pays for having a relaxed objective. Without an objective:
+ * `gittins`.
+ *
+ * A cold start has less time than the objective says: its init is not counted.
+ */
+export class DeadlineFirstPolicy implements ActivationPolicy {
+  readonly name = 'deadline-first';
+  readonly kind = 'weight';
+  readonly relative = true;
+  readonly #gittins = new GittinsPolicy();
+  readonly #danger: number;
+
+  constructor(danger = DANGER) {
+    this.#danger = danger;
+  }
+
+  choose(run: Run, _grant: Grant, context: PolicyContext): number {
+    return this.revise(run, 0, context);
+  }
+
+  revise(run: Run, used: number, context: PolicyContext): number {
+    return this.#gittins.revise(run, used, context) * this.#urgency(run, used, context);
+  }
+
+  revisesAt(run: Run, used: number): number {
+    return this.#gittins.revisesAt(run, used);
+  }
+
+  #urgency(run: Run, used: number, { objective, now }: PolicyContext): number {
+    const index = indexOf(run, used);
+    if (!(objective > 0) || !(index > 0)) return 1;
+    const leftPerWork = (objective - (now - run.startedAt)) * index;
+    if (leftPerWork < 1) return MIN_WEIGHT_FACTOR;
+    return Math.min(MAX_WEIGHT_FACTOR, Math.max(1, this.#danger / leftPerWork));
+  }
+}
