@@ -1,0 +1,1 @@
+export { marketReproduction } from './reproduce.js';
