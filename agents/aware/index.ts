@@ -41,4 +41,5 @@ export {
   TrajectoryBundle,
   TrajectoryRecorder,
 } from './meta-learner/trajectory.js';
+export { aimedStep } from './slo-aim.js';
 export { nearestAction } from './steps.js';

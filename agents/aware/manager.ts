@@ -44,6 +44,7 @@ import {
   windowFigures,
 } from './life-cycle/index.js';
 import type { Encoder } from './meta-learner/index.js';
+import { aimedView } from './slo-aim.js';
 import { decisionFor, factorOf, nearestAction, stepsOf } from './steps.js';
 
 const AWARE_BASES = ['simppo', 'firm'] as const;
@@ -168,12 +169,13 @@ export class AwareManager implements ResourceManager<AwareState> {
     const { observation } = view;
     const { host } = observation;
     const known = before.hosts[host];
+    const aimed = aimedView(view);
     const {
       seen,
       slowdown,
       bounds,
       input: features,
-    } = situationOf(known, view, this.#options, now);
+    } = situationOf(known, aimed, this.#options, now);
     // Asked at each step, so that its state is current when it has to decide.
     const fallbackStep = fallback.decide(before.fallback, view, now);
     const arrivals = observation.activations > 0;
@@ -195,10 +197,10 @@ export class AwareManager implements ResourceManager<AwareState> {
     const fresh =
       pending !== null && now - pending.at <= settings.staleMs && observation.mode === 'enforce';
     if (arrivals && pending !== null && fresh) {
-      reward = rewardOf(view, slowdown, false, settings.reward);
+      reward = rewardOf(aimed, slowdown, false, settings.reward);
       const executedStep = this.#stepOf(pending, seen, observation, reward);
       agent.learn(lifeCycleRun, executedStep, input);
-      agent.embedding?.observe(observation, executedStep.action);
+      agent.embedding?.observe(aimed.observation, executedStep.action);
       const step = agent.advance(
         lifeCycleRun,
         { reward, sloPreservation: sloPreservation(observation), arrivals },

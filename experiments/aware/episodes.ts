@@ -1,5 +1,6 @@
 import {
   AwareAgent,
+  aimedStep,
   beginLifeCycleRun,
   DEFAULT_OVERRIDES,
   type Encoder,
@@ -75,6 +76,8 @@ export interface AgentRunOptions {
   readonly encoder: Encoder | null;
   /** The features of TL+. */
   readonly transfer: boolean;
+  /** Agents of the product aim at a share of the SLO; published baselines at the SLO. */
+  readonly aims: boolean;
   readonly fallback: Controller;
   readonly begin?: LifeCycleRunState;
   /** It only clones the fallback: no surrogate, and it never goes online. */
@@ -84,6 +87,8 @@ export interface AgentRunOptions {
 /** The figures of one episode. */
 export interface EpisodeRecord {
   readonly earned: number;
+  /** What the agent learned from: the same with the SLO that it aims at. */
+  readonly learned: number;
   /** Share of steps whose p99 missed the SLO, and mean SLO preservation. */
   readonly missed: number;
   readonly preservation: number;
@@ -97,11 +102,20 @@ export interface EpisodeRecord {
 
 /** Adds up the figures of an episode's steps. */
 class EpisodeFigures {
-  readonly #sums = { earned: 0, missed: 0, preservation: 0, cpu: 0, memory: 0, acted: 0 };
+  readonly #sums = {
+    earned: 0,
+    learned: 0,
+    missed: 0,
+    preservation: 0,
+    cpu: 0,
+    memory: 0,
+    acted: 0,
+  };
 
-  add(snapshot: SystemSnapshot, reward: number, acted: boolean): void {
+  add(snapshot: SystemSnapshot, learned: number, acted: boolean): void {
     const sums = this.#sums;
-    sums.earned += reward;
+    sums.earned += metaReward(snapshot);
+    sums.learned += learned;
     sums.missed += Number(snapshot.preservation < 1);
     sums.preservation += snapshot.preservation;
     sums.cpu += snapshot.cpuUtilization;
@@ -110,9 +124,10 @@ class EpisodeFigures {
   }
 
   record(phase: LifeCyclePhase, updates: number): EpisodeRecord {
-    const { earned, missed, preservation, cpu, memory, acted } = this.#sums;
+    const { earned, learned, missed, preservation, cpu, memory, acted } = this.#sums;
     return {
       earned: earned / EPISODE_STEPS,
+      learned: learned / EPISODE_STEPS,
       missed: missed / EPISODE_STEPS,
       preservation: preservation / EPISODE_STEPS,
       cpu: cpu / EPISODE_STEPS,
@@ -176,9 +191,13 @@ export class AgentRun {
     this.#agent.embedding?.add(trajectories);
   }
 
+  #aimed(snapshot: SystemSnapshot): SystemSnapshot {
+    return this.#options.aims ? aimedStep(snapshot) : snapshot;
+  }
+
   #input(snapshot: SystemSnapshot): Float32Array {
     const features = new Float32Array(this.#features);
-    this.#rates = metaFeatures(snapshot, this.#rates, features);
+    this.#rates = metaFeatures(this.#aimed(snapshot), this.#rates, features);
     if (this.#options.transfer) this.#transfer.write(snapshot, features, META_FEATURES.length);
     return this.#agent.input(features);
   }
@@ -198,7 +217,7 @@ export class AgentRun {
       const fallbackTarget = guided ? fallback.decide(snapshot) : before;
       const action = agent.decide(this.#run, input, mask);
       snapshot = system.step(action === null ? fallbackTarget : afterAction(before, action));
-      const reward = metaReward(snapshot);
+      const reward = metaReward(this.#aimed(snapshot));
       const next = this.#input(snapshot);
       const executed = action ?? actionOf(before, snapshot.allocation);
       const byAgent = action !== null;

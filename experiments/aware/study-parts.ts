@@ -121,7 +121,7 @@ export function ruleBased(
 /** What a converged agent's life cycle says: it serves, and this is what it earned. */
 export function servingCourse(records: readonly EpisodeRecord[]): LifeCycleRunState {
   const reference = windowFigures(
-    records.slice(-2 * lifeCycleSettings.window).map(({ earned }) => earned),
+    records.slice(-2 * lifeCycleSettings.window).map(({ learned }) => learned),
   );
   return {
     ...LIFE_CYCLE_RUN_INITIAL,
@@ -148,6 +148,7 @@ export function agentRunFor(
     start: withMeta ? meta.base : source === null ? null : source.learner.agent.export(),
     encoder: withMeta ? encoder : null,
     transfer: name === 'tl-plus',
+    aims: withMeta || guided,
     fallback: hpaVpaController(demand, tuningOf(paired)),
   });
 }
@@ -177,6 +178,7 @@ export function trainedOn(
     start: null,
     encoder: null,
     transfer,
+    aims: false,
     fallback: { decide: ({ allocation }) => allocation },
   });
   const records = playEpisodes(agentRun, new AwareSystem(demand, seed), episodes);
@@ -203,6 +205,7 @@ export function cloneEpisodes(
     start: null,
     encoder: null,
     transfer: false,
+    aims: false,
     fallback: hpaVpaController(demand, tuningOf(paired)),
     cloneOnly: true,
   });
@@ -215,6 +218,7 @@ export function cloneEpisodes(
     start: demonstrator.learner.agent.export(),
     encoder: null,
     transfer: false,
+    aims: false,
     fallback: { decide: ({ allocation }) => allocation },
   });
   const rest = playEpisodes(agentRun, system, episodes - watched);

@@ -10,6 +10,7 @@ import { type SurveyedApp, survey, surveyPieces } from './survey.js';
 
 const record = z.object({
   earned: z.number(),
+  learned: z.number(),
   missed: z.number(),
   preservation: z.number(),
   cpu: z.number(),

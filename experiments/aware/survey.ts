@@ -73,6 +73,7 @@ function asShipped(
     start: meta.base,
     encoder,
     transfer: false,
+    aims: true,
     fallback: { decide: ({ allocation }) => allocation },
   });
   const random = new SeededRandom(seed).fork('seen before');

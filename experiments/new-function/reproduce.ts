@@ -109,7 +109,7 @@ function runRow({
 const SIZE = {
   modes: ['weight', 'quota'],
   before: 20,
-  after: 240,
+  after: 160,
   load: 0.7,
 } as const;
 /** Ends while agents are offline. */
@@ -119,7 +119,7 @@ export const newFunctionReproduction: SeededStudy = {
   name: 'new-function',
   description:
     'slowdown of a new function while its agent learns, against doing nothing, the fallback, a ' +
-    'constant, simppo and hpa-vpa (20 min; --quick: 10 s)',
+    'constant, simppo and hpa-vpa (8 min; --quick: 10 s)',
   firstSeed: 1,
   seeds: 10,
   quickSeeds: 1,

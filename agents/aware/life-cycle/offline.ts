@@ -35,18 +35,24 @@ export interface OfflineJob {
   readonly surrogateFrom: number;
   readonly state: LearnerState;
   readonly episodes: readonly DemonstratedEpisode[];
-  /** Clone the fallback's actions; false for an agent that starts from a trained policy. */
+  /** False for an agent that starts from a trained policy, which stays as it is. */
   readonly clone: boolean;
   readonly seed: number;
 }
 
 export interface OfflineResult {
   readonly state: LearnerState;
-  /** Gain over the fallback per step in the newest episode, by replay; null: too few episodes. */
+  /**
+   * Gain over the fallback per step in the newest episode, by replay; 0: of a policy that was
+   * trained before; null: too few episodes.
+   */
   readonly estimatedGain: number | null;
 }
 
-/** Cloning in the first episodes, PPO in the surrogate later, the critic in each round. */
+/**
+ * Cloning in the first episodes, PPO in the surrogate later, the critic in each round. Of a policy
+ * that was trained before only the critic learns.
+ */
 export function learnOffline(engine: Engine, job: OfflineJob): OfflineResult {
   const { shape, features, ppo, episodes, seed } = job;
   const { actor, critic } = ppoShapes(shape, ppo);
@@ -60,6 +66,9 @@ export function learnOffline(engine: Engine, job: OfflineJob): OfflineResult {
     const early = episodes.length < job.surrogateFrom;
     if (job.clone && early) cloneActor(pair.actor, episodes, random.fork('clone'));
     regressCritic(pair.critic, episodes, ppo.gamma, random.fork('critic'));
+    // The surrogate knows only the fallback's actions: training in it spoils a trained policy, and
+    // its estimate says nothing of one. Online the guard and the returns judge it.
+    if (!job.clone) return { state: learner.export(), estimatedGain: 0 };
     if (early) return { state: learner.export(), estimatedGain: null };
     const sizes = { features, actions: shape.actions };
     return withSurrogate(engine, episodes, sizes, random.fork('surrogate'), (surrogate) => {

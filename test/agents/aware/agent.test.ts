@@ -17,10 +17,14 @@ import {
   metaStepOf,
   NO_RATES,
 } from '../../../agents/aware/meta-learner/step-features.js';
+import { aimedStep, aimedView } from '../../../agents/aware/slo-aim.js';
+import { sloPreservation, tailOf } from '../../../agents/features.js';
 import { firmSettings } from '../../../agents/firm/index.js';
 import { JsEngine } from '../../../agents/nn/index.js';
 import { onlineSettings } from '../../../agents/ppo/index.js';
+import type { View } from '../../../agents/resource-manager.js';
 import { LatencyHistogram, type Observation } from '../../../broker/messages/index.js';
+import { type Millis, SeededRandom } from '../../../config/index.js';
 import { INITIAL } from '../../../experiments/aware/allocation.js';
 import { demandOf } from '../../../experiments/aware/demand.js';
 import { observationOf } from '../../../experiments/aware/rule-based.js';
@@ -180,4 +184,24 @@ test('FIRM under the life cycle: offline it clones the fallback and claims no ga
   t.true(Math.abs(ahead!) < 1e-9, `${ahead}`);
   // A masked action is never taken.
   t.not(firm.decide(input(1), Uint8Array.from([1, 0, 1, 0]), true), 1);
+});
+
+test('an agent aims at a share of the SLO: it sees and is rewarded by 80 % of it', (t) => {
+  // p99 and SLO 100 ms: kept, and for the agent 100 of 80 ms, so .8.
+  const latency = observation().latency;
+  const view: View = {
+    observation: observation({ slo: tailOf(latency) as Millis }),
+    features: [0.4, 1, 0.1, 0, 0.1, 0.2],
+    others: null,
+    price: null,
+    random: new SeededRandom(1),
+  };
+  const aimed = aimedView(view);
+  t.true(Math.abs(aimed.features[1]! - 0.8) < 1e-9);
+  t.is(sloPreservation(view.observation), 1);
+  t.true(Math.abs(sloPreservation(aimed.observation) - 0.8) < 1e-9);
+  const without = { ...view, observation: observation({ slo: undefined }) };
+  t.is(aimedView(without), without);
+  const step = { slo: 1, p99: 1, preservation: 1, rate: 3 };
+  t.deepEqual(aimedStep(step), { slo: 0.8, p99: 1, preservation: 0.8, rate: 3 });
 });

@@ -51,6 +51,7 @@ test('under its life cycle an agent acts once its estimate is as good, with figu
     start: null,
     encoder: null,
     transfer: false,
+    aims: true,
     fallback: hpaVpaController(demand, tuned(demand, 9)),
   });
   const records = Array.from({ length: 60 }, (_, i) => ({ i, record: agentRun.episode(system) }));
@@ -72,7 +73,14 @@ test('bootstrapping learns: a clone earns nearly what the fallback does', (t) =>
   const demand = demandOf(appsOf('train')[11]!);
   const tuning = tuned(demand, 9);
   const world = new AwareSystem(demand, 4);
-  const options = { engine, seed: 4, ppo: agentPpo, encoder: null, transfer: false } as const;
+  const options = {
+    engine,
+    seed: 4,
+    ppo: agentPpo,
+    encoder: null,
+    transfer: false,
+    aims: false,
+  } as const;
   const demonstrator = new AgentRun({
     ...options,
     course: 'life-cycle',
@@ -107,6 +115,7 @@ test('the same seed, the same episodes; and embeddings do not depend on the engi
       start: shippedMeta().base,
       encoder: shippedMeta().encoder,
       transfer: false,
+      aims: true,
       fallback: { decide: ({ allocation }) => allocation },
     });
     const world = new AwareSystem(demand, 8);

@@ -111,6 +111,30 @@ function act(under: PpoLifeCycleLearner, steps: number): void {
   }
 }
 
+test('offline a policy that was trained before keeps its actor and counts as good', (t) => {
+  const trained = learner();
+  const start = trained.agent.export();
+  trained.dispose();
+  const held = new DeferredOfflineTrainer();
+  const under = new PpoLifeCycleLearner({
+    ...{ engine, features, context: 0, actions, ppo, batch: 8, seed: 1, start },
+    offlineTrainer: held,
+  });
+  // More episodes than a surrogate is fitted from.
+  for (let i = 0; i < 5; i++) {
+    recordDemonstration(under);
+    under.trainOffline(after);
+  }
+  const { job } = held.trainings[0]!;
+  for (const episodes of [job.episodes, Array.from({ length: 5 }, () => job.episodes[0]!)]) {
+    const { state, estimatedGain } = learnOffline(engine, { ...job, episodes });
+    t.deepEqual(state.actor, start.actor);
+    t.notDeepEqual(state.critic, start.critic);
+    t.is(estimatedGain, 0);
+  }
+  under.dispose();
+});
+
 test('an estimate is returned once; steps recorded meanwhile wait for the next job', async (t) => {
   const held = new DeferredOfflineTrainer();
   const under = learner(held);
