@@ -51,8 +51,7 @@ export function newFunctionReport(
       'under the fallback.',
     `- \`fallback\`: user limits, and weights by \`${defaultConfig.decision.policy.weight}\`. ` +
       '`aware`: the fallback until the agent would earn as much; then the agent, guarded.',
-    '- `constant`: twice the weight, or the smallest quota that the safeguard allows. `simppo`: ' +
-      "the shipped policy. `hpa-vpa`: the paper's fallback.",
+    '- `constant`: twice the weight, or the smallest quota that the safeguard allows.',
     '',
     '| mode | contender | p99 slowdown while learning | less do-nothing | seeds within | ' +
       'failures |',
@@ -118,8 +117,8 @@ const QUICK = { ...SIZE, modes: ['quota'], before: 5, after: 30 } as const;
 export const newFunctionReproduction: SeededStudy = {
   name: 'new-function',
   description:
-    'slowdown of a new function while its agent learns, against doing nothing, the fallback, a ' +
-    'constant, simppo and hpa-vpa (8 min; --quick: 10 s)',
+    'slowdown of a new function while its agent learns, against doing nothing, the fallback ' +
+    'alone and the best constant (6 min; --quick: 10 s)',
   firstSeed: 1,
   seeds: 10,
   quickSeeds: 1,

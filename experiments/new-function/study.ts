@@ -15,16 +15,9 @@ import { type PhaseLog, TwoManagers } from './two-managers.js';
 
 /**
  * What manages the new function: no Gleaner on the host at all, the fallback of `aware` alone, its
- * life cycle, the best constant, SIMPPO as it is shipped, and the fallback of [AWARE].
+ * life cycle, and the best constant.
  */
-const NEW_FUNCTION_CONTENDERS = [
-  'do-nothing',
-  'fallback',
-  'aware',
-  'constant',
-  'simppo',
-  'hpa-vpa',
-] as const;
+const NEW_FUNCTION_CONTENDERS = ['do-nothing', 'fallback', 'aware', 'constant'] as const;
 type NewFunctionContender = (typeof NEW_FUNCTION_CONTENDERS)[number];
 
 export interface NewFunctionRequest {

@@ -44,7 +44,7 @@ test('offline a new function gets exactly the fallback’s decisions', (t) => {
   const [table] = newFunctionTables([run!]);
   t.deepEqual(
     table!.rows.map(({ contender }) => contender),
-    ['do-nothing', 'fallback', 'aware', 'constant', 'simppo', 'hpa-vpa'],
+    ['do-nothing', 'fallback', 'aware', 'constant'],
   );
   t.is(table!.rows[0]!.difference.mean, 0);
   const report = newFunctionReport([run!], request, 'gleaner reproduce new-function');
