@@ -6,7 +6,7 @@ import type { View } from '../resource-manager.js';
  * agents settle at its edge, where noise makes every tenth step miss it; figures:
  * docs/results/aware.md. The guard judges by the SLO itself.
  */
-export const SLO_AIM = 0.8;
+const SLO_AIM = 0.8;
 
 const PRESERVATION = FEATURES.indexOf('slo_preservation');
 
