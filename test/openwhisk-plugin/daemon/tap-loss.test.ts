@@ -11,9 +11,10 @@ const user = (quota: number) => ({ shares: 128, quota, memory: mebibytes(256) as
 
 /** A function whose weight is lowered: 4 s of CPU a call, against a reference of 100 ms. */
 async function weighed(): Promise<{ rig: HookRig; long: FakeContainer }> {
-  const rig = await new HookRig((config) =>
-    Object.assign(config.decision.weight, { referenceMs: 100 }),
-  ).start();
+  const rig = await new HookRig(({ decision }) => {
+    decision.policy.weight = 'short-first';
+    decision.weight.referenceMs = 100;
+  }).start();
   const long = rig.container({ name: 'wsk0_1_guest_long' });
   long.call(4000, 1000, { action: '/guest/long' });
   return { rig, long };
