@@ -238,7 +238,7 @@ test('only the hook has rights on its node, and the README gives a reason for ea
         '/var/lib/gleaner',
       ]);
       for (const { hostPath } of spec.volumes)
-        if (hostPath !== undefined && hostPath.path !== '/var/run/docker.sock')
+        if (hostPath !== undefined && hostPath.path !== '/run/containerd')
           t.true(readme.includes(`\`${hostPath.path}\``), hostPath.path);
     } else {
       t.is(spec.hostPID ?? spec.hostNetwork ?? securityContext.privileged, undefined);
@@ -297,13 +297,13 @@ test('a part gets the seed of its own role and no other', (t) => {
 });
 
 test('a socket in a folder of its own is mounted with it, so that it survives a restart', (t) => {
-  const socket = '/run/containerd/containerd.sock';
+  const socket = '/run/k3s/containerd/containerd.sock';
   const all = rendered(t, 'config.nats.servers={nats://n:4222}', `hook.engineSocket=${socket}`);
   if (all === null) return;
   t.false('error' in all);
   const hook = workloadsOf(all as Manifest[]).find(({ kind }) => kind === 'DaemonSet')!;
   t.deepEqual(hook.spec.template.spec.volumes.find(({ name }) => name === 'engine')?.hostPath, {
-    path: '/run/containerd',
+    path: '/run/k3s/containerd',
     type: 'Directory',
   });
   t.is(environmentOf(hook).GLEANER_HOOK_ENGINESOCKET, socket);
