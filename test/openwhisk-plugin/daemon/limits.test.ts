@@ -113,9 +113,10 @@ test('in weight mode a short function gets more weight, and no quota is set', as
     short.call(20, 1000, { action: '/guest/short' });
     long.call(2000, 1000, { action: '/guest/long' });
   }
-  // Geometric mean of 20 and 2000 CPU-ms: 200, the reference 7 x that; 70 is clamped to 16.
+  // Geometric mean of 20 and 2000 CPU-ms: 200, the reference 7 x that: (1400 / 20)^2 is clamped to
+  // 16, (1400 / 2000)^2 is .49.
   t.is(short.cgroup.inForce.shares, 128 * 16);
-  t.is(long.cgroup.inForce.shares, Math.round(128 * 0.7));
+  t.is(long.cgroup.inForce.shares, Math.round(128 * 0.49));
   t.is(short.cgroup.inForce.quota, 0);
   t.is(long.cgroup.inForce.quota, 0);
   t.is(long.cgroup.inForce.memory, mebibytes(256));
@@ -394,6 +395,7 @@ test('bounds leave weights to their policy', async (t) => {
 test('a weight that its policy does not revise stays, also with a common factor', async (t) => {
   const rig = new HookRig((config) => {
     const bounds = { cpuMillicores: { min: 250, max: 500 } };
+    config.decision.policy.weight = 'short-first';
     Object.assign(config.functions, { overrides: [{ match: '/guest/*', bounds }] });
   });
   await rig.start();
