@@ -5,9 +5,11 @@ import { decodeMode, MODE_GLOBAL, modeKey } from '../broker/messages/index.js';
 import {
   AGENTS_PAGE,
   type AgentSummary,
+  addPeakExcess,
   agentsService,
   callEveryInstance,
   type HostUserMemory,
+  noPeakExcess,
   type SizeAdvice,
 } from '../broker/services/index.js';
 import { mebibytes, messageOf, UsageError } from '../config/index.js';
@@ -117,15 +119,17 @@ export async function fetchAgents(broker: Broker): Promise<AgentSummary[]> {
 export async function fetchSizeEvidence(broker: Broker): Promise<SizeEvidence> {
   const advice: SizeAdvice[] = [];
   const hosts = new Map<string, HostUserMemory>();
+  const peaks = noPeakExcess();
   await fetchPages(broker, 'advice', agentsService.advice.answer, (page) => {
     advice.push(...page.functions);
+    if (page.peaks !== null) addPeakExcess(peaks, page.peaks);
     // Each agent host hears of all hosts, by other functions; the least told is the nearest (shares
     // are rounded down).
     for (const one of page.hosts)
       if (one.userMemory <= (hosts.get(one.host)?.userMemory ?? Number.POSITIVE_INFINITY))
         hosts.set(one.host, one);
   });
-  return { advice, hosts: [...hosts.values()] };
+  return { advice, hosts: [...hosts.values()], peaks };
 }
 
 /** A tuner that does not know the limit in force is skipped: it judged an earlier one. */

@@ -51,6 +51,7 @@ export class AgentService {
       advice: ({ offset, limit }) => ({
         total: adviser.functions,
         hosts: adviser.hosts(),
+        peaks: offset === 0 ? adviser.peaks : null,
         functions: adviser.advice(clock.monotonic(), offset, limit),
       }),
       concurrency: ({ function: fn, offset, limit }) => {

@@ -15,6 +15,7 @@ import {
   word,
 } from '../messages/index.js';
 import type { EndpointContract } from './contract.js';
+import { peakExcessSchema } from './peak-excess.js';
 
 const decisionSchema = z
   .object({
@@ -95,6 +96,12 @@ const sizeAdviceSchema = z.object({
   rate: nonNegative.describe('Activations per second over that time.'),
   busy: time.describe('Mean time that an activation keeps a container busy.'),
   coldStarts: count,
+  evictionRate: nonNegative
+    .default(0)
+    .describe(
+      'Recent cold starts per second within ten minutes of an activation before: a container was ' +
+        'evicted, or busy.',
+    ),
   containers: count.describe('Alive, all hosts together.'),
   kills: count.describe('OOM kills.'),
   killedAt: memory.nullable().describe('Limit at the newest OOM kill; null without one.'),
@@ -187,6 +194,10 @@ export const agentsService = {
     answer: z.object({
       total: count,
       hosts: z.array(userMemorySchema),
+      peaks: peakExcessSchema
+        .nullable()
+        .default(null)
+        .describe('How peaks of all functions here exceed those before; only in the first page.'),
       functions: z.array(sizeAdviceSchema),
     }),
   },

@@ -4,6 +4,13 @@ export { askEvery } from './ask.js';
 export { contractedEndpoints, type ServiceContract } from './contract.js';
 export * from './hook-service.js';
 export {
+  addPeakExcess,
+  countPeak,
+  excessChance,
+  noPeakExcess,
+  type PeakExcess,
+} from './peak-excess.js';
+export {
   ALL_HOSTS,
   callEveryInstance,
   callService,

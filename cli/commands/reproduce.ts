@@ -7,6 +7,7 @@ import { FIRST_SEED, reproduceAware } from '../../experiments/aware/index.js';
 import { concurrencyReproduction } from '../../experiments/concurrency/index.js';
 import { faasrmReproduction } from '../../experiments/faasrm/index.js';
 import { marketReproduction } from '../../experiments/market/index.js';
+import { memoryPressureReproduction } from '../../experiments/memory-pressure/index.js';
 import { newFunctionReproduction } from '../../experiments/new-function/index.js';
 import { payloadReproduction } from '../../experiments/payload/index.js';
 import type { Reproduction, SeededStudy } from '../../experiments/reproduction.js';
@@ -23,6 +24,7 @@ interface ReproduceOptions extends OutputOptions {
 const SEEDED: readonly SeededStudy[] = [
   concurrencyReproduction,
   rightSizingReproduction,
+  memoryPressureReproduction,
   payloadReproduction,
   marketReproduction,
   newFunctionReproduction,

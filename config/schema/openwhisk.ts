@@ -33,6 +33,12 @@ export const openwhiskSchema = section(
       '`gleaner actions follow`: which memory sizes are written, and how many at once.',
       {
         everyS: key(z.number().min(1).max(86_400), 60, 'Interval between two evaluations.'),
+        rule: key(
+          z.enum(['margin', 'price']),
+          'margin',
+          '`margin`: the recent peak and a quarter more; `price`: the size with the least cost, ' +
+            'of evictions, peaks above the size and cold starts of the new revision.',
+        ),
         leastCalls: key(
           z.int().min(1).max(1_000_000),
           200,

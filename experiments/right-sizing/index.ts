@@ -1,1 +1,2 @@
 export { rightSizingReproduction } from './reproduce.js';
+export { StagedSizes } from './staged-sizes.js';

@@ -10,18 +10,20 @@ import {
   openChanges,
   recommendSizes,
   type SizeRecommendation,
+  type SizingInputs,
   type SizingRules,
 } from '../../openwhisk-plugin/openwhisk-api/index.js';
-
-/** A turn of `gleaner actions follow`, ms. */
-const TURN = 60_000;
 
 export interface StagedOptions {
   readonly rules: SizingRules;
   /** No action is changed before, ms: what was seen until then is the evidence. */
   readonly from: number;
+  /** Between two turns of `gleaner actions follow`, ms; default: a minute. */
+  readonly every?: number;
   /** Margins and steps of the sizes; default: the product's. */
   readonly constants?: RightSizeConstants;
+  /** Default: the product's. */
+  readonly recommend?: (inputs: SizingInputs) => SizeRecommendation[];
 }
 
 /** What was done to actions in a run. */
@@ -82,7 +84,7 @@ export class StagedSizes implements ResourceManager<null> {
     if (observation.oomKills > 0 && limit === this.#sizes.get(fn)) this.#undo(fn, limit / MIB, now);
     if (now >= this.#nextTurn) {
       this.#turn(now);
-      this.#nextTurn = now + TURN;
+      this.#nextTurn = now + (this.#options.every ?? 60_000);
     }
     const user = this.#users.get(fn)!;
     const size = this.#sizes.get(fn) ?? user;
@@ -95,12 +97,13 @@ export class StagedSizes implements ResourceManager<null> {
     const inputs = {
       advice: this.adviser.advice(now),
       hosts,
+      peaks: this.adviser.peaks,
       open: openChanges(entries),
       killed: killedSizes(entries),
       rules,
       now,
     };
-    const recommendations = recommendSizes(inputs);
+    const recommendations = (this.#options.recommend ?? recommendSizes)(inputs);
     const wave = nextWave(recommendations, inputs, keptSinceKill(entries));
     for (const { change, size } of wave.killed) this.#undo(change.function, size, now);
     for (const fn of wave.kept) entries.push({ v: 1, kind: 'kept', function: fn, at: now });

@@ -30,6 +30,7 @@ const rules = (
   watchMinutes: number,
   watchCalls: number,
 ): SizingRules => ({
+  rule: 'margin',
   leastCalls,
   leastSeen: SEEN_LEAST,
   canaries,

@@ -327,8 +327,10 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     const isUsable = activation.clean && !activation.limitsInterrupted;
     run.cold = activation.cold;
     this.decider.finish(run, outcome, activation.duration / 1000, isUsable, now);
-    if (!container.ended && outcome === 'success' && this.decider.takeBackLoan(run))
-      limits.setMemory(container, container.user.memory, this.#by('loan', 'not_used', activation));
+    if (!container.ended && outcome === 'success' && this.decider.takeBackLoan(run)) {
+      const limit = container.user.memory + container.state.memoryLoan;
+      limits.setMemory(container, limit, this.#by('loan', 'not_used', activation));
+    }
     this.#writeChanged();
     this.#updateLoad(container, revision.fn, now);
     this.#report(activation, revision.fn, outcome, now);

@@ -30,6 +30,8 @@ export class ContainerState {
   readonly memory = new Allocation<ContainerState>(this);
   /** Memory above the user's limit, lent for the container's life (policy `guarantee`). */
   memoryLoan: Bytes = 0 as Bytes;
+  /** What of it the host's headroom counts. */
+  chargedLoan: Bytes = 0 as Bytes;
   /** Weight in force: belongs to the container, may stay after the activation. */
   shares: number;
   /** Own weight and weight in force, as the host's sums count them. */

@@ -19,4 +19,11 @@ export {
   RightSizing,
   type SizeEvidence,
 } from './right-sizing.js';
-export { nextWave, recommendSizes, type SizeRecommendation, type SizingRules } from './rollout.js';
+export {
+  nextWave,
+  recommendSizes,
+  type SizeRecommendation,
+  type SizingInputs,
+  type SizingRules,
+} from './rollout.js';
+export { keepAliveTime } from './warm-pool.js';

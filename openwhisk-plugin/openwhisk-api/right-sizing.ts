@@ -1,6 +1,6 @@
 import type { EventKind } from '../../broker/index.js';
 import type { GleanerEvent } from '../../broker/messages/index.js';
-import type { HostUserMemory, SizeAdvice } from '../../broker/services/index.js';
+import type { HostUserMemory, PeakExcess, SizeAdvice } from '../../broker/services/index.js';
 import { type Bytes, type Clock, MIB, type Millis } from '../../config/index.js';
 import type { ActionOutcome, ActionsController } from './controller.js';
 import type { Journal } from './journal.js';
@@ -37,6 +37,7 @@ export interface RightSizingParts {
 export interface SizeEvidence {
   readonly advice: readonly SizeAdvice[];
   readonly hosts: readonly HostUserMemory[];
+  readonly peaks: PeakExcess;
 }
 
 /** A recommendation, and what of it could be written. */
@@ -135,10 +136,10 @@ export class RightSizing {
     if (wait > 0) await this.#parts.pause(wait);
   }
 
-  #inputs({ advice, hosts }: SizeEvidence, entries: readonly JournalEntry[]): SizingInputs {
+  #inputs(evidence: SizeEvidence, entries: readonly JournalEntry[]): SizingInputs {
     const { rules, clock } = this.#parts;
     const now = clock.wall() / 1000;
-    return { advice, hosts, open: openChanges(entries), killed: killedSizes(entries), rules, now };
+    return { ...evidence, open: openChanges(entries), killed: killedSizes(entries), rules, now };
   }
 
   #judge(inputs: SizingInputs, listed: ReadonlyMap<string, ListedAction>): JudgedSize[] {

@@ -1,11 +1,14 @@
-import type { HostUserMemory, SizeAdvice } from '../../broker/services/index.js';
+import type { HostUserMemory, PeakExcess, SizeAdvice } from '../../broker/services/index.js';
 import { type Bytes, MIB } from '../../config/index.js';
 import type { OpenChange } from './open-changes.js';
 import type { LimitRequest } from './plan.js';
+import { memoryMarket, pricedSize } from './priced-sizes.js';
 import { coldStartRate, keepAliveTime, type WarmPoolUse } from './warm-pool.js';
 
 /** When a size is written (`openwhisk.rightSizing`). Times in ms. */
 export interface SizingRules {
+  /** `margin`: recent peak and a margin; `price`: the least cost at the price of memory. */
+  readonly rule: 'margin' | 'price';
   readonly leastCalls: number;
   readonly leastSeen: number;
   readonly canaries: number;
@@ -50,6 +53,7 @@ export interface SizeRecommendation {
 export interface SizingInputs {
   readonly advice: readonly SizeAdvice[];
   readonly hosts: readonly HostUserMemory[];
+  readonly peaks: PeakExcess;
   readonly open: ReadonlyMap<string, OpenChange>;
   readonly killed: ReadonlyMap<string, { readonly memory: number; readonly at: number }>;
   readonly rules: SizingRules;
@@ -70,7 +74,9 @@ const MAX_WATCHES = 10;
  * for all changes together; each change gets its share by the memory that it frees.
  */
 export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
-  const { advice, hosts, open, killed, rules, now, writable = (_, size) => size } = inputs;
+  const { advice, hosts, peaks, open, killed, rules, now, writable = (_, size) => size } = inputs;
+  const market = memoryMarket(advice, hosts);
+  const isPriced = rules.rule === 'price';
   const warmPoolMemory = hosts.reduce((sum, { userMemory }) => sum + userMemory, 0);
   const saved = warmPoolMemory > 0 ? savedPerHour(advice, warmPoolMemory) : null;
   const changes = advice.flatMap((evidence) => {
@@ -78,13 +84,21 @@ export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
     const original = open.get(fn)?.limits.get('memory')?.original ?? null;
     const ceiling = original === null ? limit : original * MIB;
     // Above the user's size only if that itself was too small.
+    const isOwnTooSmall = killedAt !== null && killedAt >= ceiling;
     const advised = (
-      killedAt !== null && killedAt >= ceiling ? size : Math.min(size, ceiling)
+      isPriced && !isOwnTooSmall
+        ? pricedSize(evidence, ceiling as Bytes, market, peaks)
+        : isOwnTooSmall
+          ? size
+          : Math.min(size, ceiling)
     ) as Bytes;
     const to = writable(fn, advised);
     const frees = (Math.max(0, limit - to) * containers) as Bytes;
     const within =
-      to > limit && evidence.recent * (1 + RAISED_BELOW) <= limit && (killedAt ?? 0) < limit;
+      !isPriced &&
+      to > limit &&
+      evidence.recent * (1 + RAISED_BELOW) <= limit &&
+      (killedAt ?? 0) < limit;
     return advised === limit || within ? [] : [{ evidence, original, to, frees }];
   });
   const allFreed = changes.reduce((sum, { frees }) => sum + frees, 0);
@@ -133,7 +147,12 @@ function verdictOf(
     return 'killed at this size';
   if (evidence.calls < rules.leastCalls) return 'too few calls';
   if (evidence.seen < rules.leastSeen) return 'too short a time';
-  if (rules.payBack !== null && saves !== null && saves * (rules.payBack / HOUR_MS) <= costs)
+  if (
+    rules.rule === 'margin' &&
+    rules.payBack !== null &&
+    saves !== null &&
+    saves * (rules.payBack / HOUR_MS) <= costs
+  )
     return 'cost exceeds benefit';
   return held ? 'changed recently' : 'ready';
 }

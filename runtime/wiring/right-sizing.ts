@@ -38,9 +38,10 @@ const LOCKED_ATTEMPTS = 240;
 const KILLED_SIZE_HOLD_MILLIS = 30 * 86_400_000;
 
 export function sizingRules({ openwhisk }: Config): SizingRules {
-  const { leastCalls, leastHours, canaries, watchS, watchCalls, payBackHours } =
+  const { rule, leastCalls, leastHours, canaries, watchS, watchCalls, payBackHours } =
     openwhisk.rightSizing;
   return {
+    rule,
     leastCalls,
     leastSeen: leastHours * 3_600_000,
     canaries,

@@ -1,7 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Observation } from '../../../broker/messages/index.js';
-import type { HostUserMemory, SizeAdvice } from '../../../broker/services/index.js';
+import {
+  countPeak,
+  type HostUserMemory,
+  noPeakExcess,
+  type SizeAdvice,
+} from '../../../broker/services/index.js';
 import { type Bytes, type Micros, type Millis, memoryAfterOom } from '../../../config/index.js';
 import {
   busyMillis,
@@ -19,6 +24,8 @@ const HOSTS_MAX = 10_000;
 const ADVICE: RightSizeConstants = { ...RIGHT_SIZE_DEFAULT, halfLife: 86_400_000 as Millis };
 /** OpenWhisk removes containers after this idle time [OpenWhisk ContainerProxy.scala], ms. */
 const IDLE_LIFE = 600_000;
+/** Half-life of the rate of evictions, ms. */
+const EVICTION_HALF_LIFE = 300_000;
 
 const amount = z.number().min(0);
 const count = z.int().min(0);
@@ -59,6 +66,8 @@ class Sizing {
   callsAtLimit = 0;
   busy = 0;
   coldStarts = 0;
+  /** Cold starts soon after another activation, decayed up to `until`. */
+  evictions = 0;
   kills = 0;
   killedAt = 0;
   since: Millis;
@@ -73,10 +82,16 @@ class Sizing {
     return Math.max(this.peak * 2 ** (-Math.max(0, now - this.until) / halfLife), ...this.newest);
   }
 
+  evictionsUntil(now: Millis): number {
+    return this.evictions * 2 ** (-Math.max(0, now - this.until) / EVICTION_HALF_LIFE);
+  }
+
   see(observation: Observation, { halfLife, recent }: RightSizeConstants, now: Millis): void {
     const { user, peak, activations, control } = observation;
     const calls = activations + control.activations;
     this.peak *= 2 ** (-Math.max(0, now - this.until) / halfLife);
+    this.evictions = this.evictionsUntil(now);
+    if (this.calls > 0 && now - this.until < IDLE_LIFE) this.evictions += observation.coldStarts;
     this.until = now;
     if (calls > 0 && peak.memory > 0) {
       this.highest = Math.max(this.highest, peak.memory);
@@ -114,6 +129,8 @@ export class SizeAdviser {
   readonly #constants: RightSizeConstants;
   readonly #sizings: LRUCache<string, Sizing>;
   readonly #userMemory: LRUCache<string, number>;
+  /** Of all functions that were ever seen here. */
+  readonly peaks = noPeakExcess();
 
   constructor(functions: number, constants: RightSizeConstants = ADVICE) {
     this.#constants = constants;
@@ -130,6 +147,10 @@ export class SizeAdviser {
       sizing = new Sizing(now);
       this.#sizings.set(fn, sizing);
     }
+    const { activations, control, peak } = observation;
+    const before = sizing.recent(this.#constants.halfLife, now);
+    if (before > 0 && peak.memory > 0)
+      countPeak(this.peaks, sizing.calls, activations + control.activations, peak.memory / before);
     sizing.see(observation, this.#constants, now);
   }
 
@@ -223,6 +244,7 @@ export class SizeAdviser {
       rate: seen > 0 ? calls / (seen / 1000) : 0,
       busy: (calls > 0 ? busy / calls : 0) as Millis,
       coldStarts,
+      evictionRate: (sizing.evictionsUntil(now) * Math.LN2) / (EVICTION_HALF_LIFE / 1000),
       containers,
       kills,
       killedAt: kills > 0 ? (killedAt as Bytes) : null,

@@ -55,8 +55,10 @@ test('a smaller action is lent the difference, and returns what it did not use',
   one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
   const player = new Player(one, limits(128));
   t.is(Number(one.memoryLoan(player.container, player.fn)), 0);
-  player.fn.rightSizeFactor = 2;
   // Its user gave it 256 MiB.
+  player.fn.rightSizeFactor = 2;
+  const held = (): number[] =>
+    [player.container.memoryLoan, one.headroom.lent].map((bytes) => bytes / MIB);
   const callWith = (peakMiB: number): boolean => {
     one.memoryLoan(player.container, player.fn);
     const run = player.start();
@@ -65,12 +67,16 @@ test('a smaller action is lent the difference, and returns what it did not use',
     player.finish();
     return one.takeBackLoan(run);
   };
+  one.memoryLoan(player.container, player.fn);
+  t.deepEqual(held(), [128, 32], 'a quarter counts until it is used');
   t.true(callWith(128));
-  t.deepEqual([Number(player.container.memoryLoan), Number(one.headroom.lent)], [0, 0]);
-  t.false(callWith(129), 'what is in use cannot be taken back: it stays for the container’s life');
-  t.is(Number(one.headroom.lent) / MIB, 128);
+  t.deepEqual(held(), [0, 0]);
+  t.true(callWith(140));
+  t.deepEqual(held(), [12, 12], 'what was used stays and counts in full');
+  t.true(callWith(130));
+  t.deepEqual(held(), [2, 2]);
   one.containerEnded(player.container);
-  t.is(Number(one.headroom.lent), 0);
+  t.deepEqual(held(), [0, 0]);
 });
 
 test('under `guarantee` a memory limit is never below the user’s', (t) => {

@@ -5,6 +5,7 @@ import type { SizingRules } from '../../../openwhisk-plugin/openwhisk-api/index.
 export const HOUR = 3_600_000;
 
 export const RULES: SizingRules = {
+  rule: 'margin',
   leastCalls: 100,
   leastSeen: HOUR,
   canaries: 2,
@@ -33,6 +34,7 @@ export function adviceOf(
     rate: 1,
     busy: 100 as Millis,
     coldStarts: 3,
+    evictionRate: 0,
     containers: 2,
     kills: 0,
     killedAt: null,

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import { noPeakExcess } from '../../../broker/services/index.js';
 import { type Bytes, mebibytes, millis } from '../../../config/index.js';
 import {
   type ActionEvent,
@@ -43,6 +44,7 @@ async function sizing(t: ExecutionContext, names: readonly string[], options: Ri
 const evidence = (...advice: SizeEvidence['advice'][number][]): SizeEvidence => ({
   advice,
   hosts: [],
+  peaks: noPeakExcess(),
 });
 
 test('recommended, canaried, kept, and the rest follows', async (t) => {

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { noPeakExcess } from '../../../broker/services/index.js';
 import { mebibytes } from '../../../config/index.js';
 import {
   type JournalEntry,
@@ -24,6 +25,7 @@ function inputs(
   return {
     advice: [],
     hosts: [],
+    peaks: noPeakExcess(),
     open: openChanges(entries),
     killed: killedSizes(entries),
     rules: RULES,

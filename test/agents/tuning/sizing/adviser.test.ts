@@ -56,6 +56,38 @@ test('a peak counts in full for eight steps and then halves in a day', (t) => {
   t.true(Math.abs(adviser.advice(at(720))[0]!.recent / mebibytes(300) - 2 ** -0.5) < 1e-9);
 });
 
+test('cold starts soon after an activation are evictions, which halve in five minutes', (t) => {
+  const adviser = new SizeAdviser(10);
+  const rate = (minutes: number): number => adviser.advice(at(minutes))[0]!.evictionRate;
+  adviser.observe(observation({ user: user(512), coldStarts: 2 }), at(0));
+  t.is(rate(0), 0, 'the first ones had no container before');
+  adviser.observe(observation({ step: 2, user: user(512), coldStarts: 3 }), at(5));
+  // Three in the half-life of 300 s: 3 ln 2 / 300.
+  t.true(Math.abs(rate(5) - (3 * Math.LN2) / 300) < 1e-12);
+  t.true(Math.abs(rate(10) - (1.5 * Math.LN2) / 300) < 1e-12);
+  adviser.observe(observation({ step: 3, user: user(512), coldStarts: 3 }), at(20));
+  t.true(rate(20) < 0.001, 'idle for ten minutes');
+});
+
+test('peaks of all functions together show how far the next one exceeds those before', (t) => {
+  const adviser = new SizeAdviser(10);
+  const step = (fn: string, number: number, mib: number): void =>
+    adviser.observe(
+      observation({ function: fn, step: number, user: user(512), peak: amounts(500, mib) }),
+      at(number),
+    );
+  // 20 activations a step: the second step of each has 20 before it, the third 40.
+  step('/guest/a', 1, 100);
+  step('/guest/b', 1, 100);
+  step('/guest/a', 2, 90);
+  step('/guest/b', 2, 150);
+  t.is(adviser.peaks.calls[4], 40);
+  t.is(
+    adviser.peaks.exceeded.reduce((sum, count) => sum + count, 0),
+    1,
+  );
+});
+
 test('activations at the limit count per limit; evidence of memory continues', (t) => {
   const adviser = new SizeAdviser(10);
   adviser.observe(observation({ user: user(512) }), at(0));

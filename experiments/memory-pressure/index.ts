@@ -1,0 +1,1 @@
+export { memoryPressureReproduction } from './reproduce.js';

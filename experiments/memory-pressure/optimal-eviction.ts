@@ -1,0 +1,94 @@
+import type { SimulatedActivation } from '../../simulator/engine/index.js';
+
+/** An idle container is removed after 10 s and ten minutes, us. */
+const IDLE_LIFE = 610_000_000;
+
+interface Kept {
+  readonly fn: number;
+  readonly memory: number;
+  /** Busy until then, idle from then on, us. */
+  freeAt: number;
+}
+
+export interface ReplayRequest {
+  /** Of a run: where and how long each activation ran. */
+  readonly calls: readonly SimulatedActivation[];
+  /** By function, MiB. */
+  readonly memory: readonly number[];
+  readonly userMemoryMiB: number;
+  /** Activations before are not counted, us. */
+  readonly from: number;
+  /** `furthest`: the container whose function comes again last goes first. */
+  readonly evict: 'furthest' | 'oldest';
+}
+
+/**
+ * Cold starts if each host could see the future and evicted the container that is needed last: a
+ * bound of what eviction and keeping can reach. Placement and run times stay those of the run.
+ */
+export function replayedColdStarts(request: ReplayRequest): number {
+  const byHost = new Map<number, SimulatedActivation[]>();
+  for (const call of request.calls)
+    if (call.host >= 0 && call.placedAt >= 0)
+      byHost.set(call.host, [...(byHost.get(call.host) ?? []), call]);
+  let cold = 0;
+  for (const calls of byHost.values()) cold += onHost(calls, request);
+  return cold;
+}
+
+function onHost(
+  calls: SimulatedActivation[],
+  { memory, userMemoryMiB, from, evict }: ReplayRequest,
+): number {
+  calls.sort((a, b) => a.placedAt - b.placedAt || a.call - b.call);
+  /** By function, when its activations still come, the next one last. */
+  const coming = new Map<number, number[]>();
+  for (let i = calls.length - 1; i >= 0; i--) {
+    const { fn, placedAt } = calls[i]!;
+    const times = coming.get(fn);
+    if (times === undefined) coming.set(fn, [placedAt]);
+    else times.push(placedAt);
+  }
+  let kept: Kept[] = [];
+  let cold = 0;
+  for (const { fn, placedAt: now, endedAt, arrivedAt } of calls) {
+    coming.get(fn)!.pop();
+    kept = kept.filter(({ freeAt }) => freeAt + IDLE_LIFE >= now);
+    const warm = kept.find((one) => one.fn === fn && one.freeAt <= now);
+    if (warm !== undefined) {
+      warm.freeAt = endedAt;
+      continue;
+    }
+    if (arrivedAt >= from) cold++;
+    let used = memory[fn]!;
+    for (const one of kept) used += one.memory;
+    while (used > userMemoryMiB) {
+      const victim = victimOf(kept, coming, now, evict);
+      if (victim < 0) break;
+      used -= kept[victim]!.memory;
+      kept.splice(victim, 1);
+    }
+    kept.push({ fn, memory: memory[fn]!, freeAt: endedAt });
+  }
+  return cold;
+}
+
+function victimOf(
+  kept: readonly Kept[],
+  coming: ReadonlyMap<number, readonly number[]>,
+  now: number,
+  evict: ReplayRequest['evict'],
+): number {
+  let victim = -1;
+  let most = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < kept.length; i++) {
+    const { fn, freeAt } = kept[i]!;
+    if (freeAt > now) continue;
+    const value =
+      evict === 'oldest' ? -freeAt : (coming.get(fn)!.at(-1) ?? Number.POSITIVE_INFINITY);
+    if (value <= most) continue;
+    victim = i;
+    most = value;
+  }
+  return victim;
+}
