@@ -73,7 +73,7 @@ test.serial(
       platform: 'simulated',
       decision: { policy: { quota: 'target' }, targetStaleMs: 300_000 },
       simulator: { speed: 20 },
-      agents: { intervalMs: 500 },
+      agents: { intervalMs: 500, manager: 'greedy' },
       aggregator: { intervalMs: 500 },
       metrics: Object.fromEntries(METRIC_PARTS.map((part) => [part, address(part)])),
     });
