@@ -71,15 +71,15 @@ export const decisionSchema = section('How limits are chosen.', {
     ),
     weight: liveKey(
       z.enum(weightPolicies),
-      'gittins',
+      'deadline-first',
       'Choice of the CPU weight, with a quota or without.',
     ),
   }),
-  weight: section('Of the policies `gittins` and `short-first` (docs/managers.md).', {
+  weight: section('Of `deadline-first`, `gittins` and `short-first` (docs/managers.md).', {
     alpha: liveKey(
       z.number().min(0).max(2),
       1,
-      "Exponent; `gittins` has twice it. 0: OpenWhisk's own weights.",
+      "Exponent; only `short-first` has not twice it. 0: OpenWhisk's own weights.",
     ),
     referenceMs: liveKey(
       positive(3_600_000).nullable(),

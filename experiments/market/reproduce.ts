@@ -61,9 +61,9 @@ export function marketReport(study: MarketStudy, command: string): string {
     'offered load changes, and the share of each function with it. Late: failed, or longer than',
     `its objective. Seeds ${seeds[0]} to ${seeds.at(-1)}, the same activations for all.`,
     '',
-    `| way | late [95 %] | in ${mixes.map(({ name }) => name).join(', ')} | against the default |` +
+    `| way | late [95 %] | in ${mixes.map(({ name }) => name).join(', ')} | against gittins |` +
       ' against static | mean slowdown | p99 | slowest function against own under OpenWhisk |' +
-      ' under default |',
+      ' under gittins |',
     '|---|---|---|---|---|---|---|---|---|',
     ...rows.map(rowText),
     '',

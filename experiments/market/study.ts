@@ -140,7 +140,7 @@ export interface MarketStudy {
 }
 
 const FIXED = "OpenWhisk's weights";
-export const DEFAULT = 'gittins (default)';
+export const DEFAULT = 'gittins';
 export const STATIC = 'best static factors';
 const PHASED = 'best factors per phase';
 export const DEADLINE = 'deadline-first';

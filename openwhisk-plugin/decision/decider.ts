@@ -94,6 +94,7 @@ export class Decider {
       objective: Number.NaN,
       commonWeight: 1,
       neutralWeight: 1,
+      highestFactor: this.weights.highest,
       cores,
       oracle: noOracle,
       host,
@@ -405,6 +406,7 @@ export class Decider {
     const context = this.#context;
     context.commonWeight = this.commonWeight;
     context.neutralWeight = this.weights.neutral(context.commonWeight);
+    context.highestFactor = this.weights.highest;
   }
 
   #fillHostSnapshot(): void {

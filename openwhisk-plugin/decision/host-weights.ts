@@ -51,6 +51,15 @@ export class HostWeights {
   }
 
   /**
+   * The largest factor that a policy may give: what is not managed must not wait for a single
+   * urgent activation.
+   */
+  get highest(): number {
+    const isShared = !this.isAllowed || Number.isFinite(this.#siblings);
+    return isShared ? MAX_WEIGHT_FACTOR : MAX_WEIGHT_FACTOR ** 2;
+  }
+
+  /**
    * Weight in force / own weight of what runs: with this factor a container gets what it would get
    * without Gleaner.
    */

@@ -32,7 +32,7 @@ test('without a file every key has its default', (t) => {
   t.is(config.decision.peakHalfLifeS, 3600);
   t.is(config.decision.weight.slowdownBound, 1.25);
   t.is(config.decision.policy.quota, 'smallest-in-range');
-  t.is(config.decision.policy.weight, 'gittins');
+  t.is(config.decision.policy.weight, 'deadline-first');
   t.is(config.decision.memory.policy, 'guarantee');
   t.is(config.agents.manager, 'fixed');
   t.deepEqual(config.functions.exclude, ['/whisk.system/**']);
@@ -112,7 +112,7 @@ test('no removed key is in the schema, and docs/upgrade.md lists each with its v
     t.false(keys.has(key), key);
     t.true(upgrade.includes(`\n- \`${key}\`: ${value}\n`), key);
   }
-  t.true(keys.size <= 91, `${keys.size} keys`);
+  t.true(keys.size <= 92, `${keys.size} keys`);
 });
 
 test('one port for two parts is refused, also as a default or on every address', (t) => {

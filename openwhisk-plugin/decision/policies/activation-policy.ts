@@ -35,6 +35,8 @@ export interface PolicyContext {
   /** Factor of all managed weights, and the one that leaves a container its own share. */
   commonWeight: number;
   neutralWeight: number;
+  /** The largest factor on a container's own weight. */
+  highestFactor: number;
   /** Cores of this host. */
   cores: number;
   oracle: Oracle;

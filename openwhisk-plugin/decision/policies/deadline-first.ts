@@ -13,9 +13,10 @@ const DANGER = 8;
 /**
  * `gittins`, times what the activation's objective asks for: the weight rises as the deadline comes
  * closer than `danger` times the remaining work, up to 16 times, and falls to a sixteenth once the
- * activation cannot be in time: its CPU then saves others. Activations far from their deadline keep
- * their weight, so no function pays for having a relaxed objective. Without an objective:
- * `gittins`.
+ * activation cannot be in time: its CPU then saves others. The floor of every weight holds, and
+ * where others compete that are not managed also 16 as the highest factor.
+ * Activations far from their deadline keep their weight, so no function pays for having a relaxed
+ * objective. Without an objective: `gittins`.
  *
  * A cold start has less time than the objective says: its init is not counted.
  */
@@ -35,7 +36,13 @@ export class DeadlineFirstPolicy implements ActivationPolicy {
   }
 
   revise(run: Run, used: number, context: PolicyContext): number {
-    return this.#gittins.revise(run, used, context) * this.#urgency(run, used, context);
+    const { fn } = run;
+    const { settings } = context;
+    const urgency = this.#urgency(run, used, context);
+    const factor = this.#gittins.revise(run, used, context);
+    if (urgency === 1) return factor;
+    const low = Math.max(fn.minWeightFactor, settings.weightClampLow);
+    return Math.min(context.highestFactor, Math.max(low, factor * urgency));
   }
 
   revisesAt(run: Run, used: number): number {

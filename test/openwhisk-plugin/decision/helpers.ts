@@ -77,6 +77,7 @@ const idle = {
   experiences: null,
   commonWeight: 1,
   neutralWeight: 1,
+  highestFactor: 256,
   now: 0 as Millis,
   objective: Number.NaN,
 };

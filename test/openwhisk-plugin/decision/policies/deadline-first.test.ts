@@ -8,6 +8,7 @@ import { decider, limits, Player, policyContext } from '../helpers.js';
 function known() {
   const { run } = new Player(decider(), limits(256, 0, 128));
   run.expectedCpu = 100;
+  run.fn.minWeightFactor = 1 / 16;
   return run;
 }
 
@@ -46,6 +47,30 @@ test('an activation that cannot be in time gets a sixteenth', (t) => {
   t.is(urgency(99), 1 / 16);
   t.is(urgency(800, 701), 1 / 16);
   t.is(urgency(800, 5000), 1 / 16);
+});
+
+test('a late activation keeps the floor of its function', (t) => {
+  const run = known();
+  run.fn.minWeightFactor = 1 / 8;
+  const late = policyContext({ objective: 99 });
+  t.is(createPolicy('deadline-first').revise!(run, 0, late), 1 / 8);
+});
+
+test('beside what is not managed no factor exceeds 16, else 16 x 16', (t) => {
+  // gittins alone: (1000 / 100)^2, clamped to 16; urgency: 8 / 1.
+  const urgent = { reference: 1000 as Millis, objective: 100 };
+  const factor = (highestFactor: number): number =>
+    createPolicy('deadline-first').revise!(known(), 0, policyContext({ ...urgent, highestFactor }));
+  t.is(factor(16), 16);
+  t.is(factor(256), 16 * 8);
+  const { weights } = decider();
+  t.is(weights.highest, 256);
+  weights.siblings = 8;
+  t.is(weights.highest, 16);
+  weights.siblings = Number.POSITIVE_INFINITY;
+  t.is(weights.highest, 256);
+  weights.isAllowed = false;
+  t.is(weights.highest, 16);
 });
 
 test('without an objective, or with an unknown length, it is gittins', (t) => {
