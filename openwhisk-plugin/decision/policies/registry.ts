@@ -28,11 +28,13 @@ const noParameters = z.strictObject({});
 const shortestRemainingParameters = z.strictObject({
   exponent: z.number().min(0).max(8).optional(),
 });
-const deadlineFirstParameters = z.strictObject({ danger: z.number().min(0).max(1000).optional() });
 const shortFirstParameters = z.strictObject({ alpha: z.number().min(0).max(2).optional() });
 
 /** To measure what revision during the activation brings: `bench weight --without-revision`. */
 const gittinsParameters = z.strictObject({ revise: z.boolean().optional() });
+const deadlineFirstParameters = gittinsParameters.extend({
+  danger: z.number().min(0).max(1000).optional(),
+});
 const atStartOnly = (policy: ActivationPolicy): ActivationPolicy => ({
   name: policy.name,
   kind: policy.kind,
@@ -83,7 +85,10 @@ const makers: Readonly<Record<PolicyName, Maker>> = {
   'deadline-first': maker(
     'deadline-first',
     deadlineFirstParameters,
-    ({ danger }) => new DeadlineFirstPolicy(danger),
+    ({ danger, revise = true }) => {
+      const policy = new DeadlineFirstPolicy(danger);
+      return revise ? policy : atStartOnly(policy);
+    },
   ),
   gittins: maker('gittins', gittinsParameters, ({ revise = true }) =>
     revise ? new GittinsPolicy() : atStartOnly(new GittinsPolicy()),

@@ -81,6 +81,7 @@ test('it asks again after 100 ms of CPU time or a step of 15 %', (t) => {
 test('without revision a weight is chosen at the start only', (t) => {
   const policy = createPolicy('gittins', { revise: false });
   t.is(policy.revise, undefined);
+  t.is(createPolicy('deadline-first', { revise: false }).revise, undefined);
   const { run, fn } = new Player(decider(), limits(256, 0, 128));
   for (let i = 0; i < 3; i++) fn.cpuTime.add(1000, 0, HOUR);
   const context = policyContext({ reference: 1000 as Millis });
