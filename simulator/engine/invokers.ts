@@ -122,6 +122,7 @@ export class Invokers {
     this.#c.fn[a] = fn;
     this.#c.host[a] = host;
     this.#c.counted[a] = 0;
+    this.memoryAdmission.ahead[host] = this.memoryAdmission.ahead[host]! + memory;
     this.#create(a, fn, host, memory, NEW_CONTAINER, now);
     return true;
   }
@@ -255,7 +256,17 @@ export class Invokers {
     for (let other = k.first[container]!; other >= 0; other = this.#c.sibling[other]!)
       if (this.#c.phase[other] === Phase.waitingForInit) this.#phases.startRun(other, now);
     if (this.#c.call[a] !== NO_ACTIVATION) this.#phases.startRun(a, now);
-    else this.#detach(a, now);
+    else {
+      this.#endAhead(container);
+      this.#detach(a, now);
+    }
+  }
+
+  /** A container that was created ahead is ready, or gone. */
+  #endAhead(container: number): void {
+    const { memory, host } = this.#containers.columns;
+    const { ahead } = this.memoryAdmission;
+    ahead[host[container]!] = ahead[host[container]!]! - memory[container]!;
   }
 
   #succeed(a: number, now: number): void {
@@ -336,6 +347,7 @@ export class Invokers {
       else if (phase !== Phase.waitingForInit) this.#cores.timerList.remove(a);
       if (!Number.isNaN(c.runAt[a]!)) this.limitController?.runEnded(a, outcome, now);
       if (c.call[a] !== NO_ACTIVATION) this.#listener.ended(a, outcome, now);
+      else this.#endAhead(container);
       this.#unlink(container, a);
       k.active[container] = k.active[container]! - 1;
       this.limits.forget(a);

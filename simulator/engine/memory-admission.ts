@@ -19,6 +19,8 @@ export const NO_MEMORY = -2;
  * Nominal memory of the hosts: admission, eviction, and prewarmed containers. Constant time each.
  */
 export class MemoryAdmission {
+  /** Of a host: of containers that are created ahead, which the balancer does not know, MiB. */
+  readonly ahead: Float64Array;
   readonly #c: ActivationColumns;
   readonly #activations: Activations;
   readonly #containers: Containers;
@@ -44,6 +46,7 @@ export class MemoryAdmission {
     this.#idleMicros = (shape.pauseGraceMs + shape.idleMs) * 1000;
     this.#listener = listener;
     this.#prewarmed = new Prewarmed(shape);
+    this.ahead = new Float64Array(shape.hosts);
   }
 
   /** Without any eviction. MiB. */
@@ -132,10 +135,14 @@ export class MemoryAdmission {
    * Evicts idle containers, the one whose last activation came first at first, until the whole need
    * is covered, also if a part of it was free. What is forced on a full host can exceed user-memory
    * this way. Prewarmed containers stay. [OpenWhisk ContainerPool.scala: receive, remove]
+   *
+   * False if what is created ahead is in the way: it is idle soon.
    */
   #evictForMemory(host: number, need: number, now: number): boolean {
     const containers = this.#containers;
     if (this.hasMemory(host, need)) return true;
+    const busy = containers.admitted[host]! - containers.idleMemory[host]!;
+    if (this.ahead[host]! > 0 && busy + need > this.#shape.userMemoryMiB) return false;
     let left = Math.min(need, containers.idleMemory[host]!);
     if (left <= 0) return false;
     while (left > 0) {

@@ -227,3 +227,43 @@ test('progress and the warm-up', (t) => {
   t.true(Math.abs(summary.activations - 130_000) < 1000);
   t.is(summary.worst?.name, '/guest/a');
 });
+
+test('an activation waits for a container that is created ahead, and user-memory is kept', (t) => {
+  // kpa creates two more of f0 ahead. Without them 256 of the 512 MiB are busy or idle of f0 when
+  // another activation of f1 needs 256; with them 384.
+  const profile = {
+    parallelism: 0.25,
+    ioMs: 0,
+    memory: { baseMiB: 30, peakMiB: 30, retained: 0.5 },
+  };
+  const arrivals = { ratePerSecond: 10, seconds: 100 };
+  const scene: Scene = {
+    functions: [
+      fn('f0', arrivals, {
+        memoryMiB: 64,
+        timeoutMs: 500,
+        profile: { ...profile, cpuMs: { exponential: { mean: 1 } }, initMs: 40, coldStartMs: 300 },
+      }),
+      fn('f1', arrivals, {
+        memoryMiB: 256,
+        timeoutMs: 500,
+        profile: { ...profile, cpuMs: { exponential: { mean: 200 } }, initMs: 0, coldStartMs: 0 },
+      }),
+    ],
+    extras: { 0: { maxContainers: 2 }, 1: { maxContainers: 2 } },
+    manager: 'kpa',
+    control: { stepActivations: 3, stepMs: 1000, fieldMs: 1000 },
+    stream: 13,
+    seed: 1,
+    mode: 'weight',
+    cluster: { hosts: 1, cores: 1, userMemoryMiB: 512, idleMs: 5000, pauseGraceMs: 100 },
+  };
+  const { cluster } = buildCluster({ ...optionsOf(scene), calls: streamOf(scene) });
+  let most = 0;
+  for (let until = 0; !cluster.finished; until += 10_000) {
+    cluster.run(until);
+    most = Math.max(most, cluster.containers.admitted[0]!);
+  }
+  t.is(cluster.balancer.forced, 0);
+  t.true(most > 256 && most <= 512, `${most} MiB`);
+});
