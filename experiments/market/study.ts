@@ -116,14 +116,14 @@ export interface MarketRow {
   /** Late activations, all mixes together, and in each. */
   readonly late: Interval;
   readonly lateByMix: readonly number[];
-  /** Late activations against the default policy, and against the best static factors. */
-  readonly againstDefault: Interval | null;
+  /** Late activations against `gittins`, and against the best static factors. */
+  readonly againstGittins: Interval | null;
   readonly againstStatic: Interval | null;
   readonly meanSlowdown: Interval;
   readonly p99Slowdown: Interval;
   /** The function that is slowest against itself, mean over seeds. */
   readonly worstAgainstFixed: number;
-  readonly worstAgainstDefault: number;
+  readonly worstAgainstGittins: number;
 }
 
 export interface MarketStudy {
@@ -140,7 +140,7 @@ export interface MarketStudy {
 }
 
 const FIXED = "OpenWhisk's weights";
-export const DEFAULT = 'gittins';
+export const GITTINS = 'gittins';
 export const STATIC = 'best static factors';
 const PHASED = 'best factors per phase';
 export const DEADLINE = 'deadline-first';
@@ -200,7 +200,7 @@ export function marketStudy(request: MarketRequest): MarketStudy {
       ),
     ),
     mixes: mixes.map(({ mix, runs }) => {
-      const first = runs.get(DEFAULT)!;
+      const first = runs.get(GITTINS)!;
       return {
         name: mix.name,
         functions: first[0]!.slowdowns.length,
@@ -249,7 +249,7 @@ function comparedArms(tuned: readonly Tuned[]): Arm[] {
   const price = value('slo-market, fixed price');
   return [
     { name: FIXED, policy: null },
-    { name: DEFAULT },
+    { name: GITTINS },
     { name: 'best factor for all', manager: plan(() => () => same) },
     { name: 'slack rule', manager: plan((workload) => slackPlan(workload, beta)) },
     { name: 'bandit', manager: () => banditManager() as ResourceManager },
@@ -317,11 +317,11 @@ function rowOf(
     name,
     late: bootstrapMean(shares(own)),
     lateByMix: own.map((runs) => meanOf(runs.map(({ late, activations }) => late / activations))),
-    againstDefault: against(DEFAULT),
+    againstGittins: against(GITTINS),
     againstStatic: against(STATIC),
     meanSlowdown: mean(({ meanSlowdown }) => meanSlowdown),
     p99Slowdown: mean(({ p99Slowdown }) => p99Slowdown),
     worstAgainstFixed: worst(FIXED),
-    worstAgainstDefault: worst(DEFAULT),
+    worstAgainstGittins: worst(GITTINS),
   };
 }

@@ -70,6 +70,10 @@ export function shortFirstFactor(
   return Math.min(high, Math.max(low, factor));
 }
 
+/** The least factor of a function: higher until its control arm shows that it pays little. */
+export const lowestFactor = (fn: FunctionState, settings: DecisionSettings): number =>
+  Math.max(fn.minWeightFactor, settings.weightClampLow);
+
 /** The agent's CPU target against the user's CPU, within x1/4..x4; 1 without a target. */
 export function targetFactor(target: number, user: number): number {
   const factor = target / user;

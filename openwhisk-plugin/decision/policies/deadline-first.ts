@@ -1,6 +1,7 @@
 import type { Run } from '../container-state.js';
 import type { Grant } from '../grant.js';
 import { MAX_WEIGHT_FACTOR, MIN_WEIGHT_FACTOR } from '../settings.js';
+import { lowestFactor } from '../weights.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 import { GittinsPolicy, indexOf } from './gittins.js';
 
@@ -36,12 +37,11 @@ export class DeadlineFirstPolicy implements ActivationPolicy {
   }
 
   revise(run: Run, used: number, context: PolicyContext): number {
-    const { fn } = run;
-    const { settings } = context;
-    const urgency = this.#urgency(run, used, context);
-    const factor = this.#gittins.revise(run, used, context);
+    const index = indexOf(run, used);
+    const factor = this.#gittins.weigh(run, index, context);
+    const urgency = this.#urgency(run, index, context);
     if (urgency === 1) return factor;
-    const low = Math.max(fn.minWeightFactor, settings.weightClampLow);
+    const low = lowestFactor(run.fn, context.settings);
     return Math.min(context.highestFactor, Math.max(low, factor * urgency));
   }
 
@@ -49,8 +49,7 @@ export class DeadlineFirstPolicy implements ActivationPolicy {
     return this.#gittins.revisesAt(run, used);
   }
 
-  #urgency(run: Run, used: number, { objective, now }: PolicyContext): number {
-    const index = indexOf(run, used);
+  #urgency(run: Run, index: number, { objective, now }: PolicyContext): number {
     if (!(objective > 0) || !(index > 0)) return 1;
     const leftPerWork = (objective - (now - run.startedAt)) * index;
     if (leftPerWork < 1) return MIN_WEIGHT_FACTOR;

@@ -1,6 +1,6 @@
 import type { Run } from '../container-state.js';
 import type { Grant } from '../grant.js';
-import { targetFactor } from '../weights.js';
+import { lowestFactor, targetFactor } from '../weights.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 
 /**
@@ -34,8 +34,13 @@ export class GittinsPolicy implements ActivationPolicy {
   }
 
   revise(run: Run, used: number, context: PolicyContext): number {
+    return this.weigh(run, indexOf(run, used), context);
+  }
+
+  /** @param index of the activation ({@link indexOf}), 1/ms */
+  weigh(run: Run, index: number, context: PolicyContext): number {
     const { container, targetCpu, cpu } = run;
-    const factor = this.#factor(run, used, context);
+    const factor = this.#factor(run, index, context);
     // Beside a quota the target is an amount of CPU.
     return container.mode === 'weight' ? factor * targetFactor(targetCpu, cpu.user) : factor;
   }
@@ -44,13 +49,11 @@ export class GittinsPolicy implements ActivationPolicy {
     return Math.max(used + LEAST_STEP, used * STEP);
   }
 
-  #factor(run: Run, used: number, { reference, settings }: PolicyContext): number {
-    const { fn } = run;
+  #factor({ fn }: Run, index: number, { reference, settings }: PolicyContext): number {
     if (!(reference > 0)) return Number.NaN;
-    const factor =
-      (reference * indexOf(run, used)) ** (EXPONENT * Math.min(fn.alpha, settings.alpha));
+    const factor = (reference * index) ** (EXPONENT * Math.min(fn.alpha, settings.alpha));
     if (!(factor > 0)) return Number.NaN;
-    const low = Math.max(fn.minWeightFactor, settings.weightClampLow);
+    const low = lowestFactor(fn, settings);
     return Math.min(settings.weightClampHigh, Math.max(low, factor));
   }
 }

@@ -1,6 +1,6 @@
 import type { Run } from '../container-state.js';
 import type { Grant } from '../grant.js';
-import { shortFirstFactor, targetFactor } from '../weights.js';
+import { lowestFactor, shortFirstFactor, targetFactor } from '../weights.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 
 /**
@@ -23,7 +23,7 @@ export class ShortFirstPolicy implements ActivationPolicy {
     const settings = context.settings;
     const fn = run.fn;
     const alpha = Math.min(fn.alpha, settings.alpha, this.#alpha);
-    const low = Math.max(fn.minWeightFactor, settings.weightClampLow);
+    const low = lowestFactor(fn, settings);
     const expected = run.expectedCpu >= 0 ? run.expectedCpu : fn.expectedCpu.mean;
     const factor = shortFirstFactor(
       expected,

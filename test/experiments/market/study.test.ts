@@ -16,7 +16,7 @@ test('by deadlines fewer activations are late, and every way plays the same acti
   const rule = of('deadline-first');
   t.true(rule.late.mean < of('gittins').late.mean);
   t.true(of('gittins').late.mean < of("OpenWhisk's weights").late.mean);
-  t.is(of('gittins').worstAgainstDefault, 1);
+  t.is(of('gittins').worstAgainstGittins, 1);
   t.is(rule.againstStatic, null);
   const page = marketReport(study, 'gleaner reproduce market');
   for (const { name } of study.rows) t.true(page.includes(`| ${name} |`), name);
