@@ -29,6 +29,8 @@ const packagesOf = (suite) => [
     'kmod',
     'init',
     'docker.io',
+    // Depends on containerd and runc, which the pods of test/kubernetes use too.
+    'containernetworking-plugins',
     'tcpdump',
     'iproute2',
     'iptables',
