@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KubernetesNode } from '../../bench/kubernetes/node.js';
 import { millis } from '../../config/index.js';
 import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
 import { Recorder } from '../openwhisk-plugin/host/docker/recorder.js';
-import { KubernetesNode } from './node.js';
 import { isWhole, onNode } from './on-node.js';
 
 const node = new KubernetesNode();

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
+import { KubernetesNode } from '../../bench/kubernetes/node.js';
+import type { Pod } from '../../bench/kubernetes/pods.js';
 import { gleaner, processesWith, startUp, until } from '../support/gleaner.js';
-import { KubernetesNode } from './node.js';
 import { onNode } from './on-node.js';
-import type { Pod } from './pods.js';
 
 const node = new KubernetesNode(206);
 const real = onNode(node);

@@ -2,14 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
+import { KubernetesNode } from '../../bench/kubernetes/node.js';
+import type { Pod } from '../../bench/kubernetes/pods.js';
 import { mebibytes, millicores } from '../../config/index.js';
 import { NO_LIMIT } from '../../openwhisk-plugin/decision/index.js';
 import { CgroupLimitWriter, restoreAll } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
 import { emptyLimits } from '../../openwhisk-plugin/host/ports/index.js';
-import { KubernetesNode } from './node.js';
 import { onNode } from './on-node.js';
-import type { Pod } from './pods.js';
 
 const node = new KubernetesNode(205);
 const real = onNode(node);

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { type KubernetesNode, missingForNode } from './node.js';
+import { type KubernetesNode, missingForNode } from '../../bench/kubernetes/node.js';
 
 /** `npm run test:kubernetes`, which has more time than CI. */
 export const isWhole = process.env.GLEANER_TEST_KUBERNETES_ALL === '1';

@@ -3,6 +3,8 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
+import { KubernetesNode } from '../../bench/kubernetes/node.js';
+import type { Pod } from '../../bench/kubernetes/pods.js';
 import type { Micros } from '../../config/index.js';
 import {
   addressOf,
@@ -11,9 +13,7 @@ import {
 } from '../../openwhisk-plugin/host/ports/index.js';
 import { TcpdumpTap } from '../../openwhisk-plugin/host/tap/index.js';
 import { activationIds, sender } from './load.js';
-import { KubernetesNode } from './node.js';
 import { isWhole, onNode } from './on-node.js';
-import type { Pod } from './pods.js';
 
 const node = new KubernetesNode(202);
 const real = onNode(node);

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pods } from './pods.js';
+import { IMAGE, Pods } from './pods.js';
 
 /** Commands that the fixture needs, and Debian's package of each. */
 const PROGRAMS = {
@@ -171,8 +171,6 @@ export class KubernetesNode {
     spawnSync('iptables', ['-w', action, 'FORWARD', '-s', net, '-d', net, '-j', 'ACCEPT']);
   }
 }
-
-export const IMAGE = 'localhost/gleaner-pod:1';
 
 const UNUSED = [
   ...['btrfs', 'zfs', 'devmapper', 'aufs'].map((name) => `io.containerd.snapshotter.v1.${name}`),

@@ -10,14 +10,13 @@ import {
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { millis } from '../../config/index.js';
-import { GrpcClient } from '../../openwhisk-plugin/host/kubernetes/grpc-client.js';
 import {
   type Field,
+  GrpcClient,
   type Message,
   message,
-} from '../../openwhisk-plugin/host/kubernetes/protobuf.js';
+} from '../../openwhisk-plugin/host/kubernetes/index.js';
 import { ACTION_SERVER } from './action-server.js';
-import { IMAGE } from './node.js';
 
 const RUNTIME = '/runtime.v1.RuntimeService/';
 const CALLS = [
@@ -46,6 +45,8 @@ const V1_CONTROLLERS = [
   'devices',
 ];
 const MIB = 1024 * 1024;
+/** Of sandboxes, which sleep, and of actions. */
+export const IMAGE = 'localhost/gleaner-pod:1';
 /** Of all pods of a node: not kubelet's name, so that a real one beside it is left alone. */
 const TOP = `gleaner-pods-${process.pid}`;
 
