@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { IMAGE, Pods } from './pods.js';
+import { type CgroupDriver, IMAGE, Pods } from './pods.js';
 
 /** Commands that the fixture needs, and Debian's package of each. */
 const PROGRAMS = {
@@ -49,11 +49,13 @@ export class KubernetesNode {
   readonly bridge = `glk${process.pid}`;
   /** Second number of the pods' networks. */
   readonly #net: number;
+  readonly #driver: CgroupDriver;
   #containerd: ChildProcess | null = null;
   #pods: Pods | null = null;
 
-  constructor(net = 201) {
+  constructor(net = 201, driver: CgroupDriver = 'cgroupfs') {
     this.#net = net;
+    this.#driver = driver;
   }
 
   get pods(): Pods {
@@ -68,7 +70,7 @@ export class KubernetesNode {
       this.#importImage();
       // Beside Docker forwarding is refused, and bridged packets pass the same rules.
       this.#forwarding('-I');
-      this.#pods = new Pods(this.socket, this.folder);
+      this.#pods = new Pods(this.socket, this.folder, this.#driver);
     } catch (error) {
       await this.remove();
       throw error;
@@ -128,7 +130,7 @@ export class KubernetesNode {
     network('single', { type: 'ptp' }, `10.${this.#net}.2.0/30`);
     writeFileSync(
       at('containerd.toml'),
-      containerdConfig(this.folder, this.socket, pluginFolder()),
+      containerdConfig(this.folder, this.socket, this.#driver, pluginFolder()),
     );
   }
 
@@ -178,7 +180,12 @@ const UNUSED = [
   'io.containerd.tracing.processor.v1.otlp',
 ];
 
-const containerdConfig = (folder: string, socket: string, plugins = ''): string => `
+const containerdConfig = (
+  folder: string,
+  socket: string,
+  driver: CgroupDriver,
+  plugins = '',
+): string => `
 version = 2
 root = "${folder}/root"
 state = "${folder}/state"
@@ -197,19 +204,20 @@ disabled_plugins = ${JSON.stringify(UNUSED)}
   stream_server_port = "0"
   [plugins."io.containerd.grpc.v1.cri".containerd]
     default_runtime_name = "runc"
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-      runtime_type = "io.containerd.runc.v2"
-    ${['ptp', 'single'].map((network) => runtimeOf(network, folder)).join('')}
+    ${runtimeOf('runc', `${folder}/cni/bridge`, driver)}
+    ${['ptp', 'single'].map((name) => runtimeOf(name, `${folder}/cni/${name}`, driver)).join('')}
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "${plugins}"
     conf_dir = "${folder}/cni/bridge"
 `;
 
 /** A runtime handler selects the network. */
-const runtimeOf = (network: string, folder: string): string => `
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${network}]
+const runtimeOf = (name: string, networks: string, driver: CgroupDriver): string => `
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${name}]
       runtime_type = "io.containerd.runc.v2"
-      cni_conf_dir = "${folder}/cni/${network}"
+      cni_conf_dir = "${networks}"
+      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${name}.options]
+        SystemdCgroup = ${driver === 'systemd'}
 `;
 
 async function end(child: ChildProcess | null, signal: NodeJS.Signals): Promise<void> {

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import {
   existsSync,
@@ -7,8 +8,9 @@ import {
   rmdirSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { millis } from '../../config/index.js';
 import {
   type Field,
@@ -18,6 +20,7 @@ import {
 } from '../../openwhisk-plugin/host/kubernetes/index.js';
 import { ACTION_SERVER } from './action-server.js';
 
+const run = promisify(execFile);
 const RUNTIME = '/runtime.v1.RuntimeService/';
 const CALLS = [
   'RunPodSandbox',
@@ -44,11 +47,19 @@ const V1_CONTROLLERS = [
   'blkio',
   'devices',
 ];
+const V2_CONTROLLERS = ['cpu', 'cpuset', 'memory', 'pids'];
 const MIB = 1024 * 1024;
 /** Of sandboxes, which sleep, and of actions. */
 export const IMAGE = 'localhost/gleaner-pod:1';
 /** Of all pods of a node: not kubelet's name, so that a real one beside it is left alone. */
-const TOP = `gleaner-pods-${process.pid}`;
+const TOP = `gleanerpods${process.pid}`;
+
+/** How kubelet and the runtime make cgroups. `systemd`: only on cgroup v2, by a running systemd. */
+export type CgroupDriver = 'cgroupfs' | 'systemd';
+
+/** The drivers that this machine's pods can be made with. */
+export const cgroupDrivers = (): CgroupDriver[] =>
+  isUnified && existsSync('/run/systemd/system') ? ['cgroupfs', 'systemd'] : ['cgroupfs'];
 
 export interface PodOptions {
   readonly network?: 'bridge' | 'ptp' | 'single';
@@ -75,11 +86,13 @@ export interface Pod {
 export class Pods {
   readonly #client: GrpcClient;
   readonly #folder: string;
+  readonly #driver: CgroupDriver;
   readonly #pods = new Set<Pod>();
   #count = 0;
 
-  constructor(socketPath: string, folder: string) {
+  constructor(socketPath: string, folder: string, driver: CgroupDriver = 'cgroupfs') {
     this.#folder = folder;
+    this.#driver = driver;
     this.#client = new GrpcClient({
       socketPath,
       methods: new Set(CALLS.map((name) => RUNTIME + name)),
@@ -92,8 +105,10 @@ export class Pods {
     const n = ++this.#count;
     const uid = randomUUID();
     const name = `wskow-invoker-00-${n}-guest-f${n}`;
-    const cgroup = `/${TOP}${cpu > 0 ? '' : '/burstable'}/pod${uid}`;
-    makePodGroup(cgroup, cpu, memoryMiB);
+    const names = [TOP, ...(cpu > 0 ? [] : ['burstable']), `pod${uid}`];
+    const cgroup = this.#driver === 'systemd' ? slicePath(names) : `/${names.join('/')}`;
+    if (this.#driver === 'systemd') await makePodSlice(basename(cgroup), cpu, memoryMiB);
+    else makePodGroup(cgroup, cpu, memoryMiB);
     const all = {
       'user-action-pod': 'true',
       invoker: 'invoker0',
@@ -167,11 +182,21 @@ export class Pods {
     this.#pods.delete(pod);
     await this.#call('StopPodSandbox', message([1, pod.sandbox]));
     await this.#call('RemovePodSandbox', message([1, pod.sandbox]));
-    for (const controller of controllers()) await removeGroup(join(controller, pod.cgroup));
+    if (this.#driver === 'systemd') await stopSlice(basename(pod.cgroup));
+    else for (const controller of controllers()) await removeGroup(join(controller, pod.cgroup));
+  }
+
+  /** The container's cgroup, as {@link Pod.cgroup}. */
+  groupOf({ cgroup, container }: Pod): string {
+    return join(
+      cgroup,
+      this.#driver === 'systemd' ? `cri-containerd-${container}.scope` : container,
+    );
   }
 
   async removeAll(): Promise<void> {
     for (const pod of this.#pods) await this.remove(pod);
+    if (this.#driver === 'systemd') return stopSlice(`${TOP}.slice`);
     for (const controller of controllers()) {
       await removeGroup(join(controller, TOP, 'burstable'));
       await removeGroup(join(controller, TOP));
@@ -217,13 +242,46 @@ const mapOf = (field: number, entries: Readonly<Record<string, string>>): Field[
 /** kubelet's `MilliCPUToShares`: 1024 a core, at least 2. */
 const sharesOf = (cpu: number): number => Math.max(2, Math.floor((cpu * 1024) / 1000));
 
-const ROOT = '/sys/fs/cgroup';
-const isUnified = existsSync(join(ROOT, 'cgroup.controllers'));
+/** Of kubelet 1.34 and older. */
+const weightOf = (shares: number): number => 1 + Math.floor(((shares - 2) * 9999) / 262_142);
+
+export const ROOT = '/sys/fs/cgroup';
+export const isUnified = existsSync(join(ROOT, 'cgroup.controllers'));
 /** Mount points of the hierarchies. */
 const controllers = (): string[] =>
   isUnified
     ? [ROOT]
     : V1_CONTROLLERS.map((name) => join(ROOT, name)).filter((at) => existsSync(at));
+
+/** The path of a slice below its parents: systemd's `-` is a level, so names have `_` for it. */
+function slicePath(names: readonly string[]): string {
+  const parts = names.map((name) => name.replaceAll('-', '_'));
+  return `/${parts.map((_, last) => `${parts.slice(0, last + 1).join('-')}.slice`).join('/')}`;
+}
+
+/** What kubelet does before it asks the runtime for the pod, with systemd [runc systemd driver]. */
+async function makePodSlice(slice: string, cpu: number, memoryMiB: number): Promise<void> {
+  const properties = [
+    ...['DefaultDependencies', 'b', 'false', 'CPUAccounting', 'b', 'true'],
+    ...['MemoryAccounting', 'b', 'true', 'TasksAccounting', 'b', 'true'],
+    ...['CPUWeight', 't', String(weightOf(sharesOf(cpu)))],
+    ...['MemoryMax', 't', String(memoryMiB * MIB)],
+    ...(cpu > 0 ? ['CPUQuotaPerSecUSec', 't', String(cpu * 1000)] : []),
+  ];
+  const manager = ['org.freedesktop.systemd1', '/org/freedesktop/systemd1'];
+  await run('busctl', [
+    ...['call', ...manager, 'org.freedesktop.systemd1.Manager'],
+    ...['StartTransientUnit', 'ssa(sv)a(sa(sv))', slice, 'replace', String(properties.length / 3)],
+    ...[...properties, '0'],
+  ]);
+  // The answer is only that it will be started.
+  const group = join(ROOT, slicePath(slice.replace('.slice', '').split('-')));
+  for (let attempt = 0; !existsSync(group) && attempt < 500; attempt++) await sleep(20);
+}
+
+async function stopSlice(slice: string): Promise<void> {
+  await run('systemctl', ['stop', slice]);
+}
 
 /** What kubelet does before it asks the runtime for the pod. */
 function makePodGroup(cgroup: string, cpu: number, memoryMiB: number): void {
@@ -233,8 +291,11 @@ function makePodGroup(cgroup: string, cpu: number, memoryMiB: number): void {
     for (const name of names) {
       const parent = group;
       group = join(group, name);
-      if (isUnified)
-        writeFileSync(join(parent, 'cgroup.subtree_control'), '+cpu +cpuset +memory +pids');
+      if (isUnified) {
+        const available = readFileSync(join(parent, 'cgroup.controllers'), 'utf8').split(/\s+/);
+        const wanted = V2_CONTROLLERS.filter((name) => available.includes(name));
+        writeFileSync(join(parent, 'cgroup.subtree_control'), wanted.map((n) => `+${n}`).join(' '));
+      }
       if (!existsSync(group)) mkdirSync(group);
       if (!controller.endsWith('/cpuset')) continue;
       // A group of v1 without cores or memory nodes takes no process.
@@ -247,7 +308,7 @@ function makePodGroup(cgroup: string, cpu: number, memoryMiB: number): void {
     writeFileSync(join(ROOT, isUnified ? '' : controller, cgroup, file), String(value));
   const shares = sharesOf(cpu);
   if (isUnified) {
-    write('', 'cpu.weight', 1 + Math.floor(((shares - 2) * 9999) / 262_142));
+    write('', 'cpu.weight', weightOf(shares));
     if (cpu > 0) write('', 'cpu.max', `${cpu * 100} 100000`);
     write('', 'memory.max', memoryMiB * MIB);
     return;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubernetesNode } from '../../bench/kubernetes/node.js';
+import { cgroupDrivers } from '../../bench/kubernetes/pods.js';
 import { millis } from '../../config/index.js';
 import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
 import { Recorder } from '../openwhisk-plugin/host/docker/recorder.js';
@@ -14,6 +15,15 @@ const engineOf = (): KubernetesEngine =>
     socketPath: node.socket,
     reconcileEvery: millis(3_600_000),
   });
+
+for (const [n, driver] of cgroupDrivers().entries()) {
+  const other = new KubernetesNode(207 + 10 * n, driver);
+  onNode(other)(`the runtime shows that its cgroup driver is ${driver}`, async (t) => {
+    const engine = new KubernetesEngine({ socketPath: other.socket });
+    t.is((await engine.facts()).cgroupDriver, driver);
+    engine.close();
+  });
+}
 
 real('a pod is known soon after its start, with its limits, and gone after its end', async (t) => {
   const engine = engineOf();

@@ -48,9 +48,10 @@ export class CriReader implements EngineSource {
     this.#root = root;
   }
 
-  /** The runtime does not show the host, so the kernel and kubelet's cgroups do. */
+  /** The kernel shows the host; kubelet's cgroups the driver of a runtime that does not show it. */
   async facts(): Promise<HostFacts> {
     const { name, version, api } = await this.#cri.version();
+    const driver = await this.#cri.cgroupDriver();
     const cgroups = join(this.#root, 'sys/fs/cgroup');
     const isUnified = existsSync(join(cgroups, 'cgroup.controllers'));
     const pods = join(isUnified ? cgroups : join(cgroups, 'cpu'), 'kubepods.slice');
@@ -58,7 +59,7 @@ export class CriReader implements EngineSource {
       cpu: millicores(cpus().length * 1000),
       memory: bytes(totalmem()),
       cgroupVersion: isUnified ? 2 : 1,
-      cgroupDriver: existsSync(pods) ? 'systemd' : 'cgroupfs',
+      cgroupDriver: driver ?? (existsSync(pods) ? 'systemd' : 'cgroupfs'),
       engineVersion: `${name} ${version}`,
       apiVersion: api,
     };

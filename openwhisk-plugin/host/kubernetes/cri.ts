@@ -10,6 +10,7 @@ export const EVENTS = '/containerd.services.events.v1.Events/Subscribe';
 /** Nothing that changes a pod or a container is among them. */
 const READS = new Set([
   `${RUNTIME}/Version`,
+  `${RUNTIME}/Status`,
   `${RUNTIME}/ListPodSandbox`,
   `${RUNTIME}/ListContainers`,
   `${RUNTIME}/PodSandboxStatus`,
@@ -44,6 +45,17 @@ const sandboxInfo = z.object({
         .nullish(),
     })
     .nullish(),
+});
+
+/** containerd's, in which the runtime's own options have their names of the configuration file. */
+const runtimeConfig = z.object({
+  containerd: z.object({
+    defaultRuntimeName: z.string(),
+    runtimes: z.record(
+      z.string(),
+      z.object({ options: z.object({ SystemdCgroup: z.boolean().default(false) }).nullish() }),
+    ),
+  }),
 });
 
 export interface ListedByCri {
@@ -86,6 +98,16 @@ export class CriClient {
   async version(): Promise<{ name: string; version: string; api: string }> {
     const answer = await this.#call('Version', message([1, 'v1']));
     return { name: answer.text(2), version: answer.text(3), api: answer.text(4) };
+  }
+
+  /** Null where the runtime does not show it. */
+  async cgroupDriver(): Promise<'cgroupfs' | 'systemd' | null> {
+    const answer = await this.#call('Status', message([1, true]));
+    // Its form is no part of the CRI, so another one is no error.
+    const read = runtimeConfig.safeParse(jsonOf(answer, 'config'));
+    if (!read.success) return null;
+    const { runtimes, defaultRuntimeName } = read.data.containerd;
+    return runtimes[defaultRuntimeName]?.options?.SystemdCgroup === true ? 'systemd' : 'cgroupfs';
   }
 
   /** Identifiers of the pods that have the label. */
@@ -160,13 +182,19 @@ const resourcesOf = (linux: Message): Resources => ({
   memoryAndSwap: linux.number(10),
 });
 
-function infoOf<T>(answer: Message, schema: z.ZodType<T>): T {
-  let value: unknown;
+/** Extra information of an answer; undefined if it is not JSON. */
+function jsonOf(answer: Message, key: string): unknown {
   try {
-    value = JSON.parse(answer.map(2).get('info') ?? '{}');
-  } catch (error) {
-    throw new EngineResponseError('the extra information of a container is not JSON', error);
+    return JSON.parse(answer.map(2).get(key) ?? '{}');
+  } catch {
+    return undefined;
   }
+}
+
+function infoOf<T>(answer: Message, schema: z.ZodType<T>): T {
+  const value = jsonOf(answer, 'info');
+  if (value === undefined)
+    throw new EngineResponseError('the extra information of a container is not JSON');
   const read = schema.safeParse(value);
   if (read.success) return read.data;
   const first = read.error.issues[0];

@@ -179,6 +179,33 @@ test('a snapshot lists the running action pods without a subscription', async (t
   s.close();
 });
 
+test('the cgroup driver is the one that the default runtime is configured with', async (t) => {
+  const s = await stubRuntime();
+  const engine = new KubernetesEngine({ socketPath: s.socketPath, root: '/nonexistent' });
+  const driverWith = async (config: unknown): Promise<string> => {
+    s.state.config = typeof config === 'string' ? config : JSON.stringify(config);
+    return (await engine.facts()).cgroupDriver;
+  };
+  // As containerd 1.6 shows its configuration.
+  const containerd = (options: unknown) => ({
+    containerd: {
+      defaultRuntimeName: 'runc',
+      runtimes: {
+        runc: { runtimeType: 'io.containerd.runc.v2', options },
+        other: { options: { SystemdCgroup: true } },
+      },
+    },
+  });
+  t.is(await driverWith(containerd({ SystemdCgroup: true })), 'systemd');
+  t.is(await driverWith(containerd({ SystemdCgroup: false })), 'cgroupfs');
+  t.is(await driverWith(containerd(null)), 'cgroupfs');
+  t.is(await driverWith({ runtimes: [] }), 'cgroupfs', 'another form, and no kubepods.slice');
+  t.is(await driverWith('no JSON'), 'cgroupfs');
+  t.is(await driverWith(''), 'cgroupfs');
+  engine.close();
+  s.close();
+});
+
 test('only reading methods can be called', (t) => {
   const { grpc } = new CriClient('/nonexistent/containerd.sock');
   const on = { message: () => t.fail(), ended: () => t.fail() };

@@ -28,7 +28,13 @@ export async function stubRuntime(options: { events?: boolean } = {}) {
   const calls: string[] = [];
   const streams = new Set<ServerHttp2Stream>();
   const sessions = new Set<ServerHttp2Session>();
-  const state = { refuse: 0, silent: false, infoOf: (pod: StubPod): string => infoOf(pod) };
+  const state = {
+    refuse: 0,
+    silent: false,
+    /** JSON of the runtime's configuration; empty: it shows none. */
+    config: '',
+    infoOf: (pod: StubPod): string => infoOf(pod),
+  };
   const server = createServer();
   server.on('session', (session) => {
     sessions.add(session);
@@ -41,6 +47,10 @@ export async function stubRuntime(options: { events?: boolean } = {}) {
     switch (method) {
       case 'Version':
         return message([1, '0.1.0'], [2, 'containerd'], [3, '1.6.20'], [4, 'v1']);
+      case 'Status':
+        return state.config === ''
+          ? message([1, ''])
+          : message([1, ''], [2, message([1, 'config'], [2, state.config])]);
       case 'ListPodSandbox': {
         const wanted = [...request.message(1).map(3)];
         const fits = found.filter((pod) => wanted.every(([k, v]) => pod.labels[k] === v));
