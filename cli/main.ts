@@ -1,23 +1,15 @@
 #!/usr/bin/env node
-import { CommanderError } from 'commander';
-import { EXIT, reportError } from '../config/index.js';
-import { commandAsked, gleanerProgram } from './program.js';
+import { asksVersion, commandAsked, QUERIES } from './command-line.js';
 
-// A reader that closes the pipe (`gleaner functions | head`) is not an error. `gleaner up` has its
-// own listener and stops in order.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (process.stdout.listenerCount('error') > 1) return;
-  if (error.code === 'EPIPE') process.exit(EXIT.ok);
-  throw error;
-});
-
-try {
-  const program = await gleanerProgram(commandAsked(process.argv.slice(2)));
-  await program.parseAsync(process.argv);
-} catch (error) {
-  if (error instanceof CommanderError)
-    process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  else process.exitCode = reportError(error);
-  // An open channel to the parent (`npm start`) would keep both processes alive.
-  if (process.connected) process.disconnect();
+const args = process.argv.slice(2);
+const asked = commandAsked(args);
+if (asksVersion(args)) {
+  const { versionText } = await import('../config/version.js');
+  process.stdout.write(`${versionText()}\n`);
+} else {
+  // Coverage counts the lines of modules, which a bundle does not have.
+  const isBundled =
+    asked !== undefined && Object.hasOwn(QUERIES, asked) && !process.env.NODE_V8_COVERAGE;
+  const { run } = isBundled ? await import('./query.js') : await import('./run.js');
+  await run(asked);
 }

@@ -119,14 +119,3 @@ function inheritExit(command: Command): void {
     inheritExit(child);
   }
 }
-
-/** The command in the arguments: the first word that is not an option or its value. */
-export function commandAsked(args: readonly string[]): string | undefined {
-  for (let i = 0; i < args.length; i++) {
-    const word = args[i]!;
-    if (!word.startsWith('-')) return word;
-    // Of the program's own options only --version and --help have no value.
-    if (['-c', '--config', '--set', '--nats'].includes(word)) i++;
-  }
-  return undefined;
-}

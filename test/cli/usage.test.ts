@@ -1,10 +1,11 @@
 import { fork, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'ava';
+import { commandAsked } from '../../cli/command-line.js';
 import { switchedBy } from '../../cli/commands/restore.js';
-import { commandAsked, commandModules, gleanerProgram } from '../../cli/program.js';
+import { commandModules, gleanerProgram } from '../../cli/program.js';
 import { gleaner } from '../support/gleaner.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -30,6 +31,22 @@ for (const args of [
     t.is(out, '');
     t.not(err, '');
   });
+
+test('the file into which queries are bundled answers as their modules do', async (t) => {
+  const modules = { NODE_V8_COVERAGE: temporaryFolder('coverage') };
+  for (const args of [
+    ['status'],
+    ['status', '--output', 'xml'],
+    ['--set', 'hook.sampleMs=soon', 'explain', '/guest/thumb'],
+  ])
+    t.deepEqual(
+      await gleaner([...nowhere, ...args], { NODE_V8_COVERAGE: '' }),
+      await gleaner([...nowhere, ...args], modules),
+      args.join(' '),
+    );
+  const hasEsbuild = existsSync('node_modules/esbuild');
+  t.is(!readFileSync('dist/cli/query.js', 'utf8').includes("from './run.js'"), hasEsbuild);
+});
 
 test('where nothing runs a question ends with 1 and says what to do', async (t) => {
   const { code, err } = await gleaner([...nowhere, 'status']);
