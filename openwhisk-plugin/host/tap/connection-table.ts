@@ -73,16 +73,17 @@ export class ConnectionTable {
     for (const connections of this.#byClient.values()) yield* connections.values();
   }
 
-  /** Makes it the most recently used one. */
   find(server: number, client: number, port: number): Connection | undefined {
-    const connections = this.#byClient.get(client);
-    const key = keyOf(server, port);
-    const found = connections?.get(key);
-    if (connections === undefined || found === undefined) return undefined;
-    connections.delete(key);
-    connections.set(key, found);
-    found.usedAt = ++this.#uses;
-    return found;
+    return this.#byClient.get(client)?.get(keyOf(server, port));
+  }
+
+  /** Makes it the most recently used one. */
+  use(connection: Connection): void {
+    const connections = this.#byClient.get(connection.client);
+    const key = keyOf(connection.server, connection.port);
+    if (!connections?.delete(key)) return;
+    connections.set(key, connection);
+    connection.usedAt = ++this.#uses;
   }
 
   add(

@@ -135,8 +135,11 @@ export class Connections {
         const added = this.#add(packet, destination, source, sourcePort, bridge);
         this.#chain(added, bytes, packet, false);
       } else this.#anomaly('unknown_source', destination);
-    } else if (isCopy(connection, packet)) return;
-    else if (bytes[packet.payload] === BRACE) this.#bodyStart(connection, bytes, packet);
+      return;
+    }
+    this.#table.use(connection);
+    if (isCopy(connection, packet)) return;
+    if (bytes[packet.payload] === BRACE) this.#bodyStart(connection, bytes, packet);
     else this.#requestHead(connection, bytes, packet);
   }
 
@@ -249,7 +252,7 @@ export class Connections {
     const { identity } = connection;
     if (identity === null && connection.initName === null)
       this.#anomaly('unreadable_head', connection.server);
-    if (identity !== null && identity.deadline > 0)
+    if (identity !== null && identity.deadline > 0 && this.stepped !== 0)
       connection.identity = {
         ...identity,
         deadline: (identity.deadline - this.stepped) as Micros,

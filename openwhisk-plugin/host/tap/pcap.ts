@@ -22,6 +22,7 @@ const RECORD_HEADER = 16;
 const LONGEST_PACKET = 65536;
 const NANOSECONDS = 0xa1b23c4d;
 const MICROSECONDS = 0xa1b2c3d4;
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Reads the classic pcap format from a stream cut anywhere, in both byte orders and both stamp
@@ -35,7 +36,7 @@ export class PcapStream {
   #fraction = 0.001;
   #link: LinkType = LINK_ETHERNET;
   /** Start of a header or record whose other bytes have not come yet. */
-  #rest: Buffer = Buffer.alloc(0);
+  #rest: Buffer = NOTHING;
 
   constructor(sink: PacketSink) {
     this.#sink = sink;
@@ -51,18 +52,21 @@ export class PcapStream {
     return this.#reason;
   }
 
-  /** Takes the next bytes; calls the sink for each packet that is whole. */
-  push(chunk: Buffer): void {
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+  /** Takes the first `length` bytes of `chunk`; calls the sink for each packet that is whole. */
+  push(chunk: Buffer, length = chunk.length): void {
+    const { length: kept } = this.#rest;
+    const bytes = kept === 0 ? chunk : Buffer.concat([this.#rest, chunk], kept + length);
+    const end = kept + length;
     let offset = 0;
-    for (let size = -1; size !== 0; offset += size) size = this.#take(bytes, offset);
+    for (let size = -1; size !== 0; offset += size) size = this.#take(bytes, offset, end);
+    if (this.#state === 'broken' || offset === end) this.#rest = NOTHING;
     // A copy, since the chunk's memory is reused. tcpdump writes whole records, so it is rare.
-    this.#rest = Buffer.from(bytes.subarray(this.#state === 'broken' ? bytes.length : offset));
+    else this.#rest = Buffer.from(bytes.subarray(offset, end));
   }
 
   /** Returns the length of the header or record that it has read; 0 if bytes are missing. */
-  #take(bytes: Buffer, offset: number): number {
-    const available = bytes.length - offset;
+  #take(bytes: Buffer, offset: number, end: number): number {
+    const available = end - offset;
     if (this.#state === 'broken') return 0;
     if (this.#state === 'header') {
       if (available < FILE_HEADER) return 0;

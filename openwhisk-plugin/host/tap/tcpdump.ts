@@ -87,7 +87,7 @@ export class Capture {
     const pcap = new PcapStream(this.#listener.packet);
     const read = (length: number): boolean => {
       if (isOver) return false;
-      pcap.push(this.#buffer.subarray(0, length));
+      pcap.push(this.#buffer, length);
       if (pcap.state === 'broken') fail(`tcpdump's output cannot be read: ${pcap.reason}`);
       else if (!isReady && pcap.state === 'packets') {
         isReady = true;

@@ -246,6 +246,35 @@ test('a body cut anywhere gives the whole identity or none', (t) => {
   }
 });
 
+test('a body of plain ASCII has the identity of the same body with an escape, or neither has one', (t) => {
+  // An escape makes no difference to JSON, but such a body is read as text and not byte by byte.
+  const piece = fc.oneof(
+    fc.constantFrom('action_version', 'activation_id', 'deadline', 'value', 'a', '/', '1', '",'),
+    fc.string({ unit: 'grapheme-ascii', maxLength: 6 }),
+  );
+  const text = fc.array(piece, { maxLength: 4 }).map((pieces) => JSON.stringify(pieces.join('')));
+  const extra = fc.array(fc.tuple(text, text), { maxLength: 3 });
+  const cut = fc.option(fc.nat({ max: 300 }));
+  fc.assert(
+    fc.property(extra, text, cut, fc.boolean(), (pairs, value, length, isSorted) => {
+      const keys = [
+        ['"action_version"', '"0.0.1"'],
+        ['"activation_id"', '"0123abc"'],
+        ['"deadline"', '"1700000060000"'],
+        ...pairs,
+      ];
+      if (isSorted) keys.sort(([a], [b]) => (a! < b! ? -1 : 1));
+      const rest = `${keys.map((pair) => `${pair.join(':')},`).join('')}"value":${value}}`;
+      const read = (name: string): unknown => {
+        const end = length === null ? rest.length : length;
+        const bytes = Buffer.from(`{"action_name":"${name}",${rest.slice(0, end)}`);
+        return readIdentity(bytes, 0, bytes.length);
+      };
+      t.deepEqual(read('/guest/plain'), read('/guest/pl\\u0061in'));
+    }),
+  );
+});
+
 test('a run without a deadline has deadline 0', (t) => {
   const bytes = Buffer.from(runBody().replace('"deadline":"1700000060000",', ''));
   t.is(Number(readIdentity(bytes, 0, bytes.length)?.deadline), 0);
