@@ -38,12 +38,14 @@ export class AuditRecord {
 
   /** Makes it a blank record again. */
   reset(at: Micros): void {
-    Object.assign(this, BLANK);
     this.at = at;
+    this.who = this.why = this.container = this.containerName = '';
+    this.resource = 'none';
+    this.action = this.version = this.activation = this.mode = this.rangeReason = this.result = '';
+    this.demand = this.low = this.high = this.granted = -1;
+    this.old = this.new = this.readBack = this.duration = -1;
   }
 }
-
-const BLANK: Readonly<AuditRecord> = new AuditRecord();
 
 export interface AuditOptions {
   readonly path: string;

@@ -15,7 +15,10 @@ export const LIMIT_RESULTS = [
 
 /** Limit updates by resource, direction and result, and their durations. */
 export class LimitTally {
-  readonly #counts = new Map<string, number>();
+  /** By resource, direction and result. */
+  readonly #counts = new Float64Array(
+    LIMIT_RESOURCES.length * LIMIT_DIRECTIONS.length * LIMIT_RESULTS.length,
+  );
   readonly durations: Readonly<Record<LimitResource, DurationHistogram>> = {
     'cpu.shares': new DurationHistogram(),
     'cpu.quota': new DurationHistogram(),
@@ -25,8 +28,7 @@ export class LimitTally {
 
   add(resource: LimitResource, raise: boolean, result: WriteResult, micros: number): void {
     if (result === 'unchanged') return;
-    const key = `${resource} ${raise ? 'raise' : 'lower'} ${result}`;
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+    this.#counts[place(resource, raise ? 'raise' : 'lower', result)]!++;
     this.durations[resource].add(micros);
   }
 
@@ -35,8 +37,20 @@ export class LimitTally {
     direction: (typeof LIMIT_DIRECTIONS)[number],
     result: (typeof LIMIT_RESULTS)[number],
   ): number {
-    return this.#counts.get(`${resource} ${direction} ${result}`) ?? 0;
+    return this.#counts[place(resource, direction, result)]!;
   }
+}
+
+function place(
+  resource: LimitResource,
+  direction: (typeof LIMIT_DIRECTIONS)[number],
+  result: (typeof LIMIT_RESULTS)[number],
+): number {
+  const of = LIMIT_RESOURCES.indexOf(resource) * LIMIT_DIRECTIONS.length;
+  return (
+    (of + LIMIT_DIRECTIONS.indexOf(direction)) * LIMIT_RESULTS.length +
+    LIMIT_RESULTS.indexOf(result)
+  );
 }
 
 /** CPU decisions by the function's mode and the reason for the allowed range. */

@@ -24,7 +24,7 @@ import { type Policies, PoliciesInUse } from './policies-in-use.js';
 import { removeAt } from './remove-at.js';
 import { cpuSpikeLevel, memorySpikeLevel } from './safeguard.js';
 import type { DecisionSettings, HostCapacity } from './settings.js';
-import type { UsageSample } from './usage-sample.js';
+import { copySample, type UsageSample } from './usage-sample.js';
 import { closeWindow, openWindow, watchMemory } from './usage-window.js';
 import { HostReference, scaleShares } from './weights.js';
 
@@ -446,7 +446,7 @@ export class Decider {
   }
 
   #keep(run: Run, usage: UsageSample): void {
-    Object.assign(run.container.last, usage);
+    copySample(usage, run.container.last);
     run.container.read = true;
   }
 }
