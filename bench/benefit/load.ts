@@ -10,7 +10,7 @@ export interface Subject {
   readonly memoryMb: number;
   /** Cores of the user's own quota; absent: a stock container without one. */
   readonly cpus?: number;
-  readonly body: 'cpu' | 'parallel' | 'mixed' | 'io';
+  readonly body: 'cpu' | 'timedCpu' | 'parallel' | 'mixed' | 'io';
   readonly payload: Readonly<Record<string, number>>;
   /** CPU time of a call, ms. */
   readonly cpuMs: number;

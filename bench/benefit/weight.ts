@@ -14,6 +14,8 @@ import {
 import { withNats } from '../nats.js';
 import { atLeast, type BenchRow, none, row } from '../report.js';
 import { bootstrapInterval, mean, median, quantile } from '../statistics.js';
+import { traceRows } from '../weight-trace/rows.js';
+import { Tracer } from '../weight-trace/tracer.js';
 import { GleanerProcess } from './gleaner-process.js';
 import { poissonArrivals, type Subject } from './load.js';
 import { pairedRounds, type Round, type Solo, soloRuns, warmUp } from './paired-runs.js';
@@ -36,6 +38,7 @@ const KINDS: readonly [string, number, number][] = [
   ['w3000', 3000, 512],
 ];
 
+const PREFIX = 'wskglw0';
 /** Warm containers of each function. */
 const CONTAINERS = 10;
 /** Between two cold starts beside the load, s. */
@@ -43,11 +46,11 @@ const COLD_EVERY = 8;
 /** Until the audit log has been written. */
 const FLUSH_MILLIS = 1500;
 
-function weightSubjects(): Subject[] {
+function weightSubjects(body: Subject['body']): Subject[] {
   return KINDS.map(([name, cpuMs, memoryMb]) => ({
     name,
     memoryMb,
-    body: 'cpu',
+    body,
     payload: { cpuMs },
     cpuMs,
     rate: 0,
@@ -75,6 +78,8 @@ export interface WeightOptions {
   readonly withoutRevision: boolean;
   /** Containers that Gleaner does not manage, each always busy on one core. */
   readonly siblings: number;
+  /** File for the parts of each response time; absent: nothing is traced. */
+  readonly trace: string | undefined;
   readonly load: number;
   readonly seconds: number;
   readonly rounds: number;
@@ -101,12 +106,11 @@ async function playWeight(
   const image = await ensureActionImage();
   const emulator = new InvokerEmulator({
     image,
-    prefix: 'wskglw0',
+    prefix: PREFIX,
     userMemoryMb: options.userMemoryMb,
     pauseGraceMs: 600_000,
     logs: 'none',
   });
-  const invoker = new QueueingInvoker(emulator, CONTAINERS);
   const gleaner = new GleanerProcess({
     nats: { servers: [server] },
     // The audit log has every revision: it must not be rotated.
@@ -114,6 +118,9 @@ async function playWeight(
     agents: { manager: 'fixed' },
     decision: { policy: { weight: policy }, controlShare: 0 },
   });
+  const tracer = options.trace === undefined ? null : new Tracer(gleaner, PREFIX);
+  const invoker = new QueueingInvoker(tracer?.wrap(emulator) ?? emulator, CONTAINERS);
+  const kinds = weightSubjects(tracer === null ? 'cpu' : 'timedCpu');
   const siblings = new Siblings(options.siblings);
   const tally = new PairedTally();
   const arms = { off: new ArmFigures(), on: new ArmFigures(), again: new ArmFigures() };
@@ -123,10 +130,11 @@ async function playWeight(
   try {
     await emulator.start();
     await gleaner.start();
-    await warmUp(invoker, weightSubjects(), CONTAINERS);
-    const solo = await soloRuns(invoker, weightSubjects());
+    await warmUp(invoker, kinds, CONTAINERS);
+    const solo = await soloRuns(invoker, kinds);
+    await tracer?.open();
     await siblings.start(image);
-    const subjects = withRates(weightSubjects(), options.load, cores);
+    const subjects = withRates(kinds, options.load, cores);
     const whole =
       subjects.reduce((sum, s) => sum + (s.rate * solo.get(s.name)!.cpuMs) / 1000, 0) / cores;
     log(`offered load ${options.load} of ${cores} cores (${whole.toFixed(2)} with action proxies)`);
@@ -143,17 +151,19 @@ async function playWeight(
       },
       tally,
       beside: async (arm, round) => {
+        tracer?.begin();
         begun = { at: performance.now(), busy: siblings.busyMillis() };
         const found = await coldStarts(image, options, options.seed * 100 + round);
         arms[arm].cold.push(...found);
       },
-      after: async (arm) => {
+      after: async (arm, records) => {
         const { at, busy } = begun;
         arms[arm].siblings.push((siblings.busyMillis() - busy) / (performance.now() - at));
         await new Promise((resolve) => setTimeout(resolve, FLUSH_MILLIS));
         const before = revised;
         revised = revisions(gleaner.folder);
         arms[arm].revisions += revised - before;
+        await tracer?.end(arm, records);
       },
     });
     const rows = [
@@ -180,8 +190,14 @@ async function playWeight(
         }),
       );
     }
+    if (tracer !== null) {
+      const alone = new Map([...solo].map(([name, { responseMs }]) => [name, responseMs]));
+      rows.push(...traceRows(`${tag}.trace`, tracer, alone));
+      tracer.save(options.trace!);
+    }
     return rows;
   } finally {
+    await tracer?.close();
     await siblings.stop();
     await gleaner.stop();
     await emulator.stop();

@@ -50,6 +50,14 @@ function cpu(args: { cpuMs?: number }): unknown {
   return { cpuMs };
 }
 
+/** As `cpu`; returns when it ran, in ms of the kernel's monotonic clock. */
+function timedCpu(args: { cpuMs?: number }): unknown {
+  const now = (): number => Number(process.hrtime.bigint()) / 1e6;
+  const began = now();
+  burn(args.cpuMs ?? 10);
+  return { began, ended: now() };
+}
+
 /** Splits the CPU time over a number of threads or child processes. */
 async function parallel(args: {
   cpuMs?: number;
@@ -171,6 +179,7 @@ const source = (
 const sources = {
   noop: { code: source(noop), main: 'noop' },
   cpu: { code: source(cpu, burn), main: 'cpu' },
+  timedCpu: { code: source(timedCpu, burn), main: 'timedCpu' },
   parallel: { code: source(parallel), main: 'parallel' },
   /** Out of memory where `megabytes` is above the container's limit. */
   memory: { code: source(memory, grow, releaseBuffers), main: 'memory' },
