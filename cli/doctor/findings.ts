@@ -230,6 +230,12 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
         : 'CPU wait is not measured: boot with psi=1, or add the group of gid= to the unit of ' +
             'the hook (SupplementaryGroups=)',
     );
+  if (!cgroup.memoryPeaks)
+    yield warn(
+      'memory peaks',
+      'the kernel cannot reset memory.peak: memory use is known from samples (100 ms) only',
+      'a kernel of 6.12 or later has them; until then keep decision.memory.policy guarantee',
+    );
   if (!cgroup.pressure)
     yield warn(
       'kernel',

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { isIPv4 } from 'node:net';
 import { availableParallelism, platform, release } from 'node:os';
@@ -177,11 +177,20 @@ function surveyCgroup() {
       !existsSync(`${root}/init.scope`) &&
       !existsSync(`${root}/system.slice`),
     pressure: existsSync('/proc/pressure/cpu'),
+    memoryPeaks: !unified || canResetPeaks(folder),
     /** /proc hides other users' processes (hidepid). */
     processesHidden: readMounts('/').processesHidden,
     /** v1 controllers in use that are not mounted; Docker 20.10 then reports no OOM kills. */
     unmounted: unmountedControllers(own, readText('/proc/self/mounts')),
   };
+}
+
+/** From kernel 6.12 on `memory.peak` is writable, which resets it. v2's root group has none. */
+function canResetPeaks(folder: string): boolean {
+  const peak = statSync(join(folder, 'memory.peak'), { throwIfNoEntry: false });
+  return peak === undefined
+    ? !existsSync(join(folder, 'memory.current'))
+    : (peak.mode & constants.S_IWUSR) !== 0;
 }
 
 /**
