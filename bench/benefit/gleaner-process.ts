@@ -33,6 +33,7 @@ export class GleanerProcess {
   readonly #environment: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #output = '';
+  #timeoutMillis = 30_000;
 
   /** `environment`: added to that of every part. */
   constructor(
@@ -53,8 +54,9 @@ export class GleanerProcess {
     );
   }
 
-  /** Resolves when the hook answers. */
-  async start(timeoutMillis = 30_000): Promise<void> {
+  /** Resolves when the hook answers. @param timeoutMillis also of each later command */
+  async start(timeoutMillis = this.#timeoutMillis): Promise<void> {
+    this.#timeoutMillis = timeoutMillis;
     const child = spawn(process.execPath, [cli, 'up', '--plain', '--config', this.#config], {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: this.folder,
@@ -92,7 +94,7 @@ export class GleanerProcess {
       [cli, ...args, '--config', this.#config, '--output', 'json'],
       {
         cwd: this.folder,
-        timeout: 30_000,
+        timeout: this.#timeoutMillis,
         maxBuffer: 64 * 1024 * 1024,
       },
     );

@@ -7,6 +7,7 @@ import { type LaunchedServer, launchNatsServer } from '../../bench/nats-server.j
 import type { Broker } from '../../broker/index.js';
 import { NatsBroker } from '../../broker/nats/index.js';
 import { NATS_BINARY } from '../broker/contract/server.js';
+import { allowed } from '../support/slowness.js';
 import type { Net } from './world/world.js';
 
 function freePort(): Promise<number> {
@@ -87,7 +88,7 @@ export class NatsCluster implements Net {
   async whole(): Promise<void> {
     const broker = new NatsBroker({ servers: this.servers, name: 'probe' });
     try {
-      const end = performance.now() + 60_000;
+      const end = performance.now() + allowed(60_000);
       for (let i = 0; ; i++) {
         try {
           await broker.keyValue(`probe${this.#brokers.length}`).put('k', new Uint8Array([i & 255]));

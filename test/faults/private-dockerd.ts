@@ -3,13 +3,14 @@ import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { allowed } from '../support/slowness.js';
 
 const ip = (...args: string[]): void => void execFileSync('ip', args, { stdio: 'pipe' });
 
 /**
  * A dockerd of a test's own, with a bridge, a containerd and folders of its own: it may be killed.
  * The containerd is no child of the dockerd's, as on Debian: containers outlive a dockerd that is
- * killed, and the next one ends them.
+ * killed, and the next one ends them, unless it has live-restore.
  */
 export class PrivateDockerd {
   readonly folder = mkdtempSync(join(tmpdir(), 'gln-dockerd-'));
@@ -18,13 +19,18 @@ export class PrivateDockerd {
   readonly dataRoot = join(this.folder, 'data');
   readonly #bridge: string;
   readonly #address: string;
+  readonly #liveRestore: boolean;
   #containerd: ChildProcess | null = null;
   #dockerd: ChildProcess | null = null;
 
-  /** @param address of the bridge, with its prefix length; the network must be unused */
-  constructor(bridge: string, address: string) {
+  /**
+   * @param address of the bridge, with its prefix length; the network must be unused
+   * @param liveRestore a dockerd that starts again keeps the containers instead of ending them
+   */
+  constructor(bridge: string, address: string, liveRestore = false) {
     this.#bridge = bridge;
     this.#address = address;
+    this.#liveRestore = liveRestore;
   }
 
   async start(): Promise<void> {
@@ -45,7 +51,7 @@ export class PrivateDockerd {
         containerd,
         ...folders,
       ]);
-      for (let i = 0; !existsSync(containerd) && i < 300; i++) await sleep(100);
+      for (let i = 0; !existsSync(containerd) && i < allowed(300); i++) await sleep(100);
     }
     const args = [
       '--host',
@@ -58,6 +64,7 @@ export class PrivateDockerd {
       at('pid'),
     ];
     args.push('--containerd', containerd, '--bridge', this.#bridge);
+    if (this.#liveRestore) args.push('--live-restore');
     const child = this.#spawn('dockerd', [
       ...args,
       '--iptables=false',
@@ -65,8 +72,11 @@ export class PrivateDockerd {
       '--ip-masq=false',
     ]);
     this.#dockerd = child;
-    for (let i = 0; i < 300 && child.exitCode === null; i++) {
-      if (spawnSync('docker', ['--host', this.host, 'version'], { timeout: 5000 }).status === 0)
+    for (let i = 0; i < allowed(300) && child.exitCode === null; i++) {
+      if (
+        spawnSync('docker', ['--host', this.host, 'version'], { timeout: allowed(5000) }).status ===
+        0
+      )
         return;
       await sleep(100);
     }
@@ -84,8 +94,10 @@ export class PrivateDockerd {
   /** Ends it and removes all that was its own. */
   async remove(): Promise<void> {
     const docker = (...args: string[]): string =>
-      spawnSync('docker', ['--host', this.host, ...args], { encoding: 'utf8', timeout: 20_000 })
-        .stdout;
+      spawnSync('docker', ['--host', this.host, ...args], {
+        encoding: 'utf8',
+        timeout: allowed(20_000),
+      }).stdout;
     const left = docker('ps', '--all', '--quiet').split('\n').filter(Boolean);
     if (left.length > 0) docker('rm', '--force', ...left);
     await end(this.#dockerd, 'SIGTERM');

@@ -1,5 +1,6 @@
 import { aligned } from '../../bench/report.js';
 import { median } from '../../bench/statistics.js';
+import { allowed } from '../support/slowness.js';
 import { until } from './cgroups.js';
 import { isAlive, PARTS, type Part, pidsOf } from './processes.js';
 import type { Rig } from './rig.js';
@@ -31,9 +32,9 @@ export interface RoundOptions {
 }
 
 /** Maximum time from the end of a hook or its tap until user limits are restored, ms. */
-export const RESTORE_BOUND = 1000;
+export const RESTORE_BOUND = allowed(1000);
 /** Batches are asked one after the other; a target that goes stale is noticed at the next batch. */
-export const STALE_SLACK = 2500;
+export const STALE_SLACK = allowed(2500);
 
 /**
  * Against the baselines of all parts, which are alike: calls with writes off and nothing killed.

@@ -3,6 +3,7 @@ import type {
   ContainerEngineListener,
   ContainerInfo,
 } from '../../../../openwhisk-plugin/host/ports/index.js';
+import { allowed } from '../../../support/slowness.js';
 
 /** Notes every call of an engine as one line, and lets a test wait for a line. */
 export class Recorder implements ContainerEngineListener {
@@ -51,7 +52,7 @@ export class Recorder implements ContainerEngineListener {
     return this.lines.filter((each) => each === line).length;
   }
 
-  /** Rejects after five seconds. */
+  /** Rejects after five seconds; on a slow machine later. */
   async until(test: (recorder: Recorder) => boolean): Promise<void> {
     if (test(this)) return;
     let timer: NodeJS.Timeout | undefined;
@@ -59,7 +60,7 @@ export class Recorder implements ContainerEngineListener {
       await new Promise<void>((resolve, reject) => {
         timer = setTimeout(
           () => reject(new Error(`not seen; seen: ${this.lines.join(', ')}`)),
-          5000,
+          allowed(5000),
         );
         this.#waiters.push({ test: () => test(this), resolve });
       });

@@ -8,10 +8,15 @@ import { allowed } from '../../../support/slowness.js';
 
 export function command(file: string, ...args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    execFile(file, args, { timeout: 30_000 }, (error: ExecFileException | null, stdout, stderr) => {
-      if (error) reject(new Error(`${file} ${args.join(' ')}: ${stderr || error.message}`));
-      else resolve(stdout.trim());
-    });
+    execFile(
+      file,
+      args,
+      { timeout: allowed(30_000) },
+      (error: ExecFileException | null, stdout, stderr) => {
+        if (error) reject(new Error(`${file} ${args.join(' ')}: ${stderr || error.message}`));
+        else resolve(stdout.trim());
+      },
+    );
   });
 }
 
