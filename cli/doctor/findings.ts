@@ -71,23 +71,60 @@ function* nodeFindings(node: NodeSurvey): Generator<Finding> {
       'systemd, which undoes limits of pods when it reloads',
       'none: Gleaner writes them again when it finds them changed',
     );
-  if (node.cpuManager === 'static')
-    yield warn(
-      'CPU manager',
-      "static: kubelet rewrites a container's limits",
-      'set cpuManagerPolicy: none on nodes for actions, or expect drift',
-    );
+  yield* kubeletFindings(node.kubelet);
   if (unaddressed > 0)
     yield fail(
       'pod addresses',
       `${unaddressed} action pods have no IPv4 address`,
       'their traffic is not read and user limits apply: use an IPv4 or dual-stack pod network',
     );
-  if (unrequested > 0)
+  const lacking = `${unrequested} of ${pods} action pods have none`;
+  if (unrequested > 0 && node.isDedicated)
+    yield ok('CPU requests', `${lacking}: their weights are raised together, without quotas`);
+  else if (unrequested > 0)
     yield warn(
       'CPU requests',
-      `${unrequested} of ${pods} action pods have none, and with it the least weight`,
+      `${lacking}, and with it the least weight`,
       "set OpenWhisk's whisk.kubernetes.cpu-scaling, or hook.engine: kubernetes-dedicated",
+    );
+  const levels = Object.entries(node.levels).filter(([, number]) => number > 0);
+  if (levels.length > 1)
+    yield warn(
+      'QoS classes',
+      `action pods are ${levels.map(([name, number]) => `${number} ${name}`).join(', ')}`,
+      "weights decide only within a class, because kubelet sets the classes' own: give all " +
+        'actions CPU limits (cpu-scaling), or none',
+    );
+}
+
+function* kubeletFindings(kubelet: NodeSurvey['kubelet']): Generator<Finding> {
+  if (kubelet === null) {
+    yield warn('kubelet', 'not found', 'its CPU manager is not known: start Gleaner with hostPID');
+    return;
+  }
+  const { cpuManager, memoryManager, swapBehavior } = kubelet;
+  yield ok(
+    'kubelet',
+    `CPU manager ${cpuManager ?? 'unknown'}, memory manager ${memoryManager ?? 'unknown'}, ` +
+      `swap ${swapBehavior ?? 'unknown'}`,
+  );
+  if (cpuManager === 'static')
+    yield warn(
+      'CPU manager',
+      'static: kubelet rewrites the limits of containers when it moves them to other cores',
+      'set cpuManagerPolicy: none on nodes for actions; until then Gleaner writes its limits again',
+    );
+  if (memoryManager === 'Static')
+    yield warn(
+      'memory manager',
+      'Static: Guaranteed pods use the memory of fixed NUMA nodes only',
+      'none: Gleaner raises no memory limit on Kubernetes',
+    );
+  if (swapBehavior === 'LimitedSwap')
+    yield warn(
+      'pod swap',
+      'LimitedSwap: pods can use swap, whose limits Gleaner keeps',
+      'use NoSwap on nodes for actions: memory in swap does not count as memory in use',
     );
 }
 

@@ -12,6 +12,7 @@ import { managedByPrefix } from '../../openwhisk-plugin/host/docker/index.js';
 import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
 import { EngineLock, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import { statePaths, withBroker } from '../../runtime/index.js';
+import { type KubeletSurvey, surveyKubelet } from './kubelet.js';
 
 /** The fields of the engine's answers that are judged. */
 interface EngineNetwork {
@@ -54,8 +55,10 @@ export interface NodeSurvey {
   readonly unaddressed: number;
   /** Action pods without a CPU request: kubelet gives them the least weight, 2 shares. */
   readonly unrequested: number;
-  /** kubelet's CPU manager; null: unknown. */
-  readonly cpuManager: string | null;
+  /** Action pods by their quality of service, as kubelet's cgroups show it. */
+  readonly levels: Readonly<Record<'Guaranteed' | 'Burstable' | 'BestEffort', number>>;
+  readonly isDedicated: boolean;
+  readonly kubelet: KubeletSurvey | null;
 }
 
 /** Facts about this host; `findings` judges them. */
@@ -112,19 +115,27 @@ const ENGINE_TIMEOUT_MILLIS = 5000;
 /** kubelet's least CPU shares. */
 const LEAST_SHARES = 2;
 
-async function surveyNode({ engineSocket }: HookConfig): Promise<NodeSurvey> {
+async function surveyNode({ engine: kind, engineSocket }: HookConfig): Promise<NodeSurvey> {
   const engine = new KubernetesEngine({ socketPath: engineSocket });
   try {
     const facts = await engine.facts();
     const pods = await engine.snapshot();
-    const state = readText('/var/lib/kubelet/cpu_manager_state');
+    const groups = pods.map(({ pid }) => readText(`/proc/${pid}/cgroup`));
+    const burstable = groups.filter((text) => text.includes('burstable')).length;
+    const bestEffort = groups.filter((text) => text.includes('besteffort')).length;
     return {
       runtime: facts.engineVersion,
       cgroupDriver: facts.cgroupDriver,
       pods: pods.length,
       unaddressed: pods.filter(({ address }) => address === null || !isIPv4(address)).length,
       unrequested: pods.filter(({ user }) => user.shares <= LEAST_SHARES).length,
-      cpuManager: /"policyName":"(\w+)"/.exec(state)?.[1] ?? null,
+      levels: {
+        Guaranteed: pods.length - burstable - bestEffort,
+        Burstable: burstable,
+        BestEffort: bestEffort,
+      },
+      isDedicated: kind === 'kubernetes-dedicated',
+      kubelet: surveyKubelet(engineSocket),
     };
   } finally {
     engine.close();

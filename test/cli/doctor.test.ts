@@ -290,15 +290,22 @@ test('on a Kubernetes node the doctor names what cannot be managed and what to d
     pods: 3,
     unaddressed: 0,
     unrequested: 0,
-    cpuManager: 'none',
+    levels: { Guaranteed: 0, Burstable: 3, BestEffort: 0 },
+    isDedicated: false,
+    kubelet: { cpuManager: 'none', memoryManager: 'None', swapBehavior: 'NoSwap' },
   };
+  const kubelet = { cpuManager: 'static', memoryManager: 'Static', swapBehavior: 'LimitedSwap' };
   const found = (change: Partial<NodeSurvey>) =>
     findings({ ...good, engineKind: 'kubernetes', engine: { ...node, ...change } })
       .filter(({ level }) => level !== 'ok')
       .map(({ check, level }) => `${level} ${check}`);
   t.deepEqual(found({}), []);
   t.deepEqual(found({ unrequested: 2 }), ['warn CPU requests']);
-  t.deepEqual(found({ cpuManager: 'static' }), ['warn CPU manager']);
+  t.deepEqual(found({ unrequested: 2, isDedicated: true }), []);
+  t.deepEqual(found({ kubelet }), ['warn CPU manager', 'warn memory manager', 'warn pod swap']);
+  t.deepEqual(found({ kubelet: null }), ['warn kubelet']);
+  const levels = { Guaranteed: 1, Burstable: 2, BestEffort: 0 };
+  t.deepEqual(found({ levels }), ['warn QoS classes']);
   t.deepEqual(found({ unaddressed: 1 }), ['fail pod addresses']);
   t.true(found({ cgroupDriver: 'systemd' }).includes('warn cgroup driver'));
   const unset: Survey = {
