@@ -45,7 +45,7 @@ test('of several kubelets the doctor takes the one of its runtime', (t) => {
   t.like(surveyKubelet('/two.sock', root), { cpuManager: 'static', swapBehavior: 'NoSwap' });
 });
 
-test('without a kubelet’s process its usual folder counts, and without both nothing is known', (t) => {
+test('without a kubelet’s process its usual folder counts; without both nothing is known', (t) => {
   const state = { 'var/lib/kubelet/cpu_manager_state': '{"policyName":"static"}' };
   const found = { cpuManager: 'static', memoryManager: null, swapBehavior: null };
   t.deepEqual(surveyKubelet('/a.sock', rootOf(state)), found);
