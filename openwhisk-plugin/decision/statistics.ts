@@ -86,6 +86,11 @@ const GROWTH = 1.05;
 const LOG_GROWTH = Math.log(GROWTH);
 /** Past this exponent the reference time moves, so that weights stay finite. */
 const MAX_EXPONENT = 100;
+/** Middle of each bucket on the logarithmic scale: a table, as every index reads tens of them. */
+const MIDDLES = Float64Array.from(
+  { length: BUCKETS },
+  (_, bucket) => SMALLEST * GROWTH ** (bucket - 0.5),
+);
 
 /**
  * Histogram with buckets that grow by 5 % from 0.1 ms (to 0.1 x 1.05^383 = 1.3e7 ms, 3.6 h) and
@@ -136,14 +141,14 @@ export class DecayingHistogram {
     const first = attained > SMALLEST ? Math.floor(Math.log(attained / SMALLEST) / LOG_GROWTH) : 0;
     let left = 0;
     for (let i = Math.max(first, buckets.low); i <= buckets.high; i++)
-      if (middleOf(i) > attained) left += buckets.at(i);
+      if (MIDDLES[i]! > attained) left += buckets.at(i);
     if (!(left > 0)) return this.count === 0 ? Number.NaN : 1 / attained;
     let ended = 0;
     let spent = 0;
     let best = 0;
     for (let i = Math.max(first, buckets.low); i <= buckets.high; i++) {
       const weight = buckets.at(i);
-      const length = middleOf(i) - attained;
+      const length = MIDDLES[i]! - attained;
       if (!(weight > 0) || !(length > 0)) continue;
       ended += weight;
       spent += weight * length;
@@ -163,9 +168,6 @@ export class DecayingHistogram {
     return this.#known;
   }
 }
-
-/** Middle of a bucket on the logarithmic scale. */
-const middleOf = (bucket: number): number => SMALLEST * GROWTH ** (bucket - 0.5);
 
 let decayedSpan = 0;
 let decayedHalfLife = 1;
