@@ -9,6 +9,7 @@ import type { FileBudget } from './file-budget.js';
 const USAGE_USEC = new StatKey('usage_usec');
 const PERIODS = new StatKey('nr_periods');
 const THROTTLED = new StatKey('nr_throttled');
+const THROTTLED_TIME = { 1: new StatKey('throttled_time'), 2: new StatKey('throttled_usec') };
 const WAIT_SUM = new StatKey('wait_sum');
 const OOM_KILL = new StatKey('oom_kill');
 const MAX = new StatKey('max');
@@ -81,7 +82,12 @@ export class CgroupUsageProbe implements UsageProbe {
   #slowAt = Number.NEGATIVE_INFINITY;
   /** This sample also reads the rarely read files. */
   #isSlow = true;
+  /** Time that it waited because others ran, and all time runnable without a CPU, us. */
   #waited = -1;
+  #withoutCpu = 0;
+  /** Time held back by its own quota, us: now, and when {@link #withoutCpu} was read. */
+  #throttled = 0;
+  #throttledThen = 0;
   #peakBefore = -1;
   #limit = 0;
   #limitHits = 0;
@@ -188,6 +194,7 @@ export class CgroupUsageProbe implements UsageProbe {
   #throttling(into: UsageSample, length: number): void {
     into.periods = Math.max(0, PERIODS.valueOf(length));
     into.throttledPeriods = Math.max(0, THROTTLED.valueOf(length));
+    if (this.#isSlow) this.#throttled = this.#throttledIn(length);
     const wait = WAIT_SUM.valueOf(length);
     if (wait >= 0) into.waiting = wait / 1000;
   }
@@ -199,9 +206,25 @@ export class CgroupUsageProbe implements UsageProbe {
       this.#throttling(into, length);
     }
     if (into.waiting >= 0 && !pressure) return true;
-    if (this.#isSlow) this.#waited = waitedOf(pressure, schedstat);
+    if (this.#isSlow) this.#addWait(waitedOf(pressure, schedstat));
     into.waiting = this.#waited;
     return true;
+  }
+
+  /** To the kernel a throttled task is runnable without a CPU, but nothing else took that CPU. */
+  #addWait(withoutCpu: number): void {
+    const throttled = this.#throttled - this.#throttledThen;
+    const waited = Math.max(0, withoutCpu - this.#withoutCpu - throttled);
+    if (withoutCpu < 0) this.#waited = -1;
+    else this.#waited = this.#waited < 0 ? withoutCpu : this.#waited + waited;
+    this.#withoutCpu = withoutCpu;
+    this.#throttledThen = this.#throttled;
+  }
+
+  #throttledIn(length: number): number {
+    const version = this.#paths.cpu?.version ?? 1;
+    const time = THROTTLED_TIME[version].valueOf(length);
+    return Math.max(0, version === 1 ? time / 1000 : time);
   }
 
   #workingSet({ usage: usageFile, memoryStat }: SampleFiles, now: number): number {

@@ -147,6 +147,24 @@ test('waiting for a CPU is the pressure on v2', (t) => {
   close();
 });
 
+test('time that its own quota holds a container back is no wait for others', (t) => {
+  const { sample, put, probe, time, close } = v2();
+  const read = (pressure: number, throttled: number): number => {
+    put('cpu.pressure', `some avg10=0.00 avg60=0.00 avg300=0.00 total=${pressure}\n`);
+    const text = `usage_usec ${1_000_000 + pressure}\nnr_periods 9\nnr_throttled 3\n`;
+    put('cpu.stat', `${text}throttled_usec ${throttled}\n`);
+    time.advance(millis(500));
+    probe.sample(sample);
+    return sample.waiting;
+  };
+  // 321 us at the beginning; then 300,000 more, of which the quota took 240,000.
+  t.is(read(300_321, 240_000), 321 + 60_000);
+  // On several cores at once throttling takes more time than passes: that is no negative wait.
+  t.is(read(350_321, 400_000), 321 + 60_000);
+  t.is(read(351_321, 400_000), 321 + 61_000);
+  close();
+});
+
 test('v1 keys are found in any order; waiting is wait_sum or the first process’s', (t) => {
   const controllers = ['cpu', 'cpuacct', 'memory', 'freezer'];
   const tree = new FixtureTree().proc(
