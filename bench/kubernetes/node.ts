@@ -46,7 +46,7 @@ export class KubernetesNode {
   readonly folder = mkdtempSync(join(tmpdir(), 'gleaner-node-'));
   readonly socket = join(this.folder, 'containerd.sock');
   /** At most 15 characters, as the kernel's interface names are. */
-  readonly bridge = `glk${process.pid}`;
+  readonly bridge: string;
   /** Second number of the pods' networks. */
   readonly #net: number;
   readonly #driver: CgroupDriver;
@@ -55,6 +55,7 @@ export class KubernetesNode {
 
   constructor(net = 201, driver: CgroupDriver = 'cgroupfs') {
     this.#net = net;
+    this.bridge = `glk${process.pid}n${net}`;
     this.#driver = driver;
   }
 

@@ -96,7 +96,8 @@ export class Pods {
     this.#client = new GrpcClient({
       socketPath,
       methods: new Set(CALLS.map((name) => RUNTIME + name)),
-      deadline: millis(60_000),
+      // Of a slow machine that removes many pods at once.
+      deadline: millis(600_000),
     });
   }
 

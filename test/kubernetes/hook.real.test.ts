@@ -1,13 +1,26 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { stringify } from 'yaml';
 import { KubernetesNode } from '../../bench/kubernetes/node.js';
-import type { Pod } from '../../bench/kubernetes/pods.js';
-import { gleaner, processesWith, startUp, until } from '../support/gleaner.js';
+import {
+  type CgroupDriver,
+  cgroupDrivers,
+  isUnified,
+  type Pod,
+} from '../../bench/kubernetes/pods.js';
+import { millicores } from '../../config/index.js';
+import { CgroupLimitWriter } from '../../openwhisk-plugin/host/cgroup/index.js';
+import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
+import { gleaner, processesWith, startUp, type Up, until } from '../support/gleaner.js';
+import { allowed } from '../support/slowness.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { type KernelLimits, kernelLimits } from './kernel.js';
+import { untilServing } from './load.js';
 import { onNode } from './on-node.js';
 
-const node = new KubernetesNode(206);
-const real = onNode(node);
+for (const [n, driver] of cgroupDrivers().entries()) hookWith(driver, 206 + 10 * n);
 
 /** As an invoker calls: 20 ms of CPU, then `sleep` ms without. */
 function activation({ address }: Pod, n: number, sleep: number): Promise<void> {
@@ -16,7 +29,7 @@ function activation({ address }: Pod, n: number, sleep: number): Promise<void> {
     action_version: '0.0.1',
     activation_id: n.toString(16).padStart(32, '0'),
     api_key: 'key',
-    deadline: String(Date.now() + 60_000),
+    deadline: String(Date.now() + allowed(60_000)),
     namespace: 'guest',
     transaction_id: 't',
     value: { busy: 20, sleep },
@@ -26,56 +39,156 @@ function activation({ address }: Pod, n: number, sleep: number): Promise<void> {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
     };
-    const options = { host: address, port: 8080, path: '/run', method: 'POST', headers };
+    // A connection that is older than the hook is not trusted.
+    const to = { host: address, port: 8080, path: '/run', method: 'POST' };
+    const options = { ...to, headers, agent: false };
     const sent = request(options, (answer) => answer.resume().on('end', () => resolve()));
     sent.on('error', reject);
     sent.end(body);
   });
 }
 
-real('the hook lends a pod’s idle CPU, and a killed hook leaves no limit behind', async (t) => {
-  const pod = await node.pods.create({ cpu: 1000 });
-  const quotaOf = (group: string): number =>
-    Number(readFileSync(join('/sys/fs/cgroup/cpu', group, 'cpu.cfs_quota_us'), 'utf8'));
-  const ofContainer = (): number => quotaOf(join(pod.cgroup, pod.container));
-  t.is(ofContainer(), 100_000);
-  const up = startUp({
-    mode: 'enforce',
-    platform: 'host',
-    hook: { engine: 'kubernetes', engineSocket: node.socket },
-    decision: { controlShare: 0 },
+function hookOf({ folder }: Up): number {
+  const hook = processesWith(folder).find(({ args }) => / hook( |$)/.test(args));
+  if (hook === undefined) throw new Error('no hook runs');
+  return hook.pid;
+}
+
+/** Files that a process has open below a cgroup. */
+function openBelow(pid: number, group: string): string[] {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      const path = readlinkSync(`${folder}/${name}`);
+      return path.includes(group) ? [path] : [];
+    } catch {
+      return [];
+    }
   });
-  t.teardown(up.clean);
-  try {
-    await until(() => /up \d+ s /.test(up.output()), 60_000, 'the hook runs');
-    // The first activations show what the function uses.
-    let n = 0;
-    await until(
-      async () => {
-        const running = activation(pod, ++n, 400);
-        await new Promise((resolve) => setTimeout(resolve, 200));
-        const lowered = ofContainer() < 100_000;
-        await running;
-        return lowered;
-      },
-      60_000,
-      'a quota is lowered',
-    );
-    t.is(quotaOf(pod.cgroup), 100_000, 'the pod keeps its own');
-    const doctor = await gleaner(['--config', up.config, 'doctor']);
-    t.regex(doctor.out, /containerd .*; 1 action pods run/);
-    const long = activation(pod, ++n, 8000);
-    await until(() => ofContainer() < 100_000, 5000, 'the quota of a long activation is lowered');
-    const hook = processesWith(up.folder).find(({ args }) => / hook( |$)/.test(args));
-    if (hook === undefined) throw new Error('no hook runs');
-    process.kill(hook.pid, 'SIGKILL');
-    await until(() => ofContainer() === 100_000, 10_000, 'the user limit is back');
-    await long;
-  } catch (error) {
-    t.log(up.output().slice(-3000));
-    throw error;
+}
+
+function hookWith(driver: CgroupDriver, net: number): void {
+  const node = new KubernetesNode(net, driver);
+  const real = onNode(node);
+
+  const start = (engine: string): Up =>
+    startUp({
+      mode: 'enforce',
+      platform: 'host',
+      hook: { engine, engineSocket: node.socket },
+      decision: { controlShare: 0 },
+    });
+
+  async function managed(t: ExecutionContext, up: Up, run: () => Promise<void>): Promise<void> {
+    t.teardown(up.clean);
+    try {
+      await until(() => /up \d+ s /.test(up.output()), 60_000, 'the hook runs');
+      await run();
+    } catch (error) {
+      t.log(up.output().slice(-3000));
+      throw error;
+    }
+    await up.clean();
   }
-  await up.clean();
-  t.is(ofContainer(), 100_000);
-  await node.pods.remove(pod);
-});
+
+  real(`${driver}: the hook lends a pod’s idle CPU and leaves no limit behind`, async (t) => {
+    const pod = await node.pods.create({ cpu: 1000 });
+    const whole = 100_000;
+    const ofContainer = (): number => kernelLimits(node.pods.groupOf(pod)).quota;
+    t.is(ofContainer(), whole);
+    let n = 0;
+    // The first activations show what the function uses.
+    const untilLowered = (): Promise<void> =>
+      until(
+        async () => {
+          const running = activation(pod, ++n, allowed(400));
+          await new Promise((resolve) => setTimeout(resolve, allowed(200)));
+          const isLowered = ofContainer() < whole;
+          await running;
+          return isLowered;
+        },
+        60_000,
+        'a quota is lowered',
+      );
+    const up = start('kubernetes');
+    await managed(t, up, async () => {
+      await untilServing(pod);
+      await untilLowered();
+      t.is(kernelLimits(pod.cgroup).quota, whole, 'the pod keeps its own');
+      const doctor = await gleaner(['--config', up.config, 'doctor']);
+      t.regex(doctor.out, /containerd .*; 1 action pods run/);
+      t.is(/cgroup driver +systemd/.test(doctor.out), driver === 'systemd');
+      const long = activation(pod, ++n, allowed(8000));
+      await until(() => ofContainer() < whole, 5000, 'the quota of a long activation is lowered');
+      process.kill(hookOf(up), 'SIGKILL');
+      await until(() => ofContainer() === whole, 10_000, 'the user limit is back');
+      await long;
+
+      // The supervisor starts the hook again.
+      await untilLowered();
+      const hook = hookOf(up);
+      const { container } = pod;
+      t.not(openBelow(hook, container).length, 0);
+      await node.pods.restart(pod);
+      await untilServing(pod);
+      t.is(ofContainer(), whole);
+      await until(() => openBelow(hook, container).length === 0, 10_000, 'the ended one is closed');
+      await untilLowered();
+      await node.pods.remove(pod);
+      await until(() => openBelow(hook, pod.uid).length === 0, 10_000, 'the pod is closed');
+      t.is(hookOf(up), hook);
+    });
+  });
+
+  real(`${driver}: weights of stock pods are the user’s after the hook’s end`, async (t) => {
+    const pods = [await node.pods.create(), await node.pods.create()];
+    const least = isUnified ? 1 : 2;
+    const weights = (): number[] => pods.map(({ cgroup }) => kernelLimits(cgroup).weight);
+    t.deepEqual(weights(), [least, least]);
+    const up = start('kubernetes-dedicated');
+    await managed(t, up, async () => {
+      let n = 0;
+      for (const pod of pods) await untilServing(pod);
+      await until(
+        async () => {
+          await Promise.all(pods.map((pod) => activation(pod, ++n, allowed(100))));
+          return weights().every((weight) => weight > least);
+        },
+        60_000,
+        'the pods’ weights are raised together',
+      );
+      const [first] = pods;
+      await node.pods.restart(first!);
+      t.log(`after a restart of the first pod's container: ${weights().join(' ')}`);
+    });
+    t.deepEqual(weights(), [least, least]);
+    for (const pod of pods) await node.pods.remove(pod);
+  });
+
+  real(`${driver}: \`gleaner restore --local\` needs no hook`, async (t) => {
+    const pods = [await node.pods.create({ cpu: 500 }), await node.pods.create()];
+    const limits = (): KernelLimits[] =>
+      pods.flatMap((pod) => [pod.cgroup, node.pods.groupOf(pod)].map(kernelLimits));
+    const before = limits();
+    const engine = new KubernetesEngine({ socketPath: node.socket });
+    const writer = new CgroupLimitWriter({ cgroupVersion: isUnified ? 2 : 1 });
+    for (const info of await engine.snapshot()) {
+      const handle = writer.open(info);
+      t.is(handle.setQuota(millicores(1500)), 'written');
+      t.is(handle.setShares(9000), 'written');
+      handle.close();
+    }
+    engine.close();
+    await writer.close();
+    t.notDeepEqual(limits(), before);
+    const folder = temporaryFolder('restore');
+    const config = join(folder, 'gleaner.yaml');
+    const hook = { engine: 'kubernetes', engineSocket: node.socket, stateDir: folder };
+    writeFileSync(config, stringify({ platform: 'host', hook }));
+    const { code, out, err } = await gleaner(['--config', config, 'restore', '--local']);
+    t.is(code, 0, err);
+    t.log(out.trim());
+    t.deepEqual(limits(), before);
+    for (const pod of pods) await node.pods.remove(pod);
+  });
+}

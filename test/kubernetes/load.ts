@@ -1,3 +1,7 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { allowed } from '../support/slowness.js';
+
 /** 32 hexadecimal digits, as OpenWhisk's. `prefix`: one digit. */
 function idOf(prefix: string, address: string, n: number): string {
   const parts = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'));
@@ -63,3 +67,16 @@ export const activationIds = (
   addresses: readonly string[],
 ): string[] =>
   addresses.flatMap((host) => Array.from({ length: count }, (_, n) => idOf(prefix, host, n)));
+
+/** A connection without a request, which the tap does not see. */
+export async function untilServing({ address }: { address: string }): Promise<void> {
+  for (let i = 0; i < allowed(100); i++) {
+    const socket = connect(8080, address);
+    const isServing = await new Promise<boolean>((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    });
+    socket.destroy();
+    if (isServing) return;
+    await sleep(50);
+  }
+}
