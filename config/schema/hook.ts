@@ -43,6 +43,13 @@ export const hookSchema = section('The daemon beside the invoker.', {
     "Sources of requests beside each bridge's own address, also ranges (`10.1.2.0/24`); empty: " +
       'learned. Requests from other sources are counted and ignored.',
   ),
+  capture: key(
+    z.enum(['host', 'pod']),
+    'host',
+    'On Kubernetes: where packets are captured. `pod`: in the network namespace of each action ' +
+      'pod, at most 64, for networks whose packets pass no interface of the host (Cilium with ' +
+      'netkit). Each pod then has a tcpdump.',
+  ),
   tcpdump: key(z.string().min(1), 'tcpdump', 'The tcpdump program: a name on PATH or a path.', {
     path: 'name',
   }),

@@ -15,10 +15,10 @@ import { TcpdumpTap } from '../../openwhisk-plugin/host/tap/index.js';
 const CONTAINER_PORT = 8080;
 
 export function containerEngine(hook: Config['hook']): ReconcilingEngine {
-  const { engine, engineSocket: socketPath, containerPrefix } = hook;
+  const { engine, engineSocket: socketPath, containerPrefix, capture } = hook;
   return engine === 'docker'
     ? new DockerEngine({ socketPath, managed: managedByPrefix(containerPrefix) })
-    : new KubernetesEngine({ socketPath });
+    : new KubernetesEngine({ socketPath, capture });
 }
 
 /** Just above the use, the kernel would reclaim pages that are in use. */

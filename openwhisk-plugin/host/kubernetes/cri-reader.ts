@@ -21,7 +21,7 @@ const LABEL = 'user-action-pod';
 const CONTAINER = 'user-action';
 const POD_NAME = 'io.kubernetes.pod.name';
 const POD_UID = 'io.kubernetes.pod.uid';
-/** Whatever network plug-in a node has, its pods' packets pass some interface of the host. */
+/** With most network plug-ins a pod's packets pass some interface of the host. */
 const EVERYWHERE: Bridge = { interfaceName: 'any', networkName: 'pods', gateway: null };
 /** Together a second, in which a container that was started shows as running. */
 const RETRY_MILLIS = 5;
@@ -32,6 +32,8 @@ export interface CriReaderOptions {
   readonly socketPath: string;
   /** Of one call. Default 5 s. */
   readonly deadline?: Millis;
+  /** Where packets are captured: on all interfaces of the host (default), or in each pod. */
+  readonly capture?: 'host' | 'pod';
   /** The file system's root: `/` but in tests. */
   readonly root?: string;
 }
@@ -40,12 +42,15 @@ export interface CriReaderOptions {
 export class CriReader implements EngineSource {
   readonly #cri: CriClient;
   readonly #root: string;
+  /** Capture points in pods, by sandbox; null: the capture is on the host. */
+  readonly #inPods: Map<string, Bridge> | null;
   unreadable = 0;
   onBridges: (bridges: readonly Bridge[]) => void = () => undefined;
 
-  constructor({ socketPath, deadline, root = '/' }: CriReaderOptions) {
+  constructor({ socketPath, deadline, capture, root = '/' }: CriReaderOptions) {
     this.#cri = new CriClient(socketPath, deadline);
     this.#root = root;
+    this.#inPods = capture === 'pod' ? new Map() : null;
   }
 
   /** The kernel shows the host; kubelet's cgroups the driver of a runtime that does not show it. */
@@ -66,11 +71,12 @@ export class CriReader implements EngineSource {
   }
 
   readBridges(): Promise<void> {
-    this.onBridges([EVERYWHERE]);
+    this.onBridges(this.#inPods === null ? [EVERYWHERE] : [...this.#inPods.values()]);
     return Promise.resolve();
   }
 
   async list(): Promise<{ items: ListedContainer[]; unreadable: number }> {
+    const before = [...(this.#inPods?.keys() ?? [])];
     const pods = await this.#cri.sandboxes(LABEL, 'true');
     const containers = await this.#cri.containers();
     const items = containers.map(({ id, sandbox, name }) => ({
@@ -78,6 +84,8 @@ export class CriReader implements EngineSource {
       isManaged: name === CONTAINER && pods.has(sandbox),
       isPaused: null,
     }));
+    const managed = containers.filter((_, n) => items[n]?.isManaged).map(({ sandbox }) => sandbox);
+    for (const sandbox of before) if (!managed.includes(sandbox)) this.#podEnded(sandbox);
     return { items, unreadable: 0 };
   }
 
@@ -94,11 +102,19 @@ export class CriReader implements EngineSource {
       if (container?.state !== 'running' || container.pid === 0) return null;
       const user = limitsOf(container.resources);
       const whole = pod.resources === null ? user : limitsOf(pod.resources);
+      const name = pod.labels.get(POD_NAME) ?? id;
+      this.#inPods?.set(listed.sandbox, {
+        interfaceName: name,
+        networkName: 'pods',
+        gateway: null,
+        namespaceOf: pod.pid || container.pid,
+      });
+      await this.readBridges();
       return {
         id,
-        name: pod.labels.get(POD_NAME) ?? id,
+        name,
         address: pod.address === '' ? null : pod.address,
-        bridge: EVERYWHERE.interfaceName,
+        bridge: this.#inPods === null ? EVERYWHERE.interfaceName : name,
         pid: container.pid,
         startedAt: container.startedAt,
         paused: false,
@@ -123,7 +139,19 @@ export class CriReader implements EngineSource {
   }
 
   events(time: EngineTime, listener: EngineEventsListener): EngineEvents {
-    return new ContainerdEvents(this.#cri, time, listener);
+    if (this.#inPods === null) return new ContainerdEvents(this.#cri, time, listener);
+    return new ContainerdEvents(this.#cri, time, {
+      ...listener,
+      ended: (id, at) => {
+        listener.ended(id, at);
+        this.#podEnded(id);
+      },
+    });
+  }
+
+  /** Its sandbox ended: nothing in its network can be captured any more. */
+  #podEnded(sandbox: string): void {
+    if (this.#inPods?.delete(sandbox)) void this.readBridges();
   }
 
   close(): void {

@@ -28,6 +28,7 @@ const NOT_FOUND = 5;
 const containerInfo = z.object({ pid: z.number().int().nonnegative() });
 const amount = z.number().default(0);
 const sandboxInfo = z.object({
+  pid: z.number().int().nonnegative().default(0),
   config: z
     .object({
       linux: z
@@ -76,6 +77,8 @@ export interface SandboxState {
   readonly labels: ReadonlyMap<string, string>;
   /** Empty with the host's network. */
   readonly address: string;
+  /** Lives as long as the pod's network; 0: the runtime keeps no process for it. */
+  readonly pid: number;
   /** The sum of its containers; null if the runtime does not show it. */
   readonly resources: Resources | null;
 }
@@ -146,10 +149,12 @@ export class CriClient {
     const answer = await this.#found('PodSandboxStatus', message([1, id], [2, true]));
     if (answer === null) return null;
     const status = answer.message(1);
-    const shown = infoOf(answer, sandboxInfo).config?.linux?.resources ?? null;
+    const { pid, config } = infoOf(answer, sandboxInfo);
+    const shown = config?.linux?.resources ?? null;
     return {
       labels: status.map(7),
       address: status.message(5).text(1),
+      pid,
       resources: shown && {
         period: shown.cpu_period,
         quota: shown.cpu_quota,

@@ -28,10 +28,12 @@ interface PodInfo {
   readonly user: UserLimits;
 }
 
-/** Where the traffic of containers is seen: a Docker bridge, or an interface of a node. */
+/** Where the traffic of containers is seen: a Docker bridge, a node's interfaces, or one pod's. */
 export interface Bridge {
-  /** `any`: every interface of the host. */
+  /** `any`: every interface of the host. A pod's name with {@link namespaceOf}. */
   readonly interfaceName: string;
+  /** A process in the network namespace whose interfaces are captured; absent: the host's. */
+  readonly namespaceOf?: number;
   readonly networkName: string;
   /** The bridge's own address, from which an invoker on the host calls. */
   readonly gateway: string | null;

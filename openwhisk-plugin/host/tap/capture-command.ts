@@ -6,37 +6,46 @@ export interface CaptureOptions {
   /** tcpdump's name on PATH, or its path. */
   readonly tcpdump: string;
   readonly port: number;
+  /** A process in the network namespace of a pod, whose interfaces are captured. */
+  readonly namespaceOf?: number;
 }
 
 /** Enough bytes for headers, a request head and every key before `value` at full length. */
 const SNAPSHOT = 2048;
-/** Kernel's buffer for packets not yet read, KiB. */
+/** Kernel's buffer for packets not yet read, KiB: of many containers, and of one pod. */
 const BUFFER_KIB = 4096;
+const POD_BUFFER_KIB = 256;
 
 /** The interface that stands for all of them. */
 const ANY = 'any';
 
 /**
- * The command that starts tcpdump on one bridge, or on all interfaces. With setpriv (util-linux)
- * it runs from its first instruction as an unprivileged user with only CAP_NET_RAW, and the kernel
- * ends it with the hook, even after `kill -9`. Otherwise tcpdump drops root itself (`-Z`).
+ * The command that starts tcpdump on one bridge, on all interfaces of the host, or (by nsenter) on
+ * those of a pod. With setpriv (util-linux) it runs from its first instruction as an unprivileged
+ * user with only CAP_NET_RAW, and the kernel ends it with the hook, even after `kill -9`. Otherwise
+ * tcpdump drops root itself (`-Z`).
  */
 export function captureCommand(
   interfaceName: string,
   options: CaptureOptions,
 ): { file: string; args: readonly string[] } {
-  const capture = ['-i', interfaceName, '-n', '-U', '--immediate-mode', '-s', String(SNAPSHOT)];
-  capture.push('--time-stamp-precision=nano', '-B', String(BUFFER_KIB), '-w', '-');
-  const isAny = interfaceName === ANY;
+  const pid = options.namespaceOf;
+  const place = pid !== undefined ? 'pod' : interfaceName === ANY ? 'any' : 'bridge';
+  const name = place === 'bridge' ? interfaceName : ANY;
+  const buffer = String(place === 'pod' ? POD_BUFFER_KIB : BUFFER_KIB);
+  const capture = ['-i', name, '-n', '-U', '--immediate-mode', '-s', String(SNAPSHOT)];
+  capture.push('--time-stamp-precision=nano', '-B', buffer, '-w', '-');
   // The link type that names the interface; without it the copies of a packet look alike.
-  if (isAny) capture.push('-y', 'LINUX_SLL2');
-  const filter = captureFilter(options.port, isAny);
+  if (place !== 'bridge') capture.push('-y', 'LINUX_SLL2');
+  const filter = captureFilter(options.port, place);
+  const enter =
+    pid === undefined ? [] : [find('nsenter') ?? 'nsenter', `--net=/proc/${pid}/ns/net`];
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? unprivilegedUser() : null;
   const setpriv = isInstalled(options.tcpdump) ? find('setpriv') : null;
   if (setpriv === null) {
     if (user !== null) capture.push('-Z', user.name);
-    return { file: options.tcpdump, args: [...capture, filter] };
+    return commandOf([...enter, options.tcpdump, ...capture, filter]);
   }
   const drop = ['--pdeathsig', 'KILL'];
   if (user !== null) {
@@ -47,8 +56,10 @@ export function captureCommand(
       '--bounding-set=-all,+net_raw',
     );
   }
-  return { file: setpriv, args: [...drop, '--', options.tcpdump, ...capture, filter] };
+  return commandOf([...enter, setpriv, ...drop, '--', options.tcpdump, ...capture, filter]);
 }
+
+const commandOf = ([file = '', ...args]: string[]) => ({ file, args });
 
 /** Whether a program can be run by this name or path. */
 export function isInstalled(program: string): boolean {
@@ -102,17 +113,18 @@ const INIT_BODY = '0x7b227661'; // {"va
  * heads, to them request heads and first body packets. The flags come first, because a load beyond
  * the end of a packet makes BPF reject it: a bare FIN never passes a payload test.
  *
- * @param isAny on all interfaces: only packets that the host receives from a container or sends to
- *   one, which leaves out the copies on the way to another host, where an address may be translated
+ * @param place `any`: on all interfaces of the host only packets that it receives from a container
+ *   or sends to one, which leaves out the copies on the way to another host, where an address may
+ *   be translated. `pod`: the same, seen from the pod
  */
-export function captureFilter(port: number, isAny = false): string {
+export function captureFilter(port: number, place: 'bridge' | 'any' | 'pod' = 'bridge'): string {
   if (!Number.isInteger(port) || port < 1 || port > 65535)
     throw new RangeError(`not a TCP port: ${port}`);
   const flags = `tcp[13] & ${FIN | SYN | RST} != 0`;
   const answers = `ip and tcp src port ${port} and (${flags} or ${PAYLOAD} = ${HTTP})`;
   const requested = [POST, RUN_BODY, INIT_BODY].map((word) => `${PAYLOAD} = ${word}`).join(' or ');
   const requests = `ip and tcp dst port ${port} and (${requested})`;
-  return isAny
-    ? `(inbound and ${answers}) or (outbound and ${requests})`
-    : `(${answers}) or (${requests})`;
+  if (place === 'bridge') return `(${answers}) or (${requests})`;
+  const [from, to] = place === 'any' ? ['inbound', 'outbound'] : ['outbound', 'inbound'];
+  return `(${from} and ${answers}) or (${to} and ${requests})`;
 }

@@ -47,9 +47,14 @@ const CONNECTIONS = 4096;
 const LONGEST_REQUEST = millisToMicros(millis(11 * 60_000));
 /** Limits based on dropped packets must not apply for over 0.2 s; a check costs 0.3 ms of CPU. */
 const DROP_CHECK = millis(100);
+/** A pod's capture is asked this many times less often: there are many, with few packets each. */
+const POD_CHECKS = 10;
+/** Some 2 MiB each, and 0.03 % of a core when nothing is called. */
+const MAX_PODS = 64;
 
 interface Watched {
   readonly capture: Capture;
+  readonly namespaceOf: number | undefined;
   isListening: boolean;
 }
 
@@ -64,6 +69,8 @@ export class TcpdumpTap implements Tap {
   #listener: TapListener | null = null;
   #connections: Connections | null = null;
   #nextBridge = 1;
+  /** Pods without a capture, because there are too many. */
+  #refused: ReadonlySet<string> = new Set();
   #checks: Cancel | null = null;
 
   constructor(options: Partial<TapOptions> = {}) {
@@ -92,24 +99,41 @@ export class TcpdumpTap implements Tap {
       invokers: invokers.map(rangeOf),
       longestRequest: LONGEST_REQUEST,
     });
+    let turn = 0;
     this.#checks = timers.every(DROP_CHECK, () => {
       this.#checkClock();
-      for (const one of this.#watched.values()) if (one.isListening) one.capture.askForDrops();
+      turn++;
+      let n = 0;
+      for (const { isListening, namespaceOf, capture } of this.#watched.values()) {
+        const isDue = namespaceOf === undefined || (turn + n++) % POD_CHECKS === 0;
+        if (isDue && isListening) capture.askForDrops();
+      }
     });
   }
 
   watch(bridges: readonly Bridge[]): void {
     if (this.#connections === null || this.#listener === null) return;
     this.#connections.sources.setGateways(addressesOf(bridges.map(({ gateway }) => gateway ?? '')));
-    const requested = new Set(bridges.map(({ interfaceName }) => interfaceName));
+    const requested = new Map(bridges.map((bridge) => [bridge.interfaceName, bridge]));
     for (const [name, one] of this.#watched) {
-      if (requested.has(name)) continue;
+      const bridge = requested.get(name);
+      if (bridge !== undefined && bridge.namespaceOf === one.namespaceOf) continue;
+      if (bridge !== undefined) this.#listener.lost('restarted', name, 'another pod has its name');
       this.#watched.delete(name);
       const leaving = one.capture.stop().finally(() => this.#leaving.delete(leaving));
       this.#leaving.add(leaving);
     }
-    for (const name of requested)
-      if (!this.#watched.has(name)) this.#capture(name, this.#connections, this.#listener);
+    const refused = new Set<string>();
+    for (const [name, bridge] of requested) {
+      if (this.#watched.has(name)) continue;
+      if (bridge.namespaceOf === undefined || this.#watched.size < MAX_PODS)
+        this.#capture(bridge, this.#connections, this.#listener);
+      else refused.add(name);
+    }
+    for (const name of refused)
+      if (!this.#refused.has(name))
+        this.#listener.lost('unavailable', name, `${MAX_PODS} pods are captured already`);
+    this.#refused = refused;
   }
 
   bind(address: number, startedAt: Micros): void {
@@ -131,13 +155,18 @@ export class TcpdumpTap implements Tap {
     await Promise.all([...captures, ...this.#leaving]);
   }
 
-  #capture(name: string, connections: Connections, listener: TapListener): void {
+  #capture(
+    { interfaceName: name, namespaceOf }: Bridge,
+    connections: Connections,
+    listener: TapListener,
+  ): void {
     const bridge = this.#nextBridge++;
     const { tcpdump, port, timers } = this.#options;
     const packet = this.#packet;
     /** The last reported reason why it cannot start. */
     let notified: string | null = null;
-    const capture = new Capture(name, { tcpdump, port }, timers, {
+    const options = { tcpdump, port, ...(namespaceOf === undefined ? {} : { namespaceOf }) };
+    const capture = new Capture(name, options, timers, {
       packet: (bytes, offset, captured, original, at, link) => {
         if (!readTcp(bytes, offset, captured, original, packet, link)) {
           listener.anomaly('malformed_packet', 0);
@@ -168,7 +197,7 @@ export class TcpdumpTap implements Tap {
       },
       counted: (interfaceDrops, ignored) => listener.counted(interfaceDrops, ignored),
     });
-    const watched: Watched = { capture, isListening: false };
+    const watched: Watched = { capture, namespaceOf, isListening: false };
     this.#watched.set(name, watched);
     capture.start();
   }

@@ -179,6 +179,41 @@ test('a snapshot lists the running action pods without a subscription', async (t
   s.close();
 });
 
+test('with captures in pods each pod is a capture point until its sandbox ends', async (t) => {
+  const runtime = await stubRuntime();
+  const engine = new KubernetesEngine({ socketPath: runtime.socketPath, capture: 'pod' });
+  const recorder = new Recorder();
+  const first = runtime.add(1);
+  await engine.start(recorder);
+  const nameOf = (n: number): string => `wskow-invoker-00-${n}-guest-f`;
+  // The stub's sandboxes have processes 1000 above those of their containers.
+  const pointOf = (n: number) => ({
+    interfaceName: nameOf(n),
+    networkName: 'pods',
+    gateway: null,
+    namespaceOf: 1100 + n,
+  });
+  t.deepEqual(recorder.bridges, [pointOf(1)]);
+  t.is(recorder.started[0]?.bridge, nameOf(1));
+  const second = runtime.add(2);
+  runtime.tell('/tasks/start', [1, second.container], [2, second.pid]);
+  await recorder.until((r) => r.started.length === 2);
+  t.deepEqual(recorder.bridges, [pointOf(1), pointOf(2)]);
+  // A container that restarts is in the same network.
+  runtime.tell('/tasks/exit', [1, first.container], [2, first.container], [3, first.pid]);
+  first.container = idOf(11);
+  first.pid = 111;
+  runtime.tell('/tasks/start', [1, first.container], [2, first.pid]);
+  await recorder.until((r) => r.started.length === 3);
+  t.is(recorder.bridges.length, 2);
+  runtime.pods.delete(second.sandbox);
+  runtime.tell('/tasks/exit', [1, second.sandbox], [2, second.sandbox], [3, 1102]);
+  await recorder.until((r) => r.bridges.length === 1);
+  t.is(recorder.bridges[0]?.interfaceName, nameOf(1));
+  await engine.stop();
+  runtime.close();
+});
+
 test('the cgroup driver is the one that the default runtime is configured with', async (t) => {
   const s = await stubRuntime();
   const engine = new KubernetesEngine({ socketPath: s.socketPath, root: '/nonexistent' });

@@ -199,8 +199,9 @@ function varint(value: bigint): Buffer {
 
 const infoOf = ({ pid }: StubPod): string => JSON.stringify({ pid, removing: false });
 
-const sandboxInfo = ({ resources }: StubPod): string =>
+const sandboxInfo = ({ pid, resources }: StubPod): string =>
   JSON.stringify({
+    pid: pid + 1000,
     config: {
       linux: {
         resources: {

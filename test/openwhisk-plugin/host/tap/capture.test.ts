@@ -194,6 +194,30 @@ test('a tcpdump that stops answering is lost, and another one is started', async
   fake.remove();
 });
 
+test('pods above the largest number of captures are reported once, until one ends', async (t) => {
+  const recorder = new Recorder();
+  const refused: (string | null)[] = [];
+  recorder.lost = (_reason: string, name?: string | null, detail?: string) => {
+    if (detail === '64 pods are captured already') refused.push(name ?? null);
+  };
+  const tap = new TcpdumpTap({ tcpdump: '/nonexistent/tcpdump' });
+  tap.start(recorder);
+  // No process has this id, and so no pod is entered.
+  const pods = Array.from({ length: 66 }, (_, n) => ({
+    ...BRIDGE,
+    interfaceName: `pod${n}`,
+    namespaceOf: 2 ** 30,
+  }));
+  tap.watch(pods);
+  tap.watch(pods);
+  t.deepEqual(refused, ['pod64', 'pod65']);
+  tap.watch(pods.slice(1));
+  t.is(refused.length, 2);
+  tap.watch([...pods.slice(1), { ...BRIDGE, interfaceName: 'pod66', namespaceOf: 2 ** 30 }]);
+  t.deepEqual(refused, ['pod64', 'pod65', 'pod66']);
+  await tap.stop();
+});
+
 const pipeFolders = (): string[] =>
   readdirSync(tmpdir()).filter((name) => name.startsWith('gleaner-tap-'));
 

@@ -280,6 +280,13 @@ test('a run without a deadline has deadline 0', (t) => {
   t.is(Number(readIdentity(bytes, 0, bytes.length)?.deadline), 0);
 });
 
+test('a filter on copies takes requests on their way in, seen from the pod', (t) => {
+  const dst = 'ip and tcp dst port 8080';
+  t.true(captureFilter(8080, 'any').includes(`(outbound and ${dst}`));
+  t.true(captureFilter(8080, 'pod').includes(`(inbound and ${dst}`));
+  t.true(captureFilter(8080, 'pod').includes('(outbound and ip and tcp src port 8080'));
+});
+
 test('the filter tests flags before payloads and refuses what is no port', (t) => {
   const filter = captureFilter(8080);
   t.true(filter.indexOf('tcp[13] & 7 != 0') < filter.indexOf('0x48545450'));
