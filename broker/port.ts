@@ -111,6 +111,11 @@ export interface ObjectStore {
   names(): Promise<string[]>;
 }
 
+export type IsComplete = (answers: readonly BrokerMessage[]) => boolean;
+
+/** For the answers of parts that have just started, which are not among the expected ones. */
+export const LAST_ANSWERS_WAIT = 25 as Millis;
+
 /**
  * Everything that Gleaner uses of NATS. Two implementations pass one contract
  * (test/broker/contract). Nothing here blocks: work continues while NATS is away.
@@ -136,8 +141,16 @@ export interface Broker {
   ): Subscription;
   /** Rejects with `GLN_BROKER_NO_RESPONDERS`, `_TIMEOUT`, `_DISCONNECTED`. */
   request(subject: string, data: Uint8Array, timeout: Millis): Promise<BrokerMessage>;
-  /** All answers that arrive within `wait`; may be none. */
-  requestMany(subject: string, data: Uint8Array, wait: Millis): Promise<BrokerMessage[]>;
+  /**
+   * All answers that arrive within `wait`; may be none. Ends {@link LAST_ANSWERS_WAIT} after an
+   * answer with which `isComplete` holds.
+   */
+  requestMany(
+    subject: string,
+    data: Uint8Array,
+    wait: Millis,
+    isComplete?: IsComplete,
+  ): Promise<BrokerMessage[]>;
   keyValue(bucket: string): KeyValue;
   stream(name: string, options: StreamOptions): MessageStream;
   objects(store: string): ObjectStore;

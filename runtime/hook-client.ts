@@ -2,6 +2,8 @@ import type { z } from 'zod';
 import { type Broker, services } from '../broker/index.js';
 import {
   callEveryInstance,
+  type ExpectedHosts,
+  expectedHosts,
   type FunctionView,
   type HostView,
   hookService,
@@ -29,16 +31,21 @@ export interface HookAnswers {
   readonly unread: readonly string[];
 }
 
-/** Hooks that do not answer in time are left out. */
+/** Hooks that do not answer in time are left out. `expected`: as in {@link callEveryInstance}. */
 export async function inspectHooks(
   broker: Broker,
-  { wait = millis(300), ...request }: Partial<InspectRequest> & { readonly wait?: Millis } = {},
+  {
+    wait = millis(300),
+    expected,
+    ...request
+  }: Partial<InspectRequest> & { readonly wait?: Millis; readonly expected?: ExpectedHosts } = {},
 ): Promise<HookAnswers> {
   const answers = await callEveryInstance(broker, {
     service: services.hook,
     endpoint: 'inspect',
     request,
     wait,
+    expected: expected ?? (await expectedHosts(broker)),
   });
   const hooks: HookAnswer[] = [];
   const unread: string[] = [];

@@ -83,7 +83,8 @@ export async function allowedLimitRequests(
   broker: Broker,
   requests: readonly LimitRequest[],
 ): Promise<LimitRequest[]> {
-  const { hooks } = await inspectHooks(broker, { containers: 0 });
+  // Of a hook that has just started, too, which no aggregator knows yet.
+  const { hooks } = await inspectHooks(broker, { containers: 0, expected: new Map() });
   if (hooks.some(({ host }) => host.killed)) return [];
   const paused = new Set(
     hooks.flatMap(({ functions }) => functions.filter((one) => one.paused).map(({ name }) => name)),

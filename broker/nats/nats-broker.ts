@@ -3,6 +3,7 @@ import {
   type Msg,
   type NatsConnection,
   type Subscription as NatsSubscription,
+  type QueuedIterator,
   RequestStrategy,
 } from 'nats';
 import {
@@ -24,7 +25,9 @@ import {
   type Broker,
   type BrokerMessage,
   type BrokerStatus,
+  type IsComplete,
   type KeyValue,
+  LAST_ANSWERS_WAIT,
   type MessageStream,
   newCounters,
   type ObjectStore,
@@ -169,14 +172,23 @@ export class NatsBroker implements Broker {
     }
   }
 
-  async requestMany(subject: string, data: Uint8Array, wait: Millis): Promise<BrokerMessage[]> {
+  async requestMany(
+    subject: string,
+    data: Uint8Array,
+    wait: Millis,
+    isComplete: IsComplete = () => false,
+  ): Promise<BrokerMessage[]> {
     checkSubject(subject, false);
     const connection = this.#ready(`request ${subject}`, data);
     const answers: BrokerMessage[] = [];
     try {
       const options = { strategy: RequestStrategy.Timer, maxWait: wait };
-      for await (const answer of await connection.requestMany(subject, data, options))
+      const arriving = await connection.requestMany(subject, data, options);
+      for await (const answer of arriving) {
         answers.push(toMessage(answer));
+        if (isComplete(answers))
+          this.#timers.after(LAST_ANSWERS_WAIT, () => (arriving as QueuedIterator<Msg>).stop());
+      }
     } catch (error) {
       const known = requestError(subject, wait, error);
       if (known instanceof NoRespondersError || known instanceof RequestTimeoutError)

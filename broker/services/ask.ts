@@ -1,14 +1,33 @@
 import type { z } from 'zod';
+import { millis } from '../../config/index.js';
 import type { Broker } from '../port.js';
 import { services } from '../subjects.js';
 import { agentsService } from './agents-service.js';
-import { aggregatorService } from './aggregator-service.js';
+import { aggregatorSchema, aggregatorService } from './aggregator-service.js';
 import { hookService } from './hook-service.js';
-import { callEveryInstance } from './services.js';
+import { callEveryInstance, callService, type ExpectedHosts } from './services.js';
 
 const contracts = { hook: hookService, agents: agentsService, aggregator: aggregatorService };
 type Contracts = typeof contracts;
 type AnswerOf<C> = C extends { readonly answer: infer A extends z.ZodType } ? z.output<A> : never;
+
+const EXPECTED_TIMEOUT = millis(300);
+
+/**
+ * The instances in the totals of the aggregator, and the one that answers; none if none answers.
+ * Who waits for these need not wait for a fixed time.
+ */
+export async function expectedHosts(broker: Broker): Promise<ExpectedHosts> {
+  const call = { service: services.aggregator, endpoint: 'list', timeout: EXPECTED_TIMEOUT };
+  const state = aggregatorSchema.safeParse(await callService(broker, call).catch(() => null));
+  if (!state.success) return new Map();
+  const { host, agents, invokers } = state.data;
+  return new Map([
+    [services.hook, invokers],
+    [services.agents, agents],
+    [services.aggregator, [host]],
+  ]);
+}
 
 /**
  * Calls every instance of a service: valid answers and errors by host. Answers of another version
@@ -23,7 +42,8 @@ export async function askEvery<S extends keyof Contracts, E extends keyof Contra
   readonly answers: Map<string, AnswerOf<Contracts[S][E]>>;
   readonly errors: Map<string, Error>;
 }> {
-  const call = { service: services[service], endpoint, request };
+  const expected = await expectedHosts(broker);
+  const call = { service: services[service], endpoint, request, expected };
   const { answer: schema } = contracts[service][endpoint] as { readonly answer: z.ZodType };
   const answers = new Map<string, AnswerOf<Contracts[S][E]>>();
   const errors = new Map<string, Error>();

@@ -1,6 +1,6 @@
 export * from './agents-service.js';
 export { aggregatorSchema, aggregatorService } from './aggregator-service.js';
-export { askEvery } from './ask.js';
+export { askEvery, expectedHosts } from './ask.js';
 export { contractedEndpoints, type ServiceContract } from './contract.js';
 export * from './hook-service.js';
 export {
@@ -14,6 +14,7 @@ export {
   ALL_HOSTS,
   callEveryInstance,
   callService,
+  type ExpectedHosts,
   endpointSubject,
   findServices,
   type RunningService,

@@ -274,41 +274,72 @@ export interface ServiceInstance {
 /** The second attempt waits this many times longer: on a busy machine services are slow. */
 const RETRY_WAIT_FACTOR = 6;
 
-/** The instances that answer within `wait`, or within six times as long if none does. */
+/** Hosts with an instance that is known to run, by service. */
+export type ExpectedHosts = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * The instances that answer within `wait`, or within six times as long if none does. `expected`: it
+ * ends soon after these have answered.
+ */
 export async function findServices(
   broker: Broker,
   service: string | null,
   wait: Millis,
   verb: 'PING' | 'STATS' = 'PING',
+  expected: ExpectedHosts = new Map(),
 ): Promise<ServiceInstance[]> {
   const subject = service === null ? `$SRV.${verb}` : `$SRV.${verb}.${service}`;
+  const names = service === null ? [...expected.keys()] : [service];
+  const missing = names.flatMap((name) => (expected.get(name) ?? []).map((host) => [name, host]));
+  const isComplete = (answers: readonly BrokerMessage[]): boolean => {
+    if (missing.length === 0) return false;
+    const found = instancesIn(answers);
+    return missing.every(([name, host]) =>
+      found.some((one) => one.name === name && one.metadata?.host === host),
+    );
+  };
   try {
-    let answers = await broker.requestMany(subject, EMPTY, wait);
+    let answers = await broker.requestMany(subject, EMPTY, wait, isComplete);
     if (answers.length === 0)
       answers = await broker.requestMany(subject, EMPTY, (wait * RETRY_WAIT_FACTOR) as Millis);
-    const found: ServiceInstance[] = [];
-    for (const answer of answers) {
-      try {
-        const instance = parse(answer.data) as ServiceInstance;
-        if (typeof instance?.name === 'string' && typeof instance.id === 'string')
-          found.push(instance);
-      } catch {
-        // Not an answer by the convention.
-      }
-    }
-    return found;
+    return instancesIn(answers);
   } catch (error) {
     if (error instanceof NoRespondersError) return [];
     throw error;
   }
 }
 
+function instancesIn(answers: readonly BrokerMessage[]): ServiceInstance[] {
+  const found: ServiceInstance[] = [];
+  for (const answer of answers) {
+    try {
+      const instance = parse(answer.data) as ServiceInstance;
+      if (typeof instance?.name === 'string' && typeof instance.id === 'string')
+        found.push(instance);
+    } catch {
+      // Not an answer by the convention.
+    }
+  }
+  return found;
+}
+
+export interface ServiceCall {
+  readonly service: string;
+  readonly endpoint: string;
+  readonly request?: unknown;
+  readonly wait?: Millis;
+  readonly timeout?: Millis;
+  /** As in {@link findServices}; not for changes, which every instance must receive. */
+  readonly expected?: ExpectedHosts;
+}
+
 /** Calls every instance of a service. Answers by host; an error is a value. */
 export async function callEveryInstance(
   broker: Broker,
-  call: { service: string; endpoint: string; request?: unknown; wait?: Millis; timeout?: Millis },
+  { expected, ...call }: ServiceCall,
 ): Promise<Map<string, unknown>> {
-  const instances = await findServices(broker, call.service, call.wait ?? (300 as Millis));
+  const wait = call.wait ?? (300 as Millis);
+  const instances = await findServices(broker, call.service, wait, 'PING', expected);
   const answers = new Map<string, unknown>();
   await Promise.all(
     instances.map(async ({ metadata }) => {

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import type { Broker } from '../../broker/index.js';
 import {
+  type ExpectedHosts,
+  expectedHosts,
   findServices,
   type HostView,
   type ServiceInstance,
@@ -40,8 +42,8 @@ interface ServiceLine {
   readonly engine?: string;
 }
 
-async function servicesSeen(broker: Broker): Promise<ServiceInstance[]> {
-  const found = await findServices(broker, null, millis(300), 'STATS');
+async function servicesSeen(broker: Broker, expected: ExpectedHosts): Promise<ServiceInstance[]> {
+  const found = await findServices(broker, null, millis(300), 'STATS', expected);
   return found.filter(({ name }) => name.startsWith('gleaner-'));
 }
 
@@ -88,9 +90,10 @@ export function addCommands(program: Command): void {
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const { seen, hooks, unread } = await withBroker(config, async (broker) => {
+      const expected = await expectedHosts(broker);
       const [seen, { hooks, unread }] = await Promise.all([
-        servicesSeen(broker),
-        inspectHooks(broker),
+        servicesSeen(broker, expected),
+        inspectHooks(broker, { expected }),
       ]);
       return { seen, hooks, unread };
     });

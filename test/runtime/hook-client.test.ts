@@ -38,3 +38,37 @@ test('a hook of another version is named with its problem, and the others are sh
   t.is(unread.length, 1);
   t.regex(unread[0]!, /^the hook on invoker9 has another version \(host\.boot: /);
 });
+
+test('hooks that the aggregator knows are waited for, and not for a fixed time', async (t) => {
+  const bus = new MemoryBus(systemTimers);
+  const gleaner = new SyntheticGleaner(bus.connect(), 2);
+  gleaner.start();
+  const state = { publishing: true, epoch: 1, paused: false, refusals: {} };
+  const aggregator = serve(
+    bus.connect(),
+    {
+      name: services.aggregator,
+      version: '1.0.0',
+      description: '',
+      host: 'one',
+      metadata: {},
+      endpoints: {
+        list: {
+          description: '',
+          handle: () => ({ ...state, host: 'one', agents: [], invokers: [HOST] }),
+        },
+      },
+    },
+    systemClock,
+  );
+  t.teardown(() => {
+    gleaner.stop();
+    aggregator.stop();
+  });
+  // AVA ends this test after some minutes, long before the hour that hooks may take.
+  const { hooks } = await inspectHooks(bus.connect(), { wait: millis(3_600_000) });
+  t.deepEqual(
+    hooks.map(({ host }) => host.host),
+    [HOST],
+  );
+});

@@ -164,6 +164,12 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
         [...(await callEveryInstance(b, { service: name, endpoint: 'where' })).keys()].sort(),
         ['one', 'two'],
       );
+      // Far below a minute, because those that are expected have answered.
+      const expected = new Map([[name, ['one', 'two']]]);
+      const known = await findServices(a, name, millis(60_000), 'PING', expected);
+      t.deepEqual(known.map((instance) => instance.metadata.host).sort(), ['one', 'two']);
+      const more = new Map([[name, ['one', 'two', 'away']]]);
+      t.is((await findServices(a, name, millis(100), 'STATS', more)).length, 2);
       const everyone = await b.requestMany(
         endpointSubject(name, 'where', ALL_HOSTS),
         bytes(''),

@@ -9,7 +9,9 @@ import {
   type Broker,
   type BrokerMessage,
   type BrokerStatus,
+  type IsComplete,
   type KeyValue,
+  LAST_ANSWERS_WAIT,
   type MessageStream,
   newCounters,
   type ObjectStore,
@@ -139,20 +141,30 @@ export class MemoryBroker implements Broker {
     });
   }
 
-  requestMany(subject: string, data: Uint8Array, wait: Millis): Promise<BrokerMessage[]> {
+  requestMany(
+    subject: string,
+    data: Uint8Array,
+    wait: Millis,
+    isComplete: IsComplete = () => false,
+  ): Promise<BrokerMessage[]> {
     checkSubject(subject, false);
     if (!this.connected) return Promise.reject(new BrokerDisconnectedError(`request ${subject}`));
     return new Promise((resolve) => {
       const reply = `_INBOX.memory.${++inboxes}`;
       const answers: BrokerMessage[] = [];
-      const inbox = this.#listen(reply, undefined, (delivery) => answers.push(toMessage(delivery)));
+      let cancel: Cancel = () => {};
+      const inbox = this.#listen(reply, undefined, (delivery) => {
+        answers.push(toMessage(delivery));
+        if (isComplete(answers)) this.#bus.timers.after(LAST_ANSWERS_WAIT, finish);
+      });
       const finish = (): void => {
         inbox.unsubscribe();
+        cancel();
         resolve(answers);
       };
       if (this.#bus.route({ subject, data: data.slice(), reply, headers: undefined }) === 0)
         finish();
-      else this.#bus.timers.after(wait, finish);
+      else cancel = this.#bus.timers.after(wait, finish);
     });
   }
 
