@@ -13,6 +13,7 @@ import { benchFidelity, FIDELITY_MANAGERS, FIDELITY_MODES } from './fidelity/fid
 import { benchFootprint } from './footprint/footprint.js';
 import { benchLatency } from './hook/latency.js';
 import { benchLimits } from './hook/limits.js';
+import { benchPods } from './hook/pods.js';
 import { benchFaasrm, benchSafeguard } from './hook/safeguard.js';
 import { benchNewFunction } from './new-function/new-function.js';
 import { oomReal } from './oom/real.js';
@@ -38,6 +39,12 @@ const records: SuiteOption = {
   kind: 'text',
   describes: 'file of rounds; all rounds in it are reported',
 };
+const engine: SuiteOption = {
+  kind: 'text',
+  describes: 'what runs the actions',
+  default: 'docker',
+  among: ['docker', 'kubernetes'],
+};
 const first = number('first round to run', 1);
 
 const { calls: SIMULATED, rounds: SIMULATIONS, lengths, functions } = SIMULATOR_BENCH;
@@ -46,22 +53,29 @@ const { calls: SIMULATED, rounds: SIMULATIONS, lengths, functions } = SIMULATOR_
 export const SUITES: Suites = {
   hook: {
     describes: 'added latency, lag, CPU, limit writes, decisions of the hook',
-    needs: HOST,
+    needs: `${HOST}; with --engine kubernetes containerd and CNI plug-ins too`,
     options: {
+      engine: {
+        ...engine,
+        describes: "`kubernetes`: only the hook's CPU, on pods and on Docker, in 2 rounds",
+      },
       rounds: rounds(30),
       calls: number('calls of each half of a round', 1000),
       seconds: seconds(20, 'of steady load, at 10 and at 500 activations a second'),
     },
-    run: async (v, log) => [
-      ...benchSafeguard(),
-      ...(await benchLimits()),
-      ...(await benchLatency({
-        rounds: v.number('rounds'),
-        callsPerRound: v.number('calls'),
-        seconds: v.number('seconds'),
-        log,
-      })),
-    ],
+    run: async (v, log) =>
+      v.text('engine') === 'kubernetes'
+        ? benchPods({ seconds: v.number('seconds'), log })
+        : [
+            ...benchSafeguard(),
+            ...(await benchLimits()),
+            ...(await benchLatency({
+              rounds: v.number('rounds'),
+              callsPerRound: v.number('calls'),
+              seconds: v.number('seconds'),
+              log,
+            })),
+          ],
   },
   safeguard: {
     describes: 'decisions only',
@@ -83,8 +97,9 @@ export const SUITES: Suites = {
   },
   weight: {
     describes: "a weight policy compared with OpenWhisk's weights, paired, real containers",
-    needs: HOST,
+    needs: `${HOST}; with --engine kubernetes containerd and CNI plug-ins instead of Docker`,
     options: {
+      engine,
       policy: {
         kind: 'text',
         describes: 'weight policy',
@@ -94,7 +109,7 @@ export const SUITES: Suites = {
       'user-memory': number('user-memory of the invoker, MB: 128 MB have 128 / it of 1024', 32_768),
       'sample-ms': number('ms between two samples of a running activation', 100),
       'without-revision': flag('a third run in each round: weights chosen at the start only'),
-      siblings: number('busy containers that are not managed, to see what they lose', 0),
+      siblings: number('containers that are not managed; with a process, to see what they lose', 0),
       trace: { kind: 'text', describes: 'file for where the time of each activation goes' },
       seconds: seconds(60),
       rounds: rounds(5),
@@ -102,6 +117,7 @@ export const SUITES: Suites = {
     },
     run: (v, log) =>
       benchWeight({
+        engine: v.text('engine')!,
         policy: v.text('policy')!,
         userMemoryMb: v.number('user-memory'),
         sampleMs: v.number('sample-ms'),

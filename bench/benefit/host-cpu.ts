@@ -19,25 +19,28 @@ const CGROUPS = '/sys/fs/cgroup';
  * really asked for.
  */
 export function containersBusyMillis(): number {
-  const v1 = join(CGROUPS, 'cpuacct/docker/cpuacct.usage');
-  if (existsSync(v1)) return Number(readFileSync(v1, 'latin1')) / 1e6;
-  const v2 = join(CGROUPS, 'docker/cpu.stat');
-  if (existsSync(v2)) return usageMillis(v2);
+  if (hasGroup('docker')) return groupBusyMillis('docker');
   // systemd driver: one scope for each container.
   const slice = join(CGROUPS, 'system.slice');
   return readdirSync(slice)
     .filter((name) => name.startsWith('docker-') && name.endsWith('.scope'))
-    .reduce((sum, name) => sum + usageMillis(join(slice, name, 'cpu.stat')), 0);
+    .reduce((sum, name) => sum + groupBusyMillis(join('system.slice', name)), 0);
 }
 
 /** CPU time of one of Docker's containers, by its full id, ms. */
-export function containerBusyMillis(id: string): number {
-  const v1 = join(CGROUPS, 'cpuacct/docker', id, 'cpuacct.usage');
+export const containerBusyMillis = (id: string): number =>
+  groupBusyMillis(hasGroup(`docker/${id}`) ? `docker/${id}` : `system.slice/docker-${id}.scope`);
+
+const v1Usage = (group: string): string => join(CGROUPS, 'cpuacct', group, 'cpuacct.usage');
+
+const hasGroup = (group: string): boolean =>
+  existsSync(v1Usage(group)) || existsSync(join(CGROUPS, group, 'cpu.stat'));
+
+/** CPU time of a cgroup since it was made, ms. */
+export function groupBusyMillis(group: string): number {
+  const v1 = v1Usage(group);
   if (existsSync(v1)) return Number(readFileSync(v1, 'latin1')) / 1e6;
-  const v2 = join(CGROUPS, 'docker', id, 'cpu.stat');
-  return usageMillis(
-    existsSync(v2) ? v2 : join(CGROUPS, `system.slice/docker-${id}.scope/cpu.stat`),
-  );
+  return usageMillis(join(CGROUPS, group, 'cpu.stat'));
 }
 
 function usageMillis(cpuStat: string): number {

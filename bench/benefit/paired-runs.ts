@@ -64,18 +64,19 @@ export async function soloRuns(
   invoker: Invoker,
   subjects: readonly Subject[],
   millis = 2000,
+  busyMillis = containersBusyMillis,
 ): Promise<Map<string, Solo>> {
   const solo = new Map<string, Solo>();
   for (const subject of subjects) {
     const responses: number[] = [];
     const count = Math.min(60, Math.max(3, Math.round(millis / subject.cpuMs)));
-    const busy = containersBusyMillis();
+    const busy = busyMillis();
     for (let i = 0; i < count; i++) {
       const begun = performance.now();
       await invoker.invoke(actionOf(subject), subject.payload);
       responses.push(performance.now() - begun);
     }
-    const cpuMs = (containersBusyMillis() - busy) / count;
+    const cpuMs = (busyMillis() - busy) / count;
     solo.set(subject.name, { responseMs: median(responses), cpuMs });
   }
   return solo;
@@ -114,11 +115,13 @@ export async function pairedRounds(options: {
     records: readonly ActivationRecord[],
     others: number,
   ) => Promise<void>;
+  /** CPU time so far of what functions ran in, ms; default: all of Docker's containers. */
+  readonly busyMillis?: () => number;
   /** Called for every run; holds the preconditions. */
   readonly tally: PairedTally;
   readonly log: (line: string) => void;
 }): Promise<Round[]> {
-  const { invoker, gleaner, tally, log } = options;
+  const { invoker, gleaner, tally, log, busyMillis = containersBusyMillis } = options;
   const rounds: Round[] = [];
   const play = async (arm: keyof Round, round: number): Promise<Records> => {
     const on = (await options.prepare?.(arm)) ?? arm === 'on';
@@ -127,7 +130,7 @@ export async function pairedRounds(options: {
     const arrivals = options.arrivals(round);
     const before = await gleaner.status();
     const busy = hostBusyMillis();
-    const own = containersBusyMillis();
+    const own = busyMillis();
     const begun = performance.now();
     const [records] = await Promise.all([
       playWorkload(invoker, arrivals),
@@ -138,7 +141,7 @@ export async function pairedRounds(options: {
       .map((record) => `${record.kind}: ${String(record.result).slice(0, 60)}`);
     const span = (performance.now() - begun) * cpus().length;
     const used = (hostBusyMillis() - busy) / span;
-    const functions = (containersBusyMillis() - own) / span;
+    const functions = (busyMillis() - own) / span;
     const cold = records.filter((record) => record.cold).length;
     log(
       [

@@ -16,12 +16,12 @@ import { atLeast, type BenchRow, none, row } from '../report.js';
 import { bootstrapInterval, mean, median, quantile } from '../statistics.js';
 import { traceRows } from '../weight-trace/rows.js';
 import { Tracer } from '../weight-trace/tracer.js';
+import { dockerHost, podHost } from './action-hosts.js';
 import { GleanerProcess } from './gleaner-process.js';
 import { poissonArrivals, type Subject } from './load.js';
 import { pairedRounds, type Round, type Solo, soloRuns, warmUp } from './paired-runs.js';
 import { PairedTally } from './paired-tally.js';
 import { QueueingInvoker } from './queueing-invoker.js';
-import { Siblings } from './siblings.js';
 
 const run = promisify(execFile);
 
@@ -43,7 +43,9 @@ const PREFIX = 'wskglw0';
 const CONTAINERS = 10;
 /** Between two cold starts beside the load, s. */
 const COLD_EVERY = 8;
-/** Until the audit log has been written. */
+/** Of each function alone, at least. */
+const SOLO_MILLIS = 2000;
+/** Until the audit log and what outsiders did have been written. */
 const FLUSH_MILLIS = 1500;
 
 function weightSubjects(body: Subject['body']): Subject[] {
@@ -66,6 +68,8 @@ function withRates(subjects: readonly Subject[], load: number, cores: number): S
 }
 
 export interface WeightOptions {
+  /** `kubernetes`: stock pods on a node that is only for actions; no cold starts beside them. */
+  readonly engine: string;
   readonly policy: string;
   /**
    * Of the invoker. At least 28,000: the ninety warm containers have 27 GB by their nominal memory,
@@ -76,7 +80,7 @@ export interface WeightOptions {
   readonly sampleMs: number;
   /** A third run in each round: the same policy without revision during an activation. */
   readonly withoutRevision: boolean;
-  /** Containers that Gleaner does not manage, each always busy on one core. */
+  /** Containers or pods with steady work that Gleaner does not manage. */
   readonly siblings: number;
   /** File for the parts of each response time; absent: nothing is traced. */
   readonly trace: string | undefined;
@@ -90,7 +94,7 @@ export interface WeightOptions {
 /**
  * Stock containers (memory-proportional shares, no quota): a policy compared with OpenWhisk's
  * weights on the same arrivals. Also measures cold starts, from container start to the end of
- * `/init`, and what containers lose that Gleaner does not manage.
+ * `/init`, and what work beside them loses that Gleaner does not manage.
  */
 export function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
   return withNats(async (url, connect) => playWeight(options, url, await connect('bench')));
@@ -103,37 +107,34 @@ async function playWeight(
 ): Promise<BenchRow[]> {
   const { log, policy, withoutRevision } = options;
   const cores = cpus().length;
-  const image = await ensureActionImage();
-  const emulator = new InvokerEmulator({
-    image,
-    prefix: PREFIX,
-    userMemoryMb: options.userMemoryMb,
-    pauseGraceMs: 600_000,
-    logs: 'none',
-  });
+  const isDocker = options.engine === 'docker';
+  const host = await (isDocker ? dockerHost : podHost)({ ...options, prefix: PREFIX });
+  const { emulator, outsiders } = host;
+  const busyMillis = (): number => host.busyMillis();
   const gleaner = new GleanerProcess({
     nats: { servers: [server] },
     // The audit log has every revision: it must not be rotated.
-    hook: { containerPrefix: 'wskgl', sampleMs: options.sampleMs, auditRotateMiB: 10_240 },
+    hook: { ...host.hook, sampleMs: options.sampleMs, auditRotateMiB: 10_240 },
     agents: { manager: 'fixed' },
     decision: { policy: { weight: policy }, controlShare: 0 },
   });
-  const tracer = options.trace === undefined ? null : new Tracer(gleaner, PREFIX);
+  const isTraced = options.trace !== undefined && isDocker;
+  const tracer = isTraced ? new Tracer(gleaner, PREFIX) : null;
   const invoker = new QueueingInvoker(tracer?.wrap(emulator) ?? emulator, CONTAINERS);
   const kinds = weightSubjects(tracer === null ? 'cpu' : 'timedCpu');
-  const siblings = new Siblings(options.siblings);
   const tally = new PairedTally();
   const arms = { off: new ArmFigures(), on: new ArmFigures(), again: new ArmFigures() };
-  const tag = `weight.load${options.load}`;
+  const tag = `weight${isDocker ? '' : '.pods'}.load${options.load}`;
+  const goal = isDocker ? '<= 0.44x' : '<= 0.55x';
   let revised = 0;
-  let begun = { at: 0, busy: 0 };
+  let begun = 0;
   try {
-    await emulator.start();
     await gleaner.start();
     await warmUp(invoker, kinds, CONTAINERS);
-    const solo = await soloRuns(invoker, kinds);
+    const untouched = host.rows(tag);
+    const solo = await soloRuns(invoker, kinds, SOLO_MILLIS, busyMillis);
     await tracer?.open();
-    await siblings.start(image);
+    await outsiders.start();
     const subjects = withRates(kinds, options.load, cores);
     const whole =
       subjects.reduce((sum, s) => sum + (s.rate * solo.get(s.name)!.cpuMs) / 1000, 0) / cores;
@@ -149,17 +150,18 @@ async function playWeight(
         if (withoutRevision) await setRevision(broker, policy, arm === 'on');
         return arm !== 'off';
       },
+      busyMillis,
       tally,
       beside: async (arm, round) => {
         tracer?.begin();
-        begun = { at: performance.now(), busy: siblings.busyMillis() };
-        const found = await coldStarts(image, options, options.seed * 100 + round);
+        begun = Date.now();
+        if (!isDocker) return;
+        const found = await coldStarts(options, options.seed * 100 + round);
         arms[arm].cold.push(...found);
       },
       after: async (arm, records) => {
-        const { at, busy } = begun;
-        arms[arm].siblings.push((siblings.busyMillis() - busy) / (performance.now() - at));
         await new Promise((resolve) => setTimeout(resolve, FLUSH_MILLIS));
+        if (arm !== 'again') outsiders.note(arm, begun, begun + options.seconds * 1000);
         const before = revised;
         revised = revisions(gleaner.folder);
         arms[arm].revisions += revised - before;
@@ -167,27 +169,17 @@ async function playWeight(
       },
     });
     const rows = [
-      ...weightRows(tag, rounds, subjects, solo),
-      ...coldRows(tag, arms),
-      ...tally.rows(tag, options.siblings > 0 ? undefined : whole),
+      ...weightRows(tag, rounds, subjects, solo, goal),
+      ...(isDocker ? coldRows(tag, arms) : []),
+      ...outsiders.rows(tag),
+      ...tally.rows(tag, whole),
+      ...untouched,
     ];
     if (withoutRevision) {
       const atStart = rounds.map(({ off, again }) => ({ off, on: again, again }));
       rows.push(
-        ...weightRows(`${tag}.without-revision`, atStart, subjects, solo),
+        ...weightRows(`${tag}.without-revision`, atStart, subjects, solo, goal),
         ...revisionRows(tag, arms),
-      );
-    }
-    if (options.siblings > 0) {
-      const { on, off } = arms;
-      const runs = [on, off].map((arm) => arm.siblings.map((one) => one.toFixed(2)).join(' '));
-      rows.push(
-        row(`${tag}.siblings.cpu`, mean(on.siblings), 'cores', {
-          baseline: mean(off.siblings),
-          note:
-            `CPU of each of ${options.siblings} busy containers of weight 1024 that are not ` +
-            `managed; on ${runs[0]}, off ${runs[1]}`,
-        }),
       );
     }
     if (tracer !== null) {
@@ -198,9 +190,8 @@ async function playWeight(
     return rows;
   } finally {
     await tracer?.close();
-    await siblings.stop();
     await gleaner.stop();
-    await emulator.stop();
+    await host.stop();
   }
 }
 
@@ -208,8 +199,6 @@ async function playWeight(
 class ArmFigures {
   /** Cold starts, ms. */
   readonly cold: number[] = [];
-  /** CPU of a container that is not managed, cores, by run. */
-  readonly siblings: number[] = [];
   /** Weights changed during an activation. */
   revisions = 0;
 }
@@ -244,12 +233,11 @@ const revisionRows = (tag: string, { on, again }: Arms): BenchRow[] => [
 
 /** Cold starts at regular intervals. Removes the containers, so that arms have equal memory. */
 async function coldStarts(
-  image: string,
   { seconds, userMemoryMb }: WeightOptions,
   seed: number,
 ): Promise<number[]> {
   const invoker = new InvokerEmulator({
-    image,
+    image: await ensureActionImage(),
     prefix: 'wskglc0',
     userMemoryMb,
   });
@@ -296,6 +284,7 @@ function weightRows(
   rounds: Round[],
   subjects: readonly Subject[],
   solo: Map<string, Solo>,
+  goal: string,
 ): BenchRow[] {
   const slowdowns = (
     arm: 'on' | 'off',
@@ -314,7 +303,7 @@ function weightRows(
   const rows = [
     row(`${tag}.slowdown.mean`, mean(slowdowns('on')), 'x', {
       baseline: mean(slowdowns('off')),
-      goal: '<= 0.44x',
+      goal,
       note:
         `by round ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')}: ` +
         `mean ${mean(ratios).toFixed(3)} [${interval.low.toFixed(3)}, ${interval.high.toFixed(3)}]`,

@@ -74,7 +74,8 @@ const CODE = `function main({ computeMs = 0, sleepMs = 0 }) {
   return new Promise((resolve) => setTimeout(() => resolve({}), sleepMs));
 }`;
 
-async function initialize(address: string): Promise<void> {
+/** Sends `/init` with the no-op as soon as the container answers. */
+export async function initialize(address: string): Promise<void> {
   const [code, main] = [CODE, 'main'];
   const body = JSON.stringify({ value: { name: 'noop', binary: false, main, code, env: {} } });
   const request = Buffer.from(

@@ -25,13 +25,21 @@ const WARM_UP_CALLS = 4;
  */
 const everyActivation = {
   mode: 'enforce',
-  hook: { core: cpus().length - 1, containerPrefix: 'wskglb0' },
   decision: { controlShare: 0, controlSamples: 1, policy: { quota: 'smallest-in-range' } },
 };
 
+/** Gleaner's settings for the containers of a bench on Docker. */
+export const DOCKER = { containerPrefix: 'wskglb0' };
+
 /** A Gleaner that has seen what the containers use. */
-async function warmedUpGleaner(addresses: readonly string[]): Promise<GleanerProcess> {
-  const gleaner = new GleanerProcess(everyActivation);
+async function warmedUpGleaner(
+  addresses: readonly string[],
+  hook: Readonly<Record<string, unknown>> = DOCKER,
+): Promise<GleanerProcess> {
+  const gleaner = new GleanerProcess({
+    ...everyActivation,
+    hook: { core: cpus().length - 1, ...hook },
+  });
   try {
     await gleaner.start();
     await serialLoad(
@@ -48,7 +56,7 @@ async function warmedUpGleaner(addresses: readonly string[]): Promise<GleanerPro
   return gleaner;
 }
 
-const WRITES_NOTHING = 'latency and CPU are those of a hook that changes no limit';
+export const WRITES_NOTHING = 'latency and CPU are those of a hook that changes no limit';
 
 /** Added latency, delay of limits and CPU cost, for warm no-ops in real containers. */
 export async function benchLatency(options: {
@@ -176,8 +184,14 @@ async function addedLatency(
   return { row: added, changes };
 }
 
-async function steady(addresses: readonly string[], perSecond: number, seconds: number) {
-  const gleaner = await warmedUpGleaner(addresses);
+/** A Gleaner of its own beside a steady load. */
+export async function steady(
+  addresses: readonly string[],
+  perSecond: number,
+  seconds: number,
+  hook: Readonly<Record<string, unknown>> = DOCKER,
+) {
+  const gleaner = await warmedUpGleaner(addresses, hook);
   try {
     await steadyLoad(addresses, ACTION, perSecond, perSecond * 2);
     const before = await gleaner.status();

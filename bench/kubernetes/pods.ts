@@ -8,6 +8,7 @@ import {
   rmdirSync,
   writeFileSync,
 } from 'node:fs';
+import { cpus } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -66,7 +67,21 @@ export interface PodOptions {
   readonly memoryMiB?: number;
   /** CPU request and limit, millicores; 0: none, as in OpenWhisk without cpu-scaling. */
   readonly cpu?: number;
+  /** CPU request without a limit, millicores. */
+  readonly request?: number;
   readonly labels?: Readonly<Record<string, string>>;
+  /** False: a system pod of the node, as a DaemonSet makes them. Default true. */
+  readonly isAction?: boolean;
+  /** Arguments of node; default: {@link ACTION_SERVER}. */
+  readonly program?: readonly string[];
+  /** Further mounts, path in the container → path on the host. */
+  readonly mounts?: Readonly<Record<string, string>>;
+}
+
+/** Of a group: shares on v1, a weight on v2. */
+export interface GroupWeight {
+  readonly file: 'cpu.shares' | 'cpu.weight';
+  readonly weight: number;
 }
 
 export interface Pod {
@@ -78,6 +93,11 @@ export interface Pod {
   readonly cgroup: string;
   readonly config: Buffer;
   readonly resources: Buffer;
+  readonly program: readonly string[];
+  readonly mounts: readonly (readonly [string, string])[];
+  /** CPU request of a Burstable pod, millicores. */
+  readonly request: number;
+  readonly isAction: boolean;
   container: string;
   attempt: number;
 }
@@ -102,18 +122,20 @@ export class Pods {
   }
 
   async create(options: PodOptions = {}): Promise<Pod> {
-    const { network = 'bridge', memoryMiB = 256, cpu = 0, labels = {} } = options;
+    const { network = 'bridge', memoryMiB = 256, cpu = 0, request = 0, labels = {} } = options;
+    const { isAction = true, program = ['-e', ACTION_SERVER], mounts = {} } = options;
     const n = ++this.#count;
     const uid = randomUUID();
-    const name = `wskow-invoker-00-${n}-guest-f${n}`;
+    const name = isAction ? `wskow-invoker-00-${n}-guest-f${n}` : `node-agent-${n}`;
     const names = [TOP, ...(cpu > 0 ? [] : ['burstable']), `pod${uid}`];
     const cgroup = this.#driver === 'systemd' ? slicePath(names) : `/${names.join('/')}`;
-    if (this.#driver === 'systemd') await makePodSlice(basename(cgroup), cpu, memoryMiB);
-    else makePodGroup(cgroup, cpu, memoryMiB);
+    const shares = sharesOf(cpu > 0 ? cpu : request);
+    const limits = { shares, cpu, memoryMiB };
+    if (this.#driver === 'systemd') await makePodSlice(basename(cgroup), limits);
+    else makePodGroup(cgroup, limits);
+    const ofAction = { 'user-action-pod': 'true', invoker: 'invoker0', name };
     const all = {
-      'user-action-pod': 'true',
-      invoker: 'invoker0',
-      name,
+      ...(isAction ? ofAction : {}),
       'io.kubernetes.pod.name': name,
       'io.kubernetes.pod.namespace': 'openwhisk',
       'io.kubernetes.pod.uid': uid,
@@ -124,7 +146,7 @@ export class Pods {
     const resources = message(
       [1, 100_000],
       [2, cpu * 100],
-      [3, sharesOf(cpu)],
+      [3, shares],
       [4, memoryMiB * MIB],
       [10, memoryMiB * MIB],
     );
@@ -151,10 +173,15 @@ export class Pods {
       cgroup,
       config,
       resources,
+      program,
+      mounts: Object.entries(mounts),
+      request,
+      isAction,
       container: '',
       attempt: 0,
     };
     this.#pods.add(pod);
+    this.#weighLevels();
     await this.#startContainer(pod);
     return pod;
   }
@@ -185,6 +212,7 @@ export class Pods {
     await this.#call('RemovePodSandbox', message([1, pod.sandbox]));
     if (this.#driver === 'systemd') await stopSlice(basename(pod.cgroup));
     else for (const controller of controllers()) await removeGroup(join(controller, pod.cgroup));
+    this.#weighLevels();
   }
 
   /** The container's cgroup, as {@link Pod.cgroup}. */
@@ -204,15 +232,37 @@ export class Pods {
     }
   }
 
+  /** The group of all pods, below each controller's mount. */
+  get top(): string {
+    return this.#driver === 'systemd' ? slicePath([TOP]) : `/${TOP}`;
+  }
+
+  /** Weights in force of the action pods and of their containers. */
+  actionWeights(): GroupWeight[] {
+    return [...this.#pods]
+      .filter(({ isAction }) => isAction)
+      .flatMap((pod) => [pod.cgroup, this.groupOf(pod)].map(weightInForce));
+  }
+
   close(): void {
     this.#client.close();
+  }
+
+  /** As kubelet weighs the pods of a node, and the Burstable ones among them by their requests. */
+  #weighLevels(): void {
+    if (this.#driver === 'systemd') return;
+    let requests = 0;
+    for (const { request } of this.#pods) requests += request;
+    writeWeight(this.top, sharesOf(cpus().length * 1000));
+    writeWeight(join(this.top, 'burstable'), sharesOf(requests));
   }
 
   async #startContainer(pod: Pod): Promise<void> {
     const mounts = ['/usr', '/lib', '/lib64', dirname(process.execPath)]
       .filter((folder) => existsSync(folder))
       .map((folder): Field => [7, message([1, folder], [2, folder], [3, true])]);
-    const words = [process.execPath, '-e', ACTION_SERVER].map((word): Field => [3, word]);
+    for (const [inside, path] of pod.mounts) mounts.push([7, message([1, inside], [2, path])]);
+    const words = [process.execPath, ...pod.program].map((word): Field => [3, word]);
     const namespaces = message([1, POD], [2, CONTAINER], [3, POD]);
     const config = message(
       [1, message([1, 'user-action'], [2, pod.attempt])],
@@ -254,6 +304,13 @@ const controllers = (): string[] =>
     ? [ROOT]
     : V1_CONTROLLERS.map((name) => join(ROOT, name)).filter((at) => existsSync(at));
 
+/** What a pod's group is made with. `cpu`: its limit, millicores. */
+interface PodGroup {
+  readonly shares: number;
+  readonly cpu: number;
+  readonly memoryMiB: number;
+}
+
 /** The path of a slice below its parents: systemd's `-` is a level, so names have `_` for it. */
 function slicePath(names: readonly string[]): string {
   const parts = names.map((name) => name.replaceAll('-', '_'));
@@ -261,11 +318,11 @@ function slicePath(names: readonly string[]): string {
 }
 
 /** What kubelet does before it asks the runtime for the pod, with systemd [runc systemd driver]. */
-async function makePodSlice(slice: string, cpu: number, memoryMiB: number): Promise<void> {
+async function makePodSlice(slice: string, { shares, cpu, memoryMiB }: PodGroup): Promise<void> {
   const properties = [
     ...['DefaultDependencies', 'b', 'false', 'CPUAccounting', 'b', 'true'],
     ...['MemoryAccounting', 'b', 'true', 'TasksAccounting', 'b', 'true'],
-    ...['CPUWeight', 't', String(weightOf(sharesOf(cpu)))],
+    ...['CPUWeight', 't', String(weightOf(shares))],
     ...['MemoryMax', 't', String(memoryMiB * MIB)],
     ...(cpu > 0 ? ['CPUQuotaPerSecUSec', 't', String(cpu * 1000)] : []),
   ];
@@ -285,7 +342,7 @@ async function stopSlice(slice: string): Promise<void> {
 }
 
 /** What kubelet does before it asks the runtime for the pod. */
-function makePodGroup(cgroup: string, cpu: number, memoryMiB: number): void {
+function makePodGroup(cgroup: string, { shares, cpu, memoryMiB }: PodGroup): void {
   const names = cgroup.split('/').filter(Boolean);
   for (const controller of controllers()) {
     let group = controller;
@@ -307,16 +364,28 @@ function makePodGroup(cgroup: string, cpu: number, memoryMiB: number): void {
   }
   const write = (controller: string, file: string, value: number | string): void =>
     writeFileSync(join(ROOT, isUnified ? '' : controller, cgroup, file), String(value));
-  const shares = sharesOf(cpu);
+  writeWeight(cgroup, shares);
   if (isUnified) {
-    write('', 'cpu.weight', weightOf(shares));
     if (cpu > 0) write('', 'cpu.max', `${cpu * 100} 100000`);
     write('', 'memory.max', memoryMiB * MIB);
     return;
   }
-  write('cpu', 'cpu.shares', shares);
   if (cpu > 0) write('cpu', 'cpu.cfs_quota_us', cpu * 100);
   write('memory', 'memory.limit_in_bytes', memoryMiB * MIB);
+}
+
+const WEIGHT_FILE = isUnified ? 'cpu.weight' : 'cpu.shares';
+const weightPath = (cgroup: string): string =>
+  join(ROOT, isUnified ? '' : 'cpu', cgroup, WEIGHT_FILE);
+
+const weightInForce = (cgroup: string): GroupWeight => ({
+  file: WEIGHT_FILE,
+  weight: Number(readFileSync(weightPath(cgroup), 'utf8')),
+});
+
+function writeWeight(cgroup: string, shares: number): void {
+  if (existsSync(weightPath(cgroup)))
+    writeFileSync(weightPath(cgroup), String(isUnified ? weightOf(shares) : shares));
 }
 
 async function removeGroup(group: string): Promise<void> {

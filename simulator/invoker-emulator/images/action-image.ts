@@ -17,6 +17,9 @@ import { ImageBuildError } from '../errors.js';
 
 const run = promisify(execFile);
 
+/** The program inside, as compiled. */
+export const ACTION_PROXY = fileURLToPath(new URL('./action-proxy.js', import.meta.url));
+
 /** Repository of the images made here; the tag is a hash of the content. */
 const IMAGE_REPOSITORY = 'gleaner-action-nodejs';
 
@@ -25,7 +28,7 @@ const IMAGE_REPOSITORY = 'gleaner-action-nodejs';
  * is there already is kept. No registry, no base image. @returns the image's name and tag
  */
 export async function ensureActionImage(): Promise<string> {
-  const proxy = readFileSync(fileURLToPath(new URL('./action-proxy.js', import.meta.url)));
+  const proxy = readFileSync(ACTION_PROXY);
   const node = process.execPath;
   try {
     const libraries = parseLdd((await run('ldd', [node])).stdout);
