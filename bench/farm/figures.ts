@@ -25,6 +25,13 @@ export function figuresOf(pid: number): ProcessFigures | null {
   }
 }
 
+/** Process ids of every tcpdump below `root`. */
+export function tcpdumpsBelow(root: number): number[] {
+  return family(root)
+    .filter(({ command }) => /(?:^|\/)tcpdump /.test(command))
+    .map(({ pid }) => pid);
+}
+
 /**
  * Processes below `root` by the part of Gleaner that they are; a tcpdump of several bridges: the
  * first.

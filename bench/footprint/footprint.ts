@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { SeededRandom } from '../../config/index.js';
 import { GleanerProcess } from '../benefit/gleaner-process.js';
 import { Farm, type LoadResult } from '../farm/farm.js';
-import { figuresOf, type ProcessFigures, partsBelow } from '../farm/figures.js';
+import { figuresOf, type ProcessFigures, partsBelow, tcpdumpsBelow } from '../farm/figures.js';
 import type { LoopSecond } from '../farm/loop-probe.js';
 import { growthOf } from '../growth.js';
 import { type BenchRow, none, precondition, row, within } from '../report.js';
@@ -100,7 +100,8 @@ export async function benchFootprint(options: FootprintOptions): Promise<BenchRo
 interface Moment {
   readonly at: number;
   readonly hook: ProcessFigures;
-  readonly tcpdump: ProcessFigures;
+  /** CPU time of every tcpdump of the hook so far, ms; the sum of their memory, MiB. */
+  readonly tcpdump: { readonly cpuMillis: number; readonly rss: number };
   /** Alive in the hook after a full collection, MiB; NaN where nothing was collected yet. */
   readonly heap: number;
 }
@@ -122,12 +123,16 @@ async function measure(
   { seconds, churn, log }: FootprintOptions,
 ): Promise<Measured> {
   const lags = join(folder, 'lags');
-  const parts = partsBelow(gleaner.pid);
+  const pid = partsBelow(gleaner.pid).get('hook') ?? 0;
   const moment = (): Moment => {
-    const [hook, tcpdump] = [parts.get('hook'), parts.get('tcpdump')].map((pid) =>
-      figuresOf(pid ?? 0),
-    );
-    if (!hook || !tcpdump) throw new Error(`the hook or its tcpdump has ended:\n${gleaner.output}`);
+    const hook = figuresOf(pid);
+    const tcpdumps = tcpdumpsBelow(pid).map(figuresOf);
+    if (hook === null || tcpdumps.length === 0)
+      throw new Error(`the hook or its tcpdump has ended:\n${gleaner.output}`);
+    const tcpdump = {
+      cpuMillis: sum(tcpdumps.map((each) => each?.cpuMillis ?? 0)),
+      rss: sum(tcpdumps.map((each) => each?.rss ?? 0)),
+    };
     const heap = Number(lines(join(folder, 'hook.heap')).at(-1) ?? Number.NaN) / 2 ** 20;
     return { at: performance.now(), hook, tcpdump, heap };
   };

@@ -2,18 +2,31 @@ import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { FIN, RST, SYN } from './packet.js';
 
+/**
+ * What a capture is for. `heads`: every packet that a decision needs, each at once. `closes`: FINs,
+ * of which the kernel gathers those of a second, so that they wake no process.
+ */
+export type CaptureKind = 'heads' | 'closes';
+
 export interface CaptureOptions {
   /** tcpdump's name on PATH, or its path. */
   readonly tcpdump: string;
   readonly port: number;
+  readonly kind: CaptureKind;
   /** A process in the network namespace of a pod, whose interfaces are captured. */
   readonly namespaceOf?: number;
 }
 
-/** Enough bytes for headers, a request head and every key before `value` at full length. */
-const SNAPSHOT = 2048;
-/** Kernel's buffer for packets not yet read, KiB: of many containers, and of one pod. */
-const BUFFER_KIB = 4096;
+/**
+ * Bytes of a packet. `heads`: headers, a request head and every key before `value` at full length.
+ * `closes`: headers at full length.
+ */
+const SNAPSHOTS = { heads: 2048, closes: 160 } as const;
+/**
+ * Kernel's buffer for packets not yet read, KiB: of many containers, of one pod; and of closes,
+ * those of seconds at 2000 a second.
+ */
+const BUFFERS_KIB = { heads: 4096, closes: 2048 } as const;
 const POD_BUFFER_KIB = 256;
 
 /** The interface that stands for all of them. */
@@ -29,15 +42,16 @@ export function captureCommand(
   interfaceName: string,
   options: CaptureOptions,
 ): { file: string; args: readonly string[] } {
-  const pid = options.namespaceOf;
+  const { kind, namespaceOf: pid } = options;
   const place = pid !== undefined ? 'pod' : interfaceName === ANY ? 'any' : 'bridge';
   const name = place === 'bridge' ? interfaceName : ANY;
-  const buffer = String(place === 'pod' ? POD_BUFFER_KIB : BUFFER_KIB);
-  const capture = ['-i', name, '-n', '-U', '--immediate-mode', '-s', String(SNAPSHOT)];
+  const buffer = String(place === 'pod' ? POD_BUFFER_KIB : BUFFERS_KIB[kind]);
+  const capture = ['-i', name, '-n', '-U', '-s', String(SNAPSHOTS[kind])];
+  if (kind === 'heads') capture.push('--immediate-mode');
   capture.push('--time-stamp-precision=nano', '-B', buffer, '-w', '-');
   // The link type that names the interface; without it the copies of a packet look alike.
   if (place !== 'bridge') capture.push('-y', 'LINUX_SLL2');
-  const filter = captureFilter(options.port, place);
+  const filter = captureFilter(options.port, kind, place);
   const enter =
     pid === undefined ? [] : [find('nsenter') ?? 'nsenter', `--net=/proc/${pid}/ns/net`];
   const isRoot = process.getuid?.() === 0;
@@ -109,22 +123,32 @@ const RUN_BODY = '0x7b226163'; // {"ac
 const INIT_BODY = '0x7b227661'; // {"va
 
 /**
- * The kernel filter for containers that serve on `port`: from them FIN, RST, SYN-ACK and answer
+ * The kernel filter for containers that serve on `port`. `heads`: from them RST, SYN-ACK and answer
  * heads, to them request heads and first body packets. The flags come first, because a load beyond
- * the end of a packet makes BPF reject it: a bare FIN never passes a payload test.
+ * the end of a packet makes BPF reject it: a bare RST never passes a payload test.
  *
  * @param place `any`: on all interfaces of the host only packets that it receives from a container
  *   or sends to one, which leaves out the copies on the way to another host, where an address may
- *   be translated. `pod`: the same, seen from the pod
+ *   be translated. `pod`: the same, seen from the pod; with FINs, as a pod has one capture
  */
-export function captureFilter(port: number, place: 'bridge' | 'any' | 'pod' = 'bridge'): string {
+export function captureFilter(
+  port: number,
+  kind: CaptureKind,
+  place: 'bridge' | 'any' | 'pod' = 'bridge',
+): string {
   if (!Number.isInteger(port) || port < 1 || port > 65535)
     throw new RangeError(`not a TCP port: ${port}`);
-  const flags = `tcp[13] & ${FIN | SYN | RST} != 0`;
-  const answers = `ip and tcp src port ${port} and (${flags} or ${PAYLOAD} = ${HTTP})`;
+  const [inwards, outwards] = place === 'any' ? ['inbound', 'outbound'] : ['outbound', 'inbound'];
+  const answering = `ip and tcp src port ${port}`;
+  if (kind === 'closes') {
+    const closes = `${answering} and tcp[13] & ${FIN} != 0`;
+    return place === 'bridge' ? closes : `${inwards} and ${closes}`;
+  }
+  const flags = `tcp[13] & ${place === 'pod' ? FIN | SYN | RST : SYN | RST} != 0`;
+  const answers = `${answering} and (${flags} or ${PAYLOAD} = ${HTTP})`;
   const requested = [POST, RUN_BODY, INIT_BODY].map((word) => `${PAYLOAD} = ${word}`).join(' or ');
   const requests = `ip and tcp dst port ${port} and (${requested})`;
-  if (place === 'bridge') return `(${answers}) or (${requests})`;
-  const [from, to] = place === 'any' ? ['inbound', 'outbound'] : ['outbound', 'inbound'];
-  return `(${from} and ${answers}) or (${to} and ${requests})`;
+  return place === 'bridge'
+    ? `(${answers}) or (${requests})`
+    : `(${inwards} and ${answers}) or (${outwards} and ${requests})`;
 }

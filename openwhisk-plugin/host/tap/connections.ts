@@ -19,9 +19,24 @@ export interface ConnectionOptions {
 
 /** A sequence number that is this far ahead may as well be behind. */
 const FARTHEST = 2 ** 31;
+/** Stamps of one capture are in order but for what several cores do at the same time; us. */
+const REORDERED = 1000;
+/** A close counts after this long although no later packet has come; us. */
+const LONGEST_WAIT = 1_000_000;
 /** First letters of `HTTP` and of a JSON object. */
 const LETTER_H = 72;
 const BRACE = 123;
+
+/** A FIN from a container, until every packet from before it has been read. */
+interface Close {
+  readonly server: number;
+  readonly client: number;
+  readonly port: number;
+  readonly sequence: number;
+  readonly interfaceIndex: number;
+  readonly bridge: number;
+  readonly at: number;
+}
 
 /**
  * Decides for each packet whether it can be a head, and reports requests to containers that have
@@ -42,6 +57,9 @@ export class Connections {
   readonly #table: ConnectionTable;
   /** Containers by address: when they started, us. */
   readonly #bound = new Map<number, number>();
+  readonly #closes: Close[] = [];
+  /** Newest stamp of the bridge's heads, us: what came before it has been read. */
+  readonly #readUpTo = new Map<number, number>();
   readonly sources: Sources;
   /** How far the wall clock was set since the start, us: deadlines are moved by it like stamps. */
   stepped = 0;
@@ -83,10 +101,51 @@ export class Connections {
       if (connection.bridge === bridge) this.#table.remove(connection);
   }
 
+  /** A packet of the bridge's capture of heads. */
   packet(bytes: Buffer, packet: TcpPacket, bridge: number): void {
+    this.#readUpTo.set(bridge, packet.at);
     if (packet.sourcePort === this.#options.port) this.#fromContainer(bytes, packet, bridge);
     else if (packet.destinationPort === this.#options.port)
       this.#toContainer(bytes, packet, bridge);
+  }
+
+  /** A packet of the bridge's capture of closes. They come late, yet the answer may be unread. */
+  close(packet: TcpPacket, bridge: number): void {
+    const { flags, source, destination, destinationPort, sequence, interfaceIndex, at } = packet;
+    if ((flags & FIN) === 0 || packet.sourcePort !== this.#options.port) return;
+    const close: Close = {
+      server: source,
+      client: destination,
+      port: destinationPort,
+      sequence,
+      interfaceIndex,
+      bridge,
+      at,
+    };
+    if (this.#isRead(close)) this.#finish(close);
+    else this.#closes.push(close);
+  }
+
+  /** Handles the closes that waited; call it regularly. `now`: as the stamps, us. */
+  settle(now: number): void {
+    let kept = 0;
+    for (const close of this.#closes) {
+      if (this.#isRead(close) || now - close.at > LONGEST_WAIT) this.#finish(close);
+      else this.#closes[kept++] = close;
+    }
+    this.#closes.length = kept;
+  }
+
+  #isRead({ bridge, at }: Close): boolean {
+    return at + REORDERED < (this.#readUpTo.get(bridge) ?? 0);
+  }
+
+  #finish({ server, client, port, sequence, interfaceIndex, at }: Close): void {
+    const connection = this.#table.find(server, client, port);
+    if (connection === undefined || connection.interfaceIndex !== interfaceIndex) return;
+    // A FIN from before the connection's time is its predecessor's, or a copy of it.
+    if (at < connection.openedAt || isBefore(connection, sequence)) return;
+    this.#close(connection, false, at);
   }
 
   #fromContainer(bytes: Buffer, packet: TcpPacket, bridge: number): void {
@@ -101,10 +160,8 @@ export class Connections {
       this.#answer(connection, bytes, packet);
     if ((flags & (FIN | RST)) === 0) return;
     const isReset = (flags & RST) !== 0;
-    // A FIN from before the connection's time is a copy of its predecessor's.
-    const isLate =
-      connection.trust !== 'untrusted' && ahead(packet.sequence, connection.answer) < 0;
-    if (isReset || !isLate) this.#close(connection, isReset, packet.at);
+    if (isReset || !isBefore(connection, packet.sequence))
+      this.#close(connection, isReset, packet.at);
   }
 
   #start(known: Connection | undefined, packet: TcpPacket, bridge: number): void {
@@ -357,6 +414,10 @@ export class Connections {
 
 const isCopy = (connection: Connection, packet: TcpPacket): boolean =>
   connection.interfaceIndex !== packet.interfaceIndex;
+
+/** Whether a container's byte lies before what is known to be read: not of this connection. */
+const isBefore = (connection: Connection, sequence: number): boolean =>
+  connection.trust !== 'untrusted' && ahead(sequence, connection.answer) < 0;
 
 /** Distance of two sequence numbers, -2^31..2^31-1 (RFC 9293 §3.4). */
 function ahead(sequence: number, than: number): number {

@@ -9,6 +9,7 @@ import {
   type Timers,
 } from '../../../config/index.js';
 import { addressOf, type Bridge, type Tap, type TapListener } from '../ports/index.js';
+import type { CaptureKind } from './capture-command.js';
 import { Connections } from './connections.js';
 import { readTcp, TcpPacket } from './packet.js';
 import { removeAbandonedPipes } from './pipe.js';
@@ -41,24 +42,51 @@ const DEFAULTS: TapOptions = {
   timers: systemTimers,
 };
 
-/** Connections remembered at once; some 300 bytes each. */
-const CONNECTIONS = 4096;
+/** Connections remembered at once, some 300 bytes each; their closes come two seconds late. */
+const CONNECTIONS = 16_384;
 /** The longest time limit an action may have, and what the invoker adds to it. */
 const LONGEST_REQUEST = millisToMicros(millis(11 * 60_000));
 /** Limits based on dropped packets must not apply for over 0.2 s; a check costs 0.3 ms of CPU. */
 const DROP_CHECK = millis(100);
-/** A pod's capture is asked this many times less often: there are many, with few packets each. */
-const POD_CHECKS = 10;
+/**
+ * These are asked this many times less often: pods are many, with few packets each, and without
+ * its close an activation still ends, by its deadline at the latest.
+ */
+const SLOW_CHECKS = 10;
 /** Some 2 MiB each, and 0.03 % of a core when nothing is called. */
 const MAX_PODS = 64;
 
-interface Watched {
-  readonly capture: Capture;
+/** The captures of one bridge or pod. It is listened to while all are. */
+class Watched {
   readonly namespaceOf: number | undefined;
-  isListening: boolean;
+  readonly captures = new Map<CaptureKind, Capture>();
+  /** Captures that run, and of them those that have dropped nothing recently. */
+  readonly running = new Set<CaptureKind>();
+  readonly whole = new Set<CaptureKind>();
+  /** The last reported reason why one cannot start. */
+  reported: string | null = null;
+
+  constructor(namespaceOf: number | undefined) {
+    this.namespaceOf = namespaceOf;
+  }
+
+  get isListening(): boolean {
+    return this.whole.size === this.captures.size;
+  }
+
+  askForDrops(kind: CaptureKind): void {
+    if (this.running.has(kind)) this.captures.get(kind)?.askForDrops();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.captures.values()].map((capture) => capture.stop()));
+  }
 }
 
-/** A tcpdump on each bridge, or on every interface of a node, and one reader of their packets. */
+/**
+ * Two tcpdumps on each bridge, or on all interfaces of a node, or one in each pod, and one reader
+ * of their packets.
+ */
 export class TcpdumpTap implements Tap {
   readonly #options: TapOptions;
   /** By the bridge's interface. */
@@ -80,7 +108,10 @@ export class TcpdumpTap implements Tap {
 
   /** Processes of the running captures, so that their CPU can be counted as the hook's. */
   get pids(): number[] {
-    return [...this.#watched.values()].map((one) => one.capture.pid).filter((pid) => pid !== null);
+    return [...this.#watched.values()]
+      .flatMap(({ captures }) => [...captures.values()])
+      .map((capture) => capture.pid)
+      .filter((pid) => pid !== null);
   }
 
   /** Interfaces on which a capture is running now. */
@@ -102,11 +133,13 @@ export class TcpdumpTap implements Tap {
     let turn = 0;
     this.#checks = timers.every(DROP_CHECK, () => {
       this.#checkClock();
+      this.#connections?.settle(this.#options.clock.wall());
       turn++;
       let n = 0;
-      for (const { isListening, namespaceOf, capture } of this.#watched.values()) {
-        const isDue = namespaceOf === undefined || (turn + n++) % POD_CHECKS === 0;
-        if (isDue && isListening) capture.askForDrops();
+      for (const one of this.#watched.values()) {
+        const isDue = (turn + n++) % SLOW_CHECKS === 0;
+        if (isDue || one.namespaceOf === undefined) one.askForDrops('heads');
+        if (isDue) one.askForDrops('closes');
       }
     });
   }
@@ -120,14 +153,14 @@ export class TcpdumpTap implements Tap {
       if (bridge !== undefined && bridge.namespaceOf === one.namespaceOf) continue;
       if (bridge !== undefined) this.#listener.lost('restarted', name, 'another pod has its name');
       this.#watched.delete(name);
-      const leaving = one.capture.stop().finally(() => this.#leaving.delete(leaving));
+      const leaving = one.stop().finally(() => this.#leaving.delete(leaving));
       this.#leaving.add(leaving);
     }
     const refused = new Set<string>();
     for (const [name, bridge] of requested) {
       if (this.#watched.has(name)) continue;
       if (bridge.namespaceOf === undefined || this.#watched.size < MAX_PODS)
-        this.#capture(bridge, this.#connections, this.#listener);
+        this.#listen(bridge, this.#connections, this.#listener);
       else refused.add(name);
     }
     for (const name of refused)
@@ -150,23 +183,36 @@ export class TcpdumpTap implements Tap {
 
   async stop(): Promise<void> {
     this.#checks?.();
-    const captures = [...this.#watched.values()].map((one) => one.capture.stop());
+    const captures = [...this.#watched.values()].map((one) => one.stop());
     this.#watched.clear();
     await Promise.all([...captures, ...this.#leaving]);
   }
 
+  #listen(bridge: Bridge, connections: Connections, listener: TapListener): void {
+    const { namespaceOf } = bridge;
+    const number = this.#nextBridge++;
+    const watched = new Watched(namespaceOf);
+    this.#watched.set(bridge.interfaceName, watched);
+    const kinds = namespaceOf === undefined ? (['heads', 'closes'] as const) : (['heads'] as const);
+    for (const kind of kinds) {
+      const capture = this.#capture(bridge, kind, number, watched, connections, listener);
+      watched.captures.set(kind, capture);
+    }
+    for (const capture of watched.captures.values()) capture.start();
+  }
+
   #capture(
     { interfaceName: name, namespaceOf }: Bridge,
+    kind: CaptureKind,
+    bridge: number,
+    watched: Watched,
     connections: Connections,
     listener: TapListener,
-  ): void {
-    const bridge = this.#nextBridge++;
+  ): Capture {
     const { tcpdump, port, timers } = this.#options;
     const packet = this.#packet;
-    /** The last reported reason why it cannot start. */
-    let notified: string | null = null;
-    const options = { tcpdump, port, ...(namespaceOf === undefined ? {} : { namespaceOf }) };
-    const capture = new Capture(name, options, timers, {
+    const options = { tcpdump, port, kind, ...(namespaceOf === undefined ? {} : { namespaceOf }) };
+    return new Capture(name, options, timers, {
       packet: (bytes, offset, captured, original, at, link) => {
         if (!readTcp(bytes, offset, captured, original, packet, link)) {
           listener.anomaly('malformed_packet', 0);
@@ -176,30 +222,32 @@ export class TcpdumpTap implements Tap {
         // whose the connection is.
         this.#checkClock();
         packet.at = this.#clock.toSteady(at);
-        connections.packet(bytes, packet, bridge);
+        if (kind === 'heads') connections.packet(bytes, packet, bridge);
+        else connections.close(packet, bridge);
       },
       listening: () => {
-        notified = null;
-        watched.isListening = true;
+        watched.running.add(kind);
+        watched.whole.add(kind);
+        if (!watched.isListening) return;
+        watched.reported = null;
         listener.listening(name);
       },
       ended: (unavailable, detail) => {
-        watched.isListening = false;
+        watched.running.delete(kind);
+        watched.whole.delete(kind);
         connections.distrust(bridge);
         // A capture that cannot start is retried; each reason is reported once.
-        if (unavailable && notified === detail) return;
-        notified = unavailable ? detail : null;
+        if (unavailable && watched.reported === detail) return;
+        watched.reported = unavailable ? detail : null;
         listener.lost(unavailable ? 'unavailable' : 'restarted', name, detail);
       },
       dropped: (count) => {
+        watched.whole.delete(kind);
         connections.distrust(bridge);
         listener.lost('dropped', name, `the kernel dropped ${count} packets`);
       },
       counted: (interfaceDrops, ignored) => listener.counted(interfaceDrops, ignored),
     });
-    const watched: Watched = { capture, namespaceOf, isListening: false };
-    this.#watched.set(name, watched);
-    capture.start();
   }
 
   #checkClock(): void {

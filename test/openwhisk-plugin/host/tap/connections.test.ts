@@ -220,6 +220,50 @@ test('a container that dies mid-run closes or resets; one that does not listen i
   t.deepEqual(wire.recorder.take(), [`run unknown ${runBody().length}`, 'reset']);
 });
 
+test('a late close ends a request without an answer once later packets were read', (t) => {
+  const wire = new Wire();
+  const call = wire.connect(40000);
+  call.send(runRequest(runBody()));
+  wire.recorder.take();
+  call.lateFin(wire.at + 10);
+  t.deepEqual(wire.recorder.take(), []);
+  // Stamps within a millisecond may be out of order.
+  wire.at += 2000;
+  wire.connect(40001);
+  wire.connections.settle(wire.at);
+  t.deepEqual(wire.recorder.take(), ['closed']);
+});
+
+test('a close that is read before the answer from before it leaves the answer', (t) => {
+  const wire = new Wire();
+  const call = wire.connect(40000);
+  call.send(runRequest(runBody()));
+  wire.recorder.take();
+  const at = wire.at + 100;
+  call.lateFin(at);
+  wire.connections.settle(at + 900_000);
+  call.answer(answerOf());
+  t.deepEqual(wire.recorder.take(), ['answer 200']);
+  wire.connections.settle(at + 1_000_001);
+  t.deepEqual(wire.recorder.take(), ['closed']);
+  t.is(wire.connections.remembered, 0);
+});
+
+test('a late close of an earlier connection on the same port ends nothing', (t) => {
+  const wire = new Wire();
+  const earlier = wire.connect(40000);
+  earlier.send(runRequest(runBody()));
+  earlier.answer(answerOf());
+  const at = wire.at + 5;
+  const next = wire.connect(40000, { isn: 7 });
+  next.send(runRequest(runBody()));
+  wire.recorder.take();
+  next.lateFin(at);
+  wire.connections.settle(at + 1_000_001);
+  t.deepEqual(wire.recorder.take(), []);
+  t.is(wire.connections.remembered, 1);
+});
+
 test('repeated lengths and codings end the trust in a connection', (t) => {
   for (const header of [
     'Content-Length: 3\r\n',

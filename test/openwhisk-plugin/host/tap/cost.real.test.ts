@@ -33,8 +33,11 @@ const timer = setInterval(() => {
 }, 2);
 `;
 
-const cpuMicros = (pid: number): number =>
-  Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+const cpuMicros = (pids: readonly number[]): number =>
+  pids.reduce(
+    (sum, pid) => sum + Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000,
+    0,
+  );
 
 test.serial(
   'at 500 calls a second none is missed, and the cost and lag are within the budget',
@@ -60,7 +63,7 @@ test.serial(
       recorder.request = (request) => {
         if (recorder.starts === WARMING) {
           before = process.cpuUsage();
-          tcpdumpBefore = cpuMicros(tap.pids[0]!);
+          tcpdumpBefore = cpuMicros(tap.pids);
         }
         if (recorder.starts >= WARMING)
           lags.push((performance.timeOrigin + performance.now()) * 1000 - request.at);
@@ -71,7 +74,6 @@ test.serial(
       tap.bind(addressOf(container.address), micros(container.startedAt));
       await until('tcpdump listens', () => tap.listeningOn.length === 1);
       const body = runBody();
-      const [pid] = tap.pids;
       const load = spawn(
         process.execPath,
         ['-e', LOAD, container.address, headOf('/run', body), body],
@@ -84,7 +86,7 @@ test.serial(
       const used = process.cpuUsage(before);
       const calls = RATE * SECONDS - WARMING;
       const reader = (used.user + used.system) / calls;
-      const tcpdump = (cpuMicros(pid!) - tcpdumpBefore) / calls;
+      const tcpdump = (cpuMicros(tap.pids) - tcpdumpBefore) / calls;
       lags.sort((a, b) => a - b);
       const lag = (part: number): string => lags[Math.floor(part * lags.length)]!.toFixed(0);
       t.log(`CPU per call: tcpdump ${tcpdump.toFixed(0)} us, reader ${reader.toFixed(0)} us`);

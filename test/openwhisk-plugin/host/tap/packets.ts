@@ -258,6 +258,19 @@ export class Conversation {
     this.#fromServer(RST | ACK, this.answered, Buffer.alloc(0));
   }
 
+  /** A FIN that the capture of closes delivers, stamped `at`. */
+  lateFin(at: number): void {
+    const packet = new TcpPacket();
+    packet.source = this.#server;
+    packet.destination = this.#client;
+    packet.sourcePort = 8080;
+    packet.destinationPort = this.#port;
+    packet.sequence = this.answered;
+    packet.flags = FIN | ACK;
+    packet.at = at;
+    this.#wire.connections.close(packet, 1);
+  }
+
   #fromServer(flags: number, sequence: number, payload: Uint8Array): void {
     this.#wire.send({
       source: this.#server,

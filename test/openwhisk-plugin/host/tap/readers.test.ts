@@ -282,16 +282,26 @@ test('a run without a deadline has deadline 0', (t) => {
 
 test('a filter on copies takes requests on their way in, seen from the pod', (t) => {
   const dst = 'ip and tcp dst port 8080';
-  t.true(captureFilter(8080, 'any').includes(`(outbound and ${dst}`));
-  t.true(captureFilter(8080, 'pod').includes(`(inbound and ${dst}`));
-  t.true(captureFilter(8080, 'pod').includes('(outbound and ip and tcp src port 8080'));
+  t.true(captureFilter(8080, 'heads', 'any').includes(`(outbound and ${dst}`));
+  t.true(captureFilter(8080, 'heads', 'pod').includes(`(inbound and ${dst}`));
+  t.true(captureFilter(8080, 'heads', 'pod').includes('(outbound and ip and tcp src port 8080'));
 });
 
-test('the filter tests flags before payloads and refuses what is no port', (t) => {
-  const filter = captureFilter(8080);
-  t.true(filter.indexOf('tcp[13] & 7 != 0') < filter.indexOf('0x48545450'));
-  t.throws(() => captureFilter(0), { instanceOf: RangeError });
-  t.throws(() => captureFilter(8080.5), { instanceOf: RangeError });
+test('the filter of heads tests flags before payloads, and none takes what is no port', (t) => {
+  // SYN | RST, and with FIN in a pod, which has one capture.
+  for (const [place, flags] of [
+    ['bridge', 6],
+    ['any', 6],
+    ['pod', 7],
+  ] as const) {
+    const filter = captureFilter(8080, 'heads', place);
+    const at = filter.indexOf(`tcp[13] & ${flags} != 0`);
+    t.true(at >= 0 && at < filter.indexOf('0x48545450'));
+  }
+  t.regex(captureFilter(8080, 'closes'), /tcp\[13\] & 1 != 0/);
+  for (const port of [0, 8080.5])
+    for (const kind of ['heads', 'closes'] as const)
+      t.throws(() => captureFilter(port, kind), { instanceOf: RangeError });
 });
 
 test('a reader held up between two clocks does not take that for a step', (t) => {
