@@ -1,110 +1,17 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import type { RunningHook } from '../../../openwhisk-plugin/daemon/run-hook.js';
-import type { ActionBody } from '../../../simulator/invoker-emulator/images/actions.js';
-import {
-  type Action,
-  actionSource,
-  ensureActionImage,
-  InvokerEmulator,
-} from '../../../simulator/invoker-emulator/index.js';
-import type { InvokerOptions } from '../../../simulator/invoker-emulator/invoker-emulator.js';
 import { docker, dockerAndTap, missing } from '../../support/real-parts.js';
 import { allowed } from '../../support/slowness.js';
+import { action, counters, groupOf, together, userShares, watched } from './real-containers.js';
 import { realHookConfig, startRealHook } from './real-hook.js';
 
 /**
  * The hook on real parts: dockerd, tcpdump, cgroups, and containers made as OpenWhisk makes them.
  */
-const action = (body: ActionBody, more: Partial<Action> = {}): Action => ({
-  namespace: 'guest',
-  name: body,
-  version: '0.0.1',
-  ...actionSource(body),
-  memoryMb: 256,
-  ...more,
-});
-
-/** What the kernel has in force, read and written here and not by the hook. */
-interface ControlGroup {
-  /** Quota in us of a period of 100 ms, -1 = none; shares, on v2 the weight. */
-  read(): { quota: number; shares: number };
-  write(quotaMicros: number, shares: number): void;
-}
-
-function groupOf(id: string): ControlGroup {
-  const v1 = `/sys/fs/cgroup/cpu/docker/${id}`;
-  const isV1 = existsSync(v1);
-  const pid = docker('inspect', '--format', '{{.State.Pid}}', id);
-  const path = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split(':').at(-1)!;
-  const folder = isV1 ? v1 : join('/sys/fs/cgroup', path);
-  const text = (file: string): string => readFileSync(join(folder, file), 'utf8').trim();
-  const [quotaFile, weightFile] = isV1
-    ? ['cpu.cfs_quota_us', 'cpu.shares']
-    : ['cpu.max', 'cpu.weight'];
-  return {
-    read: () => {
-      const [quota] = text(quotaFile!).split(' ');
-      return { quota: quota === 'max' ? -1 : Number(quota), shares: Number(text(weightFile!)) };
-    },
-    write: (quotaMicros, shares) => {
-      writeFileSync(join(folder, quotaFile!), String(quotaMicros));
-      writeFileSync(join(folder, weightFile!), String(shares));
-    },
-  };
-}
-
-const kernel = (id: string) => groupOf(id).read();
-
-/** The shares of the user; on v2 the weight that systemd was given for the container. */
-function userShares(id: string): number {
-  if (existsSync('/sys/fs/cgroup/cpu'))
-    return Number(docker('inspect', '--format', '{{.HostConfig.CpuShares}}', id));
-  const unit = ['show', `docker-${id}.scope`, '--property=CPUWeight', '--value'];
-  return Number(execFileSync('systemctl', unit, { encoding: 'utf8' }));
-}
-
-async function together(
-  prefix: string,
-  options: Partial<InvokerOptions>,
-  body: (double: InvokerEmulator, hook: RunningHook) => Promise<void>,
-): Promise<void> {
-  const image = await ensureActionImage();
-  const hook = await startRealHook(realHookConfig(prefix));
-  const double = new InvokerEmulator({ image, prefix, userMemoryMb: 2048, ...options });
-  try {
-    await sleep(500);
-    await double.start();
-    await body(double, hook);
-  } finally {
-    await hook.stop();
-    await double.stop();
-  }
-}
-
-const counters = (hook: RunningHook): Record<string, number> =>
-  hook.inspect().counters as Record<string, number>;
-
-/** Quotas seen in force from the call until its result. */
-async function watched<T>(
-  id: string,
-  call: Promise<T>,
-): Promise<{ result: T; quotas: Set<number> }> {
-  const quotas = new Set<number>();
-  const group = groupOf(id);
-  let over = false;
-  const done = call.finally(() => {
-    over = true;
-  });
-  while (!over) {
-    quotas.add(group.read().quota);
-    await sleep(4);
-  }
-  return { result: await done, quotas };
-}
+const kernel = (id: string) => {
+  const { quota, shares } = groupOf(id).read();
+  return { quota, shares };
+};
 
 test.serial(
   'a quota is lowered at /run, in force in the cgroup, and the user’s again after the answer',
@@ -125,7 +32,8 @@ test.serial(
       let calls = 1;
       for (; lowest === 100_000 && calls < 5; calls++) {
         await sleep(1500);
-        const { result, quotas } = await watched(id, double.invoke(io, { sleepMs }));
+        const { result, seen } = await watched(id, double.invoke(io, { sleepMs }));
+        const quotas = new Set(seen.map(({ quota }) => quota));
         t.true(result.ok);
         lowest = Math.min(...[...quotas].filter((quota) => quota > 0));
         const lag = JSON.stringify(counters(hook).lagMicros);
@@ -215,7 +123,7 @@ test.serial(
       const begun = performance.now();
       const next = await startRealHook(realHookConfig('wskglhkd0'));
       const took = performance.now() - begun;
-      const restored = group.read();
+      const restored = kernel(id);
       await next.stop();
       t.deepEqual(restored, { quota: 100_000, shares: userShares(id) });
       t.log(`restored ${took.toFixed(0)} ms after the start`);
