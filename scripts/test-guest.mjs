@@ -73,6 +73,9 @@ const WITHOUT = [
   ...['@tensorflow', '@biomejs', '@stryker-mutator', '@typescript', 'typescript', '@swc'],
   ...['binaryen', 'assemblyscript', 'playwright-core', 'core-js', 'knip', 'dependency-cruiser'],
 ].map((name) => `--exclude=./node_modules/${name}`);
+/** Longer than any file takes on a machine of its own. */
+const FILE_SECONDS = 90;
+const AVA = 'node node_modules/ava/entrypoints/cli.mjs --tap';
 const PRODUCT_BYTES = 3 * 1024 ** 3;
 
 /** What the guest runs: each file alone, so that one that hangs takes no other with it. */
@@ -91,7 +94,7 @@ function jobOf() {
     lines.push(
       `echo '# guest: ${file}'`,
       'begun=$SECONDS',
-      `node node_modules/ava/entrypoints/cli.mjs --tap ${file}`,
+      `timeout --kill-after=30 ${FILE_SECONDS * slowness} ${AVA} ${file}`,
       `echo "# guest: $? after $((SECONDS - begun)) s"`,
     );
   return `${lines.join('\n')}\ntrue\n`;

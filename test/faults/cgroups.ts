@@ -18,16 +18,18 @@ export class WatchedContainer {
   readonly id: string;
   /** What inspect says. */
   readonly user: KernelLimits;
-  readonly #v1: boolean;
+  readonly #v1 = isV1();
+  /** v2: what the runtime made of the user's shares; NaN = unknown. */
+  readonly #ownWeight: number;
   readonly #folder: (controller: string) => string;
   readonly #quota: number;
   readonly #buffer = Buffer.alloc(64);
 
-  constructor(id: string, pid: number, user: KernelLimits) {
+  constructor(id: string, pid: number, user: KernelLimits, ownWeight: number) {
     this.id = id;
     this.user = user;
     const paths = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split('\n');
-    this.#v1 = existsSync('/sys/fs/cgroup/cpu');
+    this.#ownWeight = ownWeight;
     this.#folder = (controller) => {
       const line = paths.find((each) =>
         this.#v1 ? each.split(':')[1]?.split(',').includes(controller) : true,
@@ -55,15 +57,17 @@ export class WatchedContainer {
   }
 
   /**
-   * All limits as the kernel has them. On cgroup v2 weights are not compared: they have another
-   * scale.
+   * All limits as the kernel has them. On cgroup v2 the shares are the user's while the weight is;
+   * otherwise they are the weight.
    */
   limits(): KernelLimits {
     const read = (controller: string, file: string): string =>
       readFileSync(join(this.#folder(controller), file), 'utf8').trim();
+    const weight = Number(read('cpu', this.#v1 ? 'cpu.shares' : 'cpu.weight'));
+    const isOwn = !this.#v1 && (weight === this.#ownWeight || Number.isNaN(this.#ownWeight));
     return {
       quota: this.quota(),
-      shares: this.#v1 ? Number(read('cpu', 'cpu.shares')) : this.user.shares,
+      shares: isOwn ? this.user.shares : weight,
       memory: Number(
         this.#v1 ? read('memory', 'memory.limit_in_bytes') : read('memory', 'memory.max'),
       ),
@@ -86,6 +90,16 @@ interface Inspected {
   };
 }
 
+const isV1 = (): boolean => existsSync('/sys/fs/cgroup/cpu');
+
+/** The weights that containers began with, by their units; NaN where systemd has none. */
+function ownWeights(ids: readonly string[]): number[] {
+  if (isV1()) return ids.map(() => Number.NaN);
+  const units = ids.map((id) => `docker-${id}.scope`);
+  const args = ['show', ...units, '--property=CPUWeight', '--value'];
+  return execFileSync('systemctl', args, { encoding: 'utf8' }).trim().split('\n\n').map(Number);
+}
+
 /** Every running container whose name begins with the prefix. */
 export function watchContainers(
   prefix: string,
@@ -98,14 +112,12 @@ export function watchContainers(
     .filter(Boolean);
   if (ids.length === 0) return [];
   const all = JSON.parse(docker('inspect', ...ids)) as Inspected[];
-  return all.map(({ Id, State, HostConfig }) => {
+  const weights = ownWeights(all.map(({ Id }) => Id));
+  return all.map(({ Id, State, HostConfig }, i) => {
     const quota =
       HostConfig.NanoCpus > 0 ? HostConfig.NanoCpus / 1e6 : Math.max(0, HostConfig.CpuQuota) / 100;
-    return new WatchedContainer(Id, State.Pid, {
-      shares: HostConfig.CpuShares,
-      quota,
-      memory: HostConfig.Memory,
-    });
+    const user = { shares: HostConfig.CpuShares, quota, memory: HostConfig.Memory };
+    return new WatchedContainer(Id, State.Pid, user, weights[i]!);
   });
 }
 

@@ -162,7 +162,7 @@ async function lowered(): Promise<{ over: Promise<unknown> }> {
   const lower = (): boolean =>
     changedLimits('quota').length === 3 && changedLimits('weight').includes('shares');
   for (let tries = 1; ; tries++) {
-    const over = Promise.all(FUNCTIONS.map((name) => call(name, { sleep: 1000 })));
+    const over = Promise.all(FUNCTIONS.map((name) => call(name, { sleep: allowed(1000) })));
     try {
       await until(`every kind of limit is another (${tries} tries)`, 600, lower);
       return { over };
