@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const PREFIX = 'gleaner-tap-';
+/** As `mkdtemp` completes it; a longer name is another program's. */
+const OWN_NAME = new RegExp(`^${PREFIX}[A-Za-z0-9]{6}$`);
 /** Both ends of a pipe meet within milliseconds: a folder this old was left by a killed process. */
 const ABANDONED_MILLIS = 60_000;
 
@@ -46,7 +48,7 @@ export function removeAbandonedPipes(now: number): void {
   try {
     for (const name of readdirSync(tmpdir())) {
       const folder = join(tmpdir(), name);
-      if (name.startsWith(PREFIX) && isAbandoned(folder, now))
+      if (OWN_NAME.test(name) && isAbandoned(folder, now))
         rmSync(folder, { recursive: true, force: true });
     }
   } catch {

@@ -241,23 +241,25 @@ test.serial('a missing tcpdump is told once, and its folder of pipes is gone', a
 });
 
 test.serial(
-  'a start removes the folders of pipes that killed hooks left, and none that is being made',
+  'a start removes the folders of pipes that killed hooks left, and no fresh or other folder',
   async (t) => {
     const [old, fresh] = [temporaryFolder('tap'), temporaryFolder('tap')];
+    // Another program's, whose name begins alike.
+    const other = temporaryFolder('tap-loss');
     writeFileSync(join(old, 'pcap'), '');
     const yesterday = Date.now() / 1000 - 86_400;
-    utimesSync(old, yesterday, yesterday);
+    for (const folder of [old, other]) utimesSync(folder, yesterday, yesterday);
     const tap = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: fastTimers });
     tap.start(new Recorder());
     t.teardown(() => tap.stop());
     t.false(existsSync(old));
-    t.true(existsSync(fresh));
+    t.true(existsSync(fresh) && existsSync(other));
     // Where there is nothing to look through it starts all the same.
     process.env.TMPDIR = '/nowhere';
     try {
-      const other = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: fastTimers });
-      t.notThrows(() => other.start(new Recorder()));
-      t.teardown(() => other.stop());
+      const next = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: fastTimers });
+      t.notThrows(() => next.start(new Recorder()));
+      t.teardown(() => next.stop());
     } finally {
       process.env.TMPDIR = scratch;
     }
