@@ -1,31 +1,42 @@
 /**
  * In-process tests by default. GLEANER_TEST_REAL=1 takes the tests on real parts
- * (`*.real.test.ts`), one file at a time; GLEANER_TEST_LANE takes a half of them, so that
- * scripts/test.mjs can run both halves side by side.
+ * (`*.real.test.ts`), one file at a time. GLEANER_TEST_LANE takes one of the parts below, of which
+ * scripts/test.mjs runs the last two side by side.
  */
-const real = process.env.GLEANER_TEST_REAL === '1';
 const lane = process.env.GLEANER_TEST_LANE;
+const real = process.env.GLEANER_TEST_REAL === '1';
 
-/** Tests that start only processes of their own on free ports: no engine, bridge or cgroup. */
+/**
+ * Tests on parts of their own: processes on free ports or the usual ones of `gleaner up`, a private
+ * engine. Nothing here is seen by a hook on this host's engine.
+ */
 const ownParts = [
-  'dist/test/agents/**/*.real.test.js',
-  'dist/test/broker/**/*.real.test.js',
-  'dist/test/cli/{mode-not-stored,nats-config}.real.test.js',
-  'dist/test/dashboard/*.real.test.js',
+  'dist/test/{agents,broker,dashboard,docs,fuzz}/**/*.real.test.js',
+  'dist/test/cli/{mode-not-stored,nats-config,start,up}.real.test.js',
+  'dist/test/deploy/{ansible,metrics}.real.test.js',
+  'dist/test/faults/{dockerd,full-disk,nats-cluster}.real.test.js',
+  'dist/test/simulator/invoker-emulator/transcript.real.test.js',
+  'dist/test/stock-client.real.test.js',
 ];
-/** As test/support/slowness.ts has it. */
-const minutes = Math.ceil(4 * Math.max(1, Number(process.env.GLEANER_TEST_SLOWNESS ?? 1) || 1));
+/** Simulations in the process, which keep one core busy while the tests on real parts wait. */
+const studies = ['dist/test/{bench,experiments}/**/*.test.js'];
+const allReal = ['dist/test/**/*.real.test.js'];
+const inProcess = ['dist/test/**/*.test.js', '!dist/test/**/*.real.test.js'];
 const without = (patterns) => patterns.map((pattern) => `!${pattern}`);
+const host = [...allReal, ...without(ownParts)];
 
+/** Patterns that exclude come last, because AVA applies them to all. */
 const lanes = {
-  'own-parts': ownParts,
-  host: ['dist/test/**/*.real.test.js', ...without(ownParts)],
+  'in-process': [...inProcess, ...without(studies)],
+  'own-parts': [...ownParts, ...studies, '!dist/test/{bench,experiments}/**/*.real.test.js'],
+  host,
 };
 
+/** As test/support/slowness.ts has it. */
+const minutes = Math.ceil(4 * Math.max(1, Number(process.env.GLEANER_TEST_SLOWNESS ?? 1) || 1));
+
 export default {
-  files: real
-    ? (lanes[lane] ?? ['dist/test/**/*.real.test.js'])
-    : ['dist/test/**/*.test.js', '!dist/test/**/*.real.test.js'],
+  files: lanes[lane] ?? (real ? allReal : inProcess),
   concurrency: real ? 1 : 2,
   timeout: `${minutes}m`,
   workerThreads: false,

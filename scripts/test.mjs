@@ -1,8 +1,8 @@
 /**
- * `npm test`: build, then every AVA test: first those inside the process, then those on real parts,
- * in two lanes (ava.config.js); then the line coverage of all together. Ends with a plain line `N
- * passed, N failed`; a folder below the bound counts as a failure, and so does each fault that
- * nothing caught in any process of the tests.
+ * `npm test`: build, then every AVA test: first those inside the process, then those on real parts
+ * in two lanes, one of which also has the longest of the former (ava.config.js); then the line
+ * coverage of all together. Ends with a plain line `N passed, N failed`; a folder below the bound
+ * counts as a failure, and so does each fault that nothing caught in any process of the tests.
  *
  * A file that fails is run once more, alone, for tests on real parts share their machine with
  * whatever else runs on it: what fails twice has failed, and what failed once is named, loudly.
@@ -122,7 +122,7 @@ mkdirSync(coverage, { recursive: true });
 const counted = { NODE_V8_COVERAGE: executed, GLEANER_TEST_FAULTS: faults, NODE_OPTIONS: probe };
 const onRealParts = { ...counted, GLEANER_TEST_REAL: '1' };
 const runs = [
-  ...(await runTests([counted])),
+  ...(await runTests([{ ...counted, GLEANER_TEST_LANE: 'in-process' }])),
   ...(await runTests([
     { ...onRealParts, GLEANER_TEST_LANE: 'host' },
     { ...onRealParts, GLEANER_TEST_LANE: 'own-parts' },
