@@ -26,6 +26,8 @@ export interface Seen {
   readonly doctors: readonly string[];
   readonly kubeletLog: string;
   readonly kubeletRestarts: number;
+  /** kubelet ran with static managers at the end. */
+  readonly hasStatic: boolean;
   /** Pod whose container the run killed. */
   readonly crashed: string;
   readonly isSameHook: boolean;
@@ -108,9 +110,12 @@ export function checksOf(seen: Seen): Check[] {
       recorder.qosWeights.join(', '),
     ),
     check(
-      'doctor names the CPU and memory managers once they are static',
-      !/static/i.test(seen.doctors[0] ?? '') &&
-        /CPU manager +static.*memory manager +Static/s.test(seen.doctors.at(-1) ?? ''),
+      seen.hasStatic
+        ? 'doctor names the CPU and memory managers once they are static'
+        : 'doctor knows kubelet (NOT RUN: static managers need two cores)',
+      /kubelet +CPU manager none, memory manager None/.test(seen.doctors[0] ?? '') &&
+        /CPU manager +static.*memory manager +Static/s.test(seen.doctors.at(-1) ?? '') ===
+          seen.hasStatic,
       `${seen.doctors.length} outputs`,
     ),
     check(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { KernelLimits } from '../kubernetes/kernel.js';
+import { allowed } from '../support/slowness.js';
 
 /** What the kernel has of a container and its pod, read between two times (ms). */
 export interface Reading {
@@ -55,9 +56,9 @@ export interface Revert {
 }
 
 /** Between the moments at which the hook writes and dates its record, and reads interrupted. */
-const SLACK = 50;
+const SLACK = allowed(50);
 /** The hook compares each limit every 5 s, and a busy machine delays that. */
-const NOTICED_WITHIN = 15_000;
+const NOTICED_WITHIN = allowed(15_000);
 /** us per millicore in a period of 100 ms. */
 const MICROS = 100;
 
