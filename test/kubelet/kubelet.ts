@@ -15,6 +15,8 @@ const SYSCTLS = {
   'kernel/keys/root_maxkeys': 1_000_000,
   'kernel/keys/root_maxbytes': 25_000_000,
 };
+/** kubelet does not start without a clock rate, which a virtual machine may not show. */
+const CPUINFO = '/proc/cpuinfo';
 /** Folders with fixed names of which it gets its own. */
 const OWN_FOLDERS = ['/var/lib', '/var/log'];
 
@@ -114,14 +116,18 @@ export class Kubelet {
       mkdirSync(own, { recursive: true });
       yield [own, folder];
     }
-    for (const [name, value] of Object.entries(SYSCTLS)) {
-      const to = join('/proc/sys', name);
-      if (!existsSync(to)) continue;
-      const own = join(this.folder, 'host', to);
-      mkdirSync(dirname(own), { recursive: true });
-      writeFileSync(own, `${value}\n`);
-      yield [own, to];
-    }
+    for (const [name, value] of Object.entries(SYSCTLS))
+      yield* this.#file(join('/proc/sys', name), `${value}\n`);
+    const processors = readFileSync(CPUINFO, 'utf8');
+    if (!/MHz/.test(processors)) yield* this.#file(CPUINFO, `${processors}cpu MHz\t: 1000.0\n`);
+  }
+
+  *#file(to: string, text: string): Generator<[from: string, to: string]> {
+    if (!existsSync(to)) return;
+    const own = join(this.folder, 'host', to);
+    mkdirSync(dirname(own), { recursive: true });
+    writeFileSync(own, text);
+    yield [own, to];
   }
 }
 

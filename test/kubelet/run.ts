@@ -87,7 +87,10 @@ export class KubeletRun {
     this.#kubelet.start();
     await this.#engine.start(this.#recorder);
     try {
-      const all = (): boolean => WORK.every(({ action }) => this.#recorder.of(nameOf(action)));
+      const all = (): boolean => {
+        if (!this.#kubelet.isRunning) throw new Error('kubelet ended');
+        return WORK.every(({ action }) => this.#recorder.of(nameOf(action)));
+      };
       await until(all, 120_000, 'all action pods run');
     } catch (error) {
       this.#log(this.#kubelet.log().slice(-3000));
