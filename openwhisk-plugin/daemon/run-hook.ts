@@ -61,6 +61,11 @@ export interface RunningHook {
   restore(author: string): Promise<RestoreResult>;
 }
 
+/**
+ * What a node's other pods may lose of a contended CPU: stock action pods have the kernel's least
+ * weight, so that any order among them takes from pods at the same level.
+ */
+const POD_LOSS = 0.05;
 /** Time that a stop waits for the kernel to lower memory limits, ms. */
 const SETTLE_MILLIS = 2000;
 /** Rotated audit logs that are kept; `hook.auditRotateMiB` bounds the disk that they take. */
@@ -133,6 +138,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const events = new EventQueue();
   const experiences = new ExperienceQueue();
   decider.experiences = experiences.take;
+  if (config.hook.engine !== 'docker') decider.weights.siblingLoss = POD_LOSS;
   const audit = new AuditLog(
     {
       path: paths.audit,

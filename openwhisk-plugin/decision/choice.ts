@@ -68,11 +68,13 @@ const ownWeight = ({ container, fn }: Run, factor: number): number =>
 /** Sets `run.shares`. A factor that is not finite or not positive: as without Gleaner. */
 export function takeWeight(run: Run, factor: number, context: PolicyContext): void {
   const { shares } = run.container;
-  const { commonWeight, neutralWeight } = context;
+  const { commonWeight, neutralWeight, mostWeight } = context;
   const isKnown = factor > 0 && Number.isFinite(factor);
-  const demand = ownWeight(run, isKnown ? factor * commonWeight : neutralWeight);
+  const chosen = ownWeight(run, isKnown ? factor * commonWeight : neutralWeight);
+  const demand = Math.min(chosen, Math.floor(mostWeight));
   // A weight close to the one in force is not worth a write.
-  run.shares = Math.abs(demand - shares) <= DEAD_BAND * shares ? shares : demand;
+  const isClose = shares <= mostWeight && Math.abs(demand - shares) <= DEAD_BAND * shares;
+  run.shares = isClose ? shares : demand;
 }
 
 /**

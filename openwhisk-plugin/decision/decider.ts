@@ -95,6 +95,7 @@ export class Decider {
       commonWeight: 1,
       neutralWeight: 1,
       highestFactor: this.weights.highest,
+      mostWeight: Number.POSITIVE_INFINITY,
       cores,
       oracle: noOracle,
       host,
@@ -195,11 +196,11 @@ export class Decider {
     this.#context.reference = (
       settings.referenceCpuTime > 0
         ? settings.referenceCpuTime
-        : this.reference.value * (this.weights.isAllowed ? REFERENCE_MULTIPLE : 1)
+        : this.reference.value * (this.weights.mayRaise ? REFERENCE_MULTIPLE : 1)
     ) as Millis;
     run.expectedCpu = settings.payloadAware ? fn.cpuByPayload.predict(run.payload) : Number.NaN;
     this.#fillHostSnapshot();
-    this.#readWeights();
+    this.#readWeights(container);
     this.#readDeadline(fn, now);
     const policies = this.#policies;
     if (container.mode === 'quota') chooseCpu(run, policies.rangeOf(run), this.#context, now);
@@ -220,7 +221,7 @@ export class Decider {
     const policy = this.#reviser(run);
     if (policy?.revise === undefined) return false;
     const before = run.shares;
-    this.#readWeights();
+    this.#readWeights(run.container);
     this.#readDeadline(run.fn, now);
     takeWeight(run, policy.revise(run, used, this.#context), this.#context);
     run.container.shares = run.shares;
@@ -334,7 +335,9 @@ export class Decider {
 
   /** {@link Boosts.begin} */
   boost(container: ContainerState, now: Millis): Millicores {
-    return this.#boosts.begin(container, this.settings, now, this.commonWeight);
+    const quota = this.#boosts.begin(container, this.settings, now, this.commonWeight);
+    container.shares = Math.min(container.shares, Math.floor(this.weights.most(container)));
+    return quota;
   }
 
   /** {@link Boosts.end} */
@@ -402,11 +405,12 @@ export class Decider {
     this.memoryPool.resize(allocatable, this.settings.memoryReserve);
   }
 
-  #readWeights(): void {
+  #readWeights(container: ContainerState): void {
     const context = this.#context;
     context.commonWeight = this.commonWeight;
     context.neutralWeight = this.weights.neutral(context.commonWeight);
     context.highestFactor = this.weights.highest;
+    context.mostWeight = this.weights.most(container);
   }
 
   #fillHostSnapshot(): void {

@@ -14,6 +14,10 @@ export const sharesRange = (own: number): WeightRange => ({
   high: MAX_SHARES / own,
 });
 
+/** What the container's user paid for. */
+const ownShares = ({ user, fn }: ContainerState): number =>
+  user.shares * (fn?.rightSizeFactor ?? 1);
+
 /**
  * The weights of one host as a whole. On a large invoker OpenWhisk gives a small container the
  * kernel's least weight (2 shares of 1024 x memory / user memory), and no factor below 1 can be
@@ -24,15 +28,28 @@ export class HostWeights {
   #needed = 1;
   #room = Number.POSITIVE_INFINITY;
   #siblings = Number.POSITIVE_INFINITY;
+  #siblingFactor = Number.POSITIVE_INFINITY;
   #own = 0;
   #inForce = 0;
   #running = 0;
   /** False: some container keeps its own weight, and must not be made to wait for the others. */
   isAllowed = true;
 
+  /**
+   * Part of a contended CPU that siblings may lose, .05 = 5 %. Infinity: any, as long as no managed
+   * container stands above them.
+   */
+  siblingLoss = Number.POSITIVE_INFINITY;
+
+  /** False: something beside the managed containers must not wait for raised weights. */
+  get mayRaise(): boolean {
+    const isBounded = Number.isFinite(this.siblingLoss) && Number.isFinite(this.#siblingFactor);
+    return this.isAllowed && !isBounded;
+  }
+
   /** The common factor: at least 1, and as small as the range allows. */
   get common(): number {
-    return this.isAllowed ? Math.max(1, Math.min(this.#needed, this.#room, this.#siblings)) : 1;
+    return this.mayRaise ? Math.max(1, Math.min(this.#needed, this.#room, this.#siblings)) : 1;
   }
 
   /** Takes a container into account for good, so that the factor does not come and go with it. */
@@ -47,7 +64,22 @@ export class HostWeights {
    * of its siblings that are not managed; Infinity: there are none.
    */
   set siblings(factor: number) {
+    this.#siblingFactor = factor;
     this.#siblings = factor > 0 ? factor / MAX_WEIGHT_FACTOR : 1;
+  }
+
+  /**
+   * The largest weight for a container with which siblings lose at most `siblingLoss`; at least its
+   * own. Of a contended CPU a sibling of weight s has s / (s + w) beside weights of w in all, and
+   * would have s / (s + o) beside the own weights: (s + w) / (s + o) <= 1 + loss.
+   */
+  most(container: ContainerState): number {
+    if (!Number.isFinite(this.siblingLoss)) return Number.POSITIVE_INFINITY;
+    const own = ownShares(container);
+    const sibling = this.#siblingFactor * container.user.shares;
+    const all = this.#own - container.countedOwn + own;
+    const others = this.#inForce - container.countedShares;
+    return Math.max(Math.round(own), all + this.siblingLoss * (sibling + all) - others);
   }
 
   /**
@@ -75,7 +107,7 @@ export class HostWeights {
   /** After each change of the container's weight or of whether something runs in it. */
   update(container: ContainerState): void {
     const isRunning = container.runs.length > 0;
-    const own = isRunning ? container.user.shares * (container.fn?.rightSizeFactor ?? 1) : 0;
+    const own = isRunning ? ownShares(container) : 0;
     const inForce = isRunning ? container.shares : 0;
     if (isRunning !== container.countedOwn > 0) this.#running += isRunning ? 1 : -1;
     this.#own += own - container.countedOwn;

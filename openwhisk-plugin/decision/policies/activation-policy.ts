@@ -37,6 +37,8 @@ export interface PolicyContext {
   neutralWeight: number;
   /** The largest factor on a container's own weight. */
   highestFactor: number;
+  /** The largest weight of this container, for what runs beside it and is not managed. */
+  mostWeight: number;
   /** Cores of this host. */
   cores: number;
   oracle: Oracle;

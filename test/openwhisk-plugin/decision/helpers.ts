@@ -78,6 +78,7 @@ const idle = {
   commonWeight: 1,
   neutralWeight: 1,
   highestFactor: 256,
+  mostWeight: Number.POSITIVE_INFINITY,
   now: 0 as Millis,
   objective: Number.NaN,
 };

@@ -102,3 +102,59 @@ test('a control activation has the share of the CPU that it would have without G
   // Own weights 128 and 128: half of the CPU each, so with 512 against it also 512.
   t.is(control.run.shares, 512);
 });
+
+test('beside siblings with a bound on their loss nothing is raised for all', (t) => {
+  const weights = new HostWeights();
+  weights.observe(sharesRange(2));
+  weights.siblingLoss = 0.05;
+  t.is(weights.common, 16, 'there are none');
+  t.true(weights.mayRaise);
+  weights.siblings = 102 / 2;
+  t.is(weights.common, 1);
+  t.false(weights.mayRaise);
+});
+
+test('beside pods of its level a burst of activations takes at most a twentieth from them', (t) => {
+  const container = fc.record({
+    own: fc.integer({ min: 2, max: 2000 }),
+    millis: fc.constantFrom(10, 50, 200, 1000),
+  });
+  const property = fc.property(
+    fc.array(container, { minLength: 1, maxLength: 8 }),
+    fc.integer({ min: 2, max: 4096 }),
+    (containers, sibling) => {
+      const owns = containers.map((each) => each.own);
+      const one = decider({ controlShare: 0 });
+      one.weights.siblingLoss = 0.05;
+      // The factor is that of the largest own weight.
+      one.weights.siblings = sibling / Math.max(...owns);
+      const players = owns.map((shares, n) => new Player(one, limits(256, 0, shares), `/g/f${n}`));
+      for (const [n, player] of players.entries())
+        for (let i = 0; i < 3; i++) player.whole(containers[n]!.millis, 1);
+      for (const player of players) player.start();
+      const inForce = players.reduce((sum, { container }) => sum + container.shares, 0);
+      const all = owns.reduce((sum, each) => sum + each, 0);
+      // sibling / (sibling + weights) is its share; rounding to whole shares only lowers weights.
+      return (sibling + inForce) / (sibling + all) <= 1.05 + 1e-9;
+    },
+  );
+  fc.assert(property);
+  t.pass();
+});
+
+test('a short activation beside a system pod is raised by what that pod may lose', (t) => {
+  const one = decider({ controlShare: 0 });
+  one.weights.siblingLoss = 0.05;
+  one.weights.siblings = 102 / 2;
+  const short = new Player(one, limits(256, 0, 2), '/g/short');
+  const long = new Player(one, limits(256, 0, 2), '/g/long');
+  for (let n = 0; n < 5; n++) {
+    short.whole(10, 1);
+    long.whole(2000, 1);
+  }
+  long.start();
+  t.is(long.container.shares, 2);
+  short.start();
+  // Own weights 4 in all; 4 + .05 x (102 + 4) = 9.3, of which the long one has 2.
+  t.is(short.container.shares, 7);
+});
