@@ -102,13 +102,13 @@ export function podCgroups(container: CgroupPaths, uid: string): CgroupPaths {
       throw new CgroupNotFoundError(`${own.directory} is not in the cgroup of pod ${uid}`);
     return { version: own.version, directory };
   };
-  return {
+  const pod = {
     cpu: above(container.cpu),
     cpuacct: above(container.cpuacct),
     memory: above(container.memory),
     freezer: above(container.freezer),
-    unit: '',
   };
+  return { ...pod, unit: basename((pod.cpu ?? pod.memory)?.directory ?? '') };
 }
 
 function membershipOf(text: string): Membership {

@@ -55,9 +55,10 @@ export class CgroupLimitWriter implements LimitWriter {
   open(container: ContainerInfo): Required<LimitHandle> {
     const paths = resolveCgroups(container.pid, container.id, this.#root);
     const version = paths.memory?.version ?? paths.cpu?.version ?? this.#version;
-    const scope = this.#options.scopes
-      ? new SystemdScope(paths.unit, version, this.#options.scopes, this.#root, this.#settling)
-      : null;
+    const { scopes } = this.#options;
+    const scopeOf = (unit: string): SystemdScope | null =>
+      scopes ? new SystemdScope(unit, version, scopes, this.#root, this.#settling) : null;
+    const scope = scopeOf(paths.unit);
     const { pod, user } = container;
     if (pod === undefined) return new CgroupLimitHandle(container, paths, this.#context, scope);
     const ofPod = podCgroups(paths, pod.uid);
@@ -66,7 +67,8 @@ export class CgroupLimitWriter implements LimitWriter {
     const inner = new CgroupLimitHandle(container, paths, context, scope);
     try {
       const outer = { ...container, user: pod.user };
-      const podHandle = new CgroupLimitHandle(outer, ofPod, this.#context, null);
+      // Its scope has the weight that kubelet gave it, by a formula that may not be the runtime's.
+      const podHandle = new CgroupLimitHandle(outer, ofPod, this.#context, scopeOf(ofPod.unit));
       return new PodLimitHandle(user, pod.user, inner, podHandle);
     } catch (error) {
       inner.close();

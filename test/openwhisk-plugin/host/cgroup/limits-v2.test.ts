@@ -380,6 +380,36 @@ test('properties that a killed hook gave systemd are restored in any case', asyn
   tree.remove();
 });
 
+test('the user weight of a pod is the one that kubelet gave systemd', async (t) => {
+  const uid = '0b1c-2d';
+  const slice = 'kubepods-burstable-pod0b1c_2d.slice';
+  const pod = `kubepods.slice/kubepods-burstable.slice/${slice}`;
+  const scope = `${pod}/cri-containerd-${ID}.scope`;
+  const tree = new FixtureTree().proc(`0::/${scope}`, [V2_MOUNT]);
+  const weightOf = (group: string): string => tree.line(`sys/fs/cgroup/${group}/cpu.weight`);
+  for (const group of [pod, scope])
+    tree
+      .write(`sys/fs/cgroup/${group}/cgroup.controllers`, 'cpu memory\n')
+      .write(`sys/fs/cgroup/${group}/cpu.max`, 'max 100000\n')
+      .write(`sys/fs/cgroup/${group}/memory.max`, `${256 * MIB}\n`);
+  // runc's older formula, 1 + 100 * 9999 / 262142; left behind; kubelet's newer formula.
+  tree.write(`sys/fs/cgroup/${scope}/cpu.weight`, '4\n');
+  tree.write(`sys/fs/cgroup/${pod}/cpu.weight`, '300\n');
+  tree.write(`run/systemd/transient/${slice}`, '[Slice]\nCPUWeight=17\n');
+  const found = info({ shares: 102 });
+  const container = { ...found, pod: { uid, user: found.user } };
+  const writer = writerOf(tree.root, { scopes: { set: async () => undefined } });
+  const handle = writer.open(container);
+  t.is(handle.setShares(204), 'written');
+  t.is(weightOf(pod), '34');
+  t.is(handle.setShares(102), 'written');
+  t.is(weightOf(pod), '17');
+  t.is(weightOf(scope), '4');
+  handle.close();
+  await writer.close();
+  tree.remove();
+});
+
 test('the user weight is the one the runtime gave systemd, whatever the file has', async (t) => {
   for (const [recorded, left] of [
     ['5', '21'],
