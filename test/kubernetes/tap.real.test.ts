@@ -24,6 +24,9 @@ const run = promisify(execFile);
 /** Activations of one capture. */
 const COUNT = isWhole ? 1000 : 200;
 
+/** Addresses of this file's pods. */
+const bound = new Set<number>();
+
 class Seen implements TapListener {
   readonly ids: string[] = [];
   readonly anomalies: string[] = [];
@@ -48,9 +51,9 @@ class Seen implements TapListener {
     this.losses.push(`${reason}: ${detail}`);
   }
   counted(): void {}
-  anomaly(kind: string): void {
-    // The clock of a virtual machine jumps.
-    if (kind !== 'clock_step') this.anomalies.push(kind);
+  /** Others on this machine are called, too, and the clock of a virtual one jumps. */
+  anomaly(kind: string, address: number): void {
+    if (bound.has(address)) this.anomalies.push(kind);
   }
 }
 
@@ -64,8 +67,10 @@ async function capture(interfaceName: string, pods: readonly Pod[]) {
   return { tap, seen };
 }
 
-const bind = (tap: TcpdumpTap, address: string): void =>
+function bind(tap: TcpdumpTap, address: string): void {
+  bound.add(addressOf(address));
   tap.bind(addressOf(address), (Date.now() * 1000) as Micros);
+}
 
 /** Everything sent was seen, once, with its identity, and answered; nothing was out of order. */
 async function complete(t: ExecutionContext, seen: Seen, ids: readonly string[]): Promise<void> {
@@ -136,6 +141,8 @@ real('in the pods’ own networks each activation is seen once', async (t) => {
   const pods = new Recorder();
   await engine.start(pods);
   const tap = new TcpdumpTap();
+  t.teardown(() => engine.stop());
+  t.teardown(() => tap.stop());
   const seen = new Seen();
   tap.start(seen);
   const [bridged, routed, neighbor] = [
@@ -169,8 +176,6 @@ real('in the pods’ own networks each activation is seen once', async (t) => {
   await until(() => pods.bridges.length === 1, 10_000, 'the removed pod is none any more');
   tap.watch(pods.bridges);
   t.deepEqual(tap.listeningOn, [bridged.name]);
-  await tap.stop();
-  await engine.stop();
   for (const pod of [bridged, neighbor]) await node.pods.remove(pod);
 });
 
