@@ -29,9 +29,12 @@ const HALF_CORE = isUnified ? 20 : 512;
 /** Of 2 shares. */
 const LEAST = isUnified ? 1 : 2;
 
+/** Of 512 shares by newer kubelets: 10^((9^2 + 125 * 9) / 612 - 7 / 34) = 58.2, rounded up. */
+const NEWER_HALF_CORE = 59;
+
 /**
  * Whether `found` is the weight of `shares`: v1 takes shares, v2 a weight in proportion to the
- * user's. It may be one more, because a weight that is also the user's is not used for another.
+ * user's, or one more if this one is the user's weight by either formula.
  */
 function isWeightOf(
   shares: number,
@@ -43,7 +46,10 @@ function isWeightOf(
   if (shares === userShares) return found === userWeight;
   const weight = Math.round((userWeight * shares) / userShares);
   const expected = Math.min(10_000, Math.max(1, weight));
-  return found === expected || (found === expected + 1 && expected === userWeight);
+  return (
+    found === expected ||
+    (found === expected + 1 && [userWeight, NEWER_HALF_CORE].includes(expected))
+  );
 }
 
 for (const [n, driver] of cgroupDrivers().entries()) limitsWith(driver, 205 + 10 * n);
