@@ -5,6 +5,7 @@ import { benchMemory } from './benefit/memory.js';
 import { benchQuota } from './benefit/quota.js';
 import { benchTrace } from './benefit/trace.js';
 import { benchWeight } from './benefit/weight.js';
+import { benchCli } from './cli/cli.js';
 import type { SuiteOption, Suites } from './command-line.js';
 import { benchConcurrency } from './concurrency/sweep.js';
 import { benchTuner } from './concurrency/tuner.js';
@@ -259,6 +260,15 @@ export const SUITES: Suites = {
     needs: IDLE_HOST,
     options: { quick: flag('fewer updates') },
     run: async (v, log) => benchToy({ quick: v.flag('quick'), log }),
+  },
+  cli: {
+    describes: 'time of --version, status and functions against a running Gleaner, and of node',
+    needs: 'nats-server',
+    options: {
+      rounds: rounds(15),
+      old: { kind: 'text', describes: 'folder of another build, for the same rounds' },
+    },
+    run: (v, log) => benchCli({ rounds: v.number('rounds'), old: v.text('old'), log }),
   },
   simulator: {
     describes: 'the cluster model: activations a second, cost per activation, memory',

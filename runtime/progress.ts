@@ -20,7 +20,7 @@ export class ProgressBar {
     if (!this.#isTerminal) return;
     const done = Math.round(Math.min(1, Math.max(0, share)) * WIDTH);
     const passed = (this.#now() - this.#started) / 1000;
-    const left = share > 0.02 ? `, ${Math.ceil((passed * (1 - share)) / share)} s left` : '';
+    const left = share > 0.02 ? `, ${timeText((passed * (1 - share)) / share)} left` : '';
     const bar = `[${'█'.repeat(done)}${'·'.repeat(WIDTH - done)}]`;
     const line = `${bar} ${Math.floor(100 * share)} %  ${note}${left}`;
     if (line === this.#shown) return;
@@ -32,6 +32,13 @@ export class ProgressBar {
     if (this.#shown !== '') this.#write('\r\u001b[K');
     this.#shown = '';
   }
+}
+
+/** `45 s`, `12 min`, `3 h 5 min`: as exact as an estimate is. */
+function timeText(seconds: number): string {
+  if (seconds <= 90) return `${Math.ceil(seconds)} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 /** On stderr, so that stdout is the answer alone. */

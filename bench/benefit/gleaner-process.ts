@@ -29,7 +29,7 @@ export interface HookStatus {
  */
 export class GleanerProcess {
   readonly folder: string;
-  readonly #config: string;
+  readonly configFile: string;
   readonly #environment: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #output = '';
@@ -43,13 +43,13 @@ export class GleanerProcess {
     this.#environment = environment;
     this.folder = mkdtempSync(join(tmpdir(), 'gleaner-bench-'));
     mkdirSync(join(this.folder, 'state'));
-    this.#config = join(this.folder, 'gleaner.yaml');
+    this.configFile = join(this.folder, 'gleaner.yaml');
     const hook = {
       stateDir: join(this.folder, 'state'),
       ...(overrides.hook as object | undefined),
     };
     writeFileSync(
-      this.#config,
+      this.configFile,
       stringify({ platform: 'host', mode: 'observe', ...overrides, hook }),
     );
   }
@@ -57,7 +57,7 @@ export class GleanerProcess {
   /** Resolves when the hook answers. @param timeoutMillis also of each later command */
   async start(timeoutMillis = this.#timeoutMillis): Promise<void> {
     this.#timeoutMillis = timeoutMillis;
-    const child = spawn(process.execPath, [cli, 'up', '--plain', '--config', this.#config], {
+    const child = spawn(process.execPath, [cli, 'up', '--plain', '--config', this.configFile], {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: this.folder,
       env: { ...process.env, ...this.#environment },
@@ -91,7 +91,7 @@ export class GleanerProcess {
   async command(...args: string[]): Promise<unknown> {
     const { stdout } = await run(
       process.execPath,
-      [cli, ...args, '--config', this.#config, '--output', 'json'],
+      [cli, ...args, '--config', this.configFile, '--output', 'json'],
       {
         cwd: this.folder,
         timeout: this.#timeoutMillis,

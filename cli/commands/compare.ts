@@ -166,10 +166,13 @@ async function compare(
   const sections = planSections(request);
   const jobs = planJobs(sections, seeds);
   const progress = stderrProgress();
+  const onDone = (done: number) =>
+    progress.update(done / jobs.length, `${done} of ${jobs.length} runs`);
+  onDone(0);
   try {
     const results = await runJobs(jobs, {
       workers: options.workers ?? availableParallelism(),
-      onDone: (done) => progress.update(done / jobs.length, `${done} of ${jobs.length} runs`),
+      onDone,
     });
     return compareRuns(sections, jobs, results, {
       command,

@@ -80,6 +80,13 @@ test('progress is drawn on a terminal only, and taken away at the end', (t) => {
   t.is(text, `\r[${'█'.repeat(7)}${'·'.repeat(21)}] 25 %  5 of 20 runs, 3 s left\u001b[K`);
   bar.update(0.25, '5 of 20 runs');
   t.is(text.split('\r').length, 2, 'nothing new, nothing written');
+  // The other half as long again: 200 s, in minutes begun; then 3 x 2000 s.
+  now = 200_000;
+  bar.update(0.5, '');
+  t.true(text.endsWith(', 4 min left\u001b[K'));
+  now = 2_000_000;
+  bar.update(0.25, '');
+  t.true(text.endsWith(', 1 h 40 min left\u001b[K'));
   bar.end();
   t.true(text.endsWith('\r\u001b[K'));
   const silent = new ProgressBar(
