@@ -290,13 +290,15 @@ export async function findServices(
 ): Promise<ServiceInstance[]> {
   const subject = service === null ? `$SRV.${verb}` : `$SRV.${verb}.${service}`;
   const names = service === null ? [...expected.keys()] : [service];
-  const missing = names.flatMap((name) => (expected.get(name) ?? []).map((host) => [name, host]));
+  const hostsOf = (name: string): readonly string[] => expected.get(name) ?? [];
+  // Of a service without a known host one may be about to be known.
+  const isKnown = names.length > 0 && names.every((name) => hostsOf(name).length > 0);
   const isComplete = (answers: readonly BrokerMessage[]): boolean => {
-    if (missing.length === 0) return false;
+    if (!isKnown) return false;
     const found = instancesIn(answers);
-    return missing.every(([name, host]) =>
-      found.some((one) => one.name === name && one.metadata?.host === host),
-    );
+    const has = (name: string, host: string): boolean =>
+      found.some((one) => one.name === name && one.metadata?.host === host);
+    return names.every((name) => hostsOf(name).every((host) => has(name, host)));
   };
   try {
     let answers = await broker.requestMany(subject, EMPTY, wait, isComplete);

@@ -273,6 +273,22 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
     await b.flush();
     const found = await findServices(a, name, millis(50));
     t.true(found.length > 0 && found.every(({ id }) => id === 'one'));
+    // A service of which no host is known yet may be as slow.
+    const late = fresh('svc');
+    b.subscribe('$SRV.PING', ({ reply }) => {
+      if (reply === undefined) return;
+      b.publish(reply, answer);
+      const other = { name: late, id: 'two', version: '1.0.0', metadata: { host: 'two' } };
+      setTimeout(() => b.publish(reply, bytes(JSON.stringify(other))), 150);
+    });
+    await b.flush();
+    const known = new Map([
+      [name, ['one']],
+      [late, []],
+    ]);
+    const all = await findServices(a, null, millis(1000), 'PING', known);
+    const asked = all.filter((one) => known.has(one.name));
+    t.deepEqual(asked.map(({ id }) => id).sort(), ['one', 'two']);
     const begun = performance.now();
     t.deepEqual(await findServices(a, fresh('absent'), millis(5000)), []);
     t.true(performance.now() - begun < 5000);
