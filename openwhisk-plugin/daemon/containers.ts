@@ -70,7 +70,7 @@ export class Container extends ManagedContainer<Container> {
 }
 
 /** Containers are sampled in slices, so that many never block the event loop for long. */
-export const SLICES = 10;
+export const SLICES = 5;
 
 /** A container that cannot be managed, and why; `inspect` shows it. */
 export interface Unmanaged {

@@ -31,8 +31,8 @@ export interface ReporterSettings extends StepLength {
   readonly boot: string;
 }
 
-/** Interval between batches of messages; nothing is sent from the hot path. */
-const FLUSH_MILLIS = 50;
+/** Interval between batches of messages, and least length of a control step. */
+const FLUSH_MILLIS = 100;
 
 /** Publishes observations, host reports and events in batches; drops them without NATS. */
 export class Reporter {
