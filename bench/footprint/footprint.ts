@@ -207,13 +207,13 @@ function rowsOf(
   const rss = moments.map((each) => each.hook.rss);
   return [
     row('footprint.rss', median(rss), 'MiB', {
-      goal: '< 143 (150 MB)',
+      goal: '<= 100',
       note:
         `hook of ${measured.containers} containers (${containers} made), ` +
         `most ${Math.max(...rss).toFixed(1)}; tcpdump ${last.tcpdump.rss.toFixed(1)}`,
     }),
     row('footprint.cpu', share('hook') + share('tcpdump'), '% of a core', {
-      goal: '< 25',
+      goal: '<= 15',
       note:
         `hook ${share('hook').toFixed(1)}, tcpdump ${share('tcpdump').toFixed(1)}, ` +
         `at ${perSecond} activations/s`,
@@ -264,7 +264,7 @@ function loopRows(seconds: readonly LoopSecond[]): BenchRow[] {
     (quantile(values, q) / 1000).toFixed(2);
   return [
     row('footprint.loop.p99', quantile(late, 0.99) / 1000, 'ms', {
-      goal: '< 5',
+      goal: '<= 5',
       note:
         `event loop late; p50 ${millis(late, 0.5)}, p99.9 ${millis(late, 0.999)}, ` +
         `most ${millis(late, 1)} of ${late.length}`,
