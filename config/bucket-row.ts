@@ -1,11 +1,14 @@
-/** Places of the smallest piece of memory: what V8 keeps inside its heap, beside the object. */
+/** Places of the smallest piece of memory. */
 const SMALLEST = 8;
-const NOTHING = new Float64Array(0);
+const NOTHING: readonly number[] = [];
 
 /** Amounts in numbered buckets: memory and time grow with the span of those in use. */
 export class BucketRow {
-  /** Bucket `#origin + i` is `#amounts[i]`. */
-  #amounts = NOTHING;
+  /**
+   * Bucket `#origin + i` is `#amounts[i]`. An array of doubles: a typed array beyond 8 places is a
+   * buffer outside of V8's heap, whose bookkeeping is larger than most rows.
+   */
+  #amounts = NOTHING as number[];
   #origin = 0;
   /** Lowest and highest bucket in use; `low > high` where there is none. */
   low = 0;
@@ -23,7 +26,8 @@ export class BucketRow {
   }
 
   at(bucket: number): number {
-    return this.#amounts[bucket - this.#origin] ?? 0;
+    const place = bucket - this.#origin;
+    return place >= 0 && place < this.#amounts.length ? this.#amounts[place]! : 0;
   }
 
   /** The lowest bucket up to which the amounts add up to `minSum` (> 0); -1 if all are less. */
@@ -36,6 +40,15 @@ export class BucketRow {
       if (sum >= minSum) return i + this.#origin;
     }
     return -1;
+  }
+
+  /** Of this bucket and all above, the lowest first. */
+  sumFrom(bucket: number): number {
+    const amounts = this.#amounts;
+    const last = this.high - this.#origin;
+    let sum = 0;
+    for (let i = Math.max(bucket, this.low) - this.#origin; i <= last; i++) sum += amounts[i]!;
+    return sum;
   }
 
   scale(factor: number): void {
@@ -68,10 +81,13 @@ export class BucketRow {
     let length = Math.max(SMALLEST, before.length);
     while (length < span) length *= 2;
     const origin = Math.max(0, low - ((length - span) >> 1));
-    if (!empty || length !== before.length) this.#amounts = new Float64Array(length);
+    if (!empty || length !== before.length) this.#amounts = zeros(length);
     for (let used = this.low; used <= this.high; used++)
       this.#amounts[used - origin] = before[used - this.#origin]!;
     this.#origin = origin;
     return bucket - origin;
   }
 }
+
+/** A fraction first, so that the elements are doubles from the start. */
+const zeros = (length: number): number[] => new Array<number>(length).fill(0.5).fill(0);

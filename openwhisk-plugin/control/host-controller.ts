@@ -59,7 +59,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   containerEnded(container: C): void {
     this.#byState.delete(container.state);
     this.decider.containerEnded(container.state);
-    this.#scaleWeights();
+    this.#scaleWeightsFor(true);
     this.#writeChanged();
   }
 
@@ -67,6 +67,16 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   onSiblings(factor: number): void {
     this.decider.weights.siblings = factor;
     this.#scaleWeights();
+  }
+
+  /**
+   * A container has come or gone, which may be limited or not. While all of them may be, another
+   * one like them changes nothing, and a host has hundreds to look at.
+   */
+  #scaleWeightsFor(mayLimit: boolean): void {
+    const { commonWeight, weights } = this.decider;
+    if (!mayLimit || !weights.isAllowed || commonWeight !== this.#commonWeight)
+      this.#scaleWeights();
   }
 
   /**
@@ -130,7 +140,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     container.revision = revision;
     state.assignFunction(revision.state, this.decider.capacity);
     revision.fn.containers++;
-    this.#scaleWeights();
+    this.#scaleWeightsFor(container.mayLimit);
     return revision;
   }
 

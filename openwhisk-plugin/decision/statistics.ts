@@ -6,24 +6,28 @@ import { BucketRow } from '../../config/index.js';
  */
 
 const RECENT = 8;
+/** Places of a peak's numbers; the newest runs follow. */
+const Place = { value: 0, at: 1, recentPeak: 2, recent: 3 } as const;
+/** Doubles that start at zero: a typed array of this size takes three times the memory. */
+const NO_RUNS: readonly number[] = new Array<number>(Place.recent + RECENT).fill(0.5).fill(0);
 
 /** A maximum that decays, but not below the newest runs, or rare functions would lose theirs. */
 export class DecayingPeak {
-  #value = 0;
-  #at = 0;
-  readonly #recent = new Float64Array(RECENT);
-  /** The highest of them. */
-  #recentPeak = 0;
+  /** In one place, since a host with thousands of functions reads them from main memory. */
+  readonly #numbers = NO_RUNS.slice();
   #next = 0;
   count = 0;
 
   add(sample: number, now: number, halfLife: number): void {
     if (!(sample >= 0) || !Number.isFinite(sample)) return;
-    const oldest = this.#recent[this.#next]!;
-    this.#recent[this.#next] = sample;
+    const numbers = this.#numbers;
+    const place = Place.recent + this.#next;
+    const oldest = numbers[place]!;
+    const highest = numbers[Place.recentPeak]!;
+    numbers[place] = sample;
     this.#next = (this.#next + 1) % RECENT;
-    if (sample >= this.#recentPeak) this.#recentPeak = sample;
-    else if (oldest === this.#recentPeak) this.#recentPeak = Math.max(...this.#recent);
+    if (sample >= highest) numbers[Place.recentPeak] = sample;
+    else if (oldest === highest) numbers[Place.recentPeak] = this.#highestRecent();
     this.count++;
     this.#lift(sample, now, halfLife);
   }
@@ -36,21 +40,31 @@ export class DecayingPeak {
 
   /** Clears it (calibration of the `freyr` presets). */
   forget(): void {
-    this.#value = 0;
-    this.#recent.fill(0);
-    this.#recentPeak = 0;
+    const at = this.#numbers[Place.at]!;
+    this.#numbers.fill(0);
+    this.#numbers[Place.at] = at;
     this.#next = 0;
     this.count = 0;
   }
 
   read(now: number, halfLife: number): number {
-    return Math.max(this.#recentPeak, this.#value * decay(now - this.#at, halfLife));
+    const numbers = this.#numbers;
+    const kept = numbers[Place.value]! * decay(now - numbers[Place.at]!, halfLife);
+    return Math.max(numbers[Place.recentPeak]!, kept);
+  }
+
+  #highestRecent(): number {
+    let highest = 0;
+    for (let i = Place.recent; i < Place.recent + RECENT; i++)
+      highest = Math.max(highest, this.#numbers[i]!);
+    return highest;
   }
 
   #lift(sample: number, now: number, halfLife: number): void {
-    const old = this.#value * decay(now - this.#at, halfLife);
-    this.#value = Math.max(sample, old);
-    this.#at = now;
+    const numbers = this.#numbers;
+    const old = numbers[Place.value]! * decay(now - numbers[Place.at]!, halfLife);
+    numbers[Place.value] = Math.max(sample, old);
+    numbers[Place.at] = now;
   }
 }
 
@@ -138,18 +152,18 @@ export class DecayingHistogram {
    */
   gittinsIndex(attained: number): number {
     const buckets = this.#buckets;
-    const first = attained > SMALLEST ? Math.floor(Math.log(attained / SMALLEST) / LOG_GROWTH) : 0;
-    let left = 0;
-    for (let i = Math.max(first, buckets.low); i <= buckets.high; i++)
-      if (MIDDLES[i]! > attained) left += buckets.at(i);
+    const known = attained > SMALLEST ? Math.floor(Math.log(attained / SMALLEST) / LOG_GROWTH) : 0;
+    let first = Math.max(known, buckets.low);
+    while (first <= buckets.high && MIDDLES[first]! <= attained) first++;
+    const left = buckets.sumFrom(first);
     if (!(left > 0)) return this.count === 0 ? Number.NaN : 1 / attained;
     let ended = 0;
     let spent = 0;
     let best = 0;
-    for (let i = Math.max(first, buckets.low); i <= buckets.high; i++) {
+    for (let i = first; i <= buckets.high; i++) {
       const weight = buckets.at(i);
+      if (!(weight > 0)) continue;
       const length = MIDDLES[i]! - attained;
-      if (!(weight > 0) || !(length > 0)) continue;
       ended += weight;
       spent += weight * length;
       best = Math.max(best, ended / (spent + (left - ended) * length));

@@ -55,6 +55,12 @@ test('a row of buckets equals one number per bucket after adding, scaling and cl
         t.deepEqual(row.toArray(), [...all.amounts.slice(row.low, row.high + 1)]);
       }
       const total = all.amounts.reduce((sum, amount) => sum + amount, 0);
+      // Halves of small integers: any order of addition gives the same sum.
+      for (const from of [0, 7, 200, 399])
+        t.is(
+          row.sumFrom(from),
+          all.amounts.slice(from).reduce((sum, amount) => sum + amount, 0),
+        );
       for (const share of [0.01, 0.5, 0.99, 1, 1.1]) {
         const minSum = share * Math.max(total, 1);
         t.is(row.findBucketAtSum(minSum), all.findBucketAtSum(minSum));

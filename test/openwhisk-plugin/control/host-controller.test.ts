@@ -107,6 +107,24 @@ test('a quota that is not in force after the write is followed by the user’s',
   ]);
 });
 
+test('a container that may not be limited suspends the common factor until it ends', (t) => {
+  const fake = new FakeHost(decider());
+  const { decider: rules } = fake.controller;
+  const start = () => fake.container(limits(256, 0, 2));
+  fake.request(start());
+  // A sixteenth of 2 shares, the kernel's least, can be expressed from 32 shares on.
+  t.is(rules.commonWeight, 16);
+  const unseen = start();
+  unseen.tapped = false;
+  const running = fake.request(unseen);
+  t.is(rules.commonWeight, 1);
+  fake.request(start());
+  t.is(rules.commonWeight, 1);
+  fake.answer(running);
+  fake.controller.containerEnded(unseen);
+  t.is(rules.commonWeight, 16);
+});
+
 test('a container serves one function: a second name is not believed', (t) => {
   const fake = new FakeHost(decider());
   const container = fake.container(limits());
