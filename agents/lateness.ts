@@ -1,5 +1,5 @@
 import type { FunctionLateness } from '../broker/mean-field/index.js';
-import { bucketBound, type Observation, withoutPart } from '../broker/messages/index.js';
+import { bucketMiddle, type Observation, withoutPart } from '../broker/messages/index.js';
 import type { Millis } from '../config/index.js';
 
 /** Share of a count that is left after this long is 1 / e, ms. */
@@ -48,7 +48,7 @@ export function latenessAfter(
   for (let i = 0; i < counts.length; i++) {
     const count = counts[i]!;
     if (count === 0) continue;
-    const middle = bucketBound(first + i - 0.5);
+    const middle = bucketMiddle(first + i);
     activations += count;
     atStake += count * nearness(middle, slo);
     if (middle > slo) late += count;

@@ -75,7 +75,7 @@ export class Agent {
   lastSeen = 0 as Millis;
   #state: unknown;
   /** In the order of their newest observations. */
-  #hosts: HostUsage[] = [];
+  readonly #hosts: HostUsage[] = [];
   /** Of the newest decision: whether there was a mean field, and its price. */
   #hadOthers = false;
   #price: PerResource | null = null;
@@ -165,8 +165,7 @@ export class Agent {
     let containers = 0;
     let demandCpu = 0;
     let demandMemory = 0;
-    if (this.#hosts.some(({ at }) => at < since))
-      this.#hosts = this.#hosts.filter(({ at }) => at >= since);
+    this.#forgetHosts(since);
     for (const seen of this.#hosts) {
       cpu += seen.cpu;
       memory += seen.memory;
@@ -242,6 +241,14 @@ export class Agent {
       hosts: this.#hosts.map(({ host }) => host),
       observation: this.#hosts.length > 0 ? this.#newest : null,
     };
+  }
+
+  /** They stand in the order of their newest observations. */
+  #forgetHosts(since: Millis): void {
+    const hosts = this.#hosts;
+    let old = 0;
+    while (old < hosts.length && hosts[old]!.at < since) old++;
+    if (old > 0) hosts.splice(0, old);
   }
 
   #see(observation: Observation, now: Millis): void {

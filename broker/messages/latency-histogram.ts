@@ -26,6 +26,11 @@ export type LatencyHistogramMessage = z.infer<typeof latencyHistogram>;
 
 export const bucketBound = (index: number): number => LOWEST * 2 ** (index / PER_OCTAVE);
 
+/** Geometric middles of all buckets: each step that closes reads some. */
+const MIDDLES = Float64Array.from({ length: LATENCY_BUCKETS }, (_, i) => bucketBound(i - 0.5));
+
+export const bucketMiddle = (index: number): number => MIDDLES[index]!;
+
 export function bucketOf(millis: number): number {
   if (!(millis > LOWEST)) return 0;
   // The epsilon keeps a bucket's bound in its bucket despite the rounding of the logarithm.
@@ -75,7 +80,7 @@ export class LatencyHistogram {
     const rank = Math.max(1, Math.ceil(q * this.count - 1e-9));
     const bucket = this.#counts.findBucketAtSum(rank);
     if (bucket < 0 || bucket === LATENCY_BUCKETS - 1) return this.max;
-    const middle = bucket === 0 ? LOWEST : LOWEST * 2 ** ((bucket - 0.5) / PER_OCTAVE);
+    const middle = bucket === 0 ? LOWEST : bucketMiddle(bucket);
     return Math.min(middle, this.max);
   }
 

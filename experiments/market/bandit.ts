@@ -1,5 +1,5 @@
 import type { ResourceManager, View } from '../../agents/index.js';
-import { bucketBound } from '../../broker/messages/index.js';
+import { bucketMiddle } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import { FACTORS } from './factors.js';
 
@@ -51,7 +51,7 @@ function added(state: BanditState, { observation }: View, now: Millis): BanditSt
   let { activations, late } = state;
   latency.counts.forEach((count, i) => {
     activations += count;
-    if (bucketBound(latency.first + i - 0.5) > slo) late += count;
+    if (bucketMiddle(latency.first + i) > slo) late += count;
   });
   return {
     ...state,

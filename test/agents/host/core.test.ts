@@ -39,6 +39,21 @@ test('an agent counts in the partial sums for three intervals after its last obs
   );
 });
 
+test('an agent contributes what it uses of the hosts that were seen lately, in any order', (t) => {
+  const { core, a } = stage();
+  const see = (host: string, containers: number, seconds: number) =>
+    core.decide(a, observation({ function: a.fn, host, containers }), at(seconds));
+  const used = (since: number) => a.contribution(at(since)).allocated.containers;
+  see('invoker-1', 2, 1);
+  see('invoker-2', 3, 2);
+  see('invoker-3', 4, 3);
+  t.is(used(1), 9);
+  see('invoker-1', 5, 4);
+  t.is(used(3), 9, 'all but the three of invoker-2');
+  t.is(used(4), 5);
+  t.is(used(4.001), 0);
+});
+
 test('each function sees the newest mean field without its own contribution', (t) => {
   const { core, aggregator, agents, a, b, observe } = stage();
   t.is(core.meanField.contextOf(a.fn, 'invoker-1', at(1)).field, null);
