@@ -240,7 +240,8 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
       'limits cannot be written',
       'run as root with /sys/fs/cgroup mounted read-write',
     );
-  if (driver === 'systemd')
+  // Of a node the engine's findings tell it.
+  if (driver === 'systemd' && !('runtime' in engine))
     yield ok(
       'cgroup owner',
       'systemd: limits are set on the scopes, changes by daemon-reload are repaired; weights are ' +

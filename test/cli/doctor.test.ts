@@ -308,6 +308,8 @@ test('on a Kubernetes node the doctor names what cannot be managed and what to d
   t.deepEqual(found({ levels }), ['warn QoS classes']);
   t.deepEqual(found({ unaddressed: 1 }), ['fail pod addresses']);
   t.true(found({ cgroupDriver: 'systemd' }).includes('warn cgroup driver'));
+  const systemd = { ...good, engine: { ...node, cgroupDriver: 'systemd' } };
+  t.false(findings(systemd).some(({ found }) => found.includes('system services')));
   const unset: Survey = {
     ...good,
     inKubernetes: true,

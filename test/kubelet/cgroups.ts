@@ -58,6 +58,9 @@ export function groupOf(pid: number): string {
   return line.slice(line.indexOf(':', line.indexOf(':') + 1) + 1);
 }
 
+/** What kubelet 1.34 and containerd 1.6 make of shares on cgroup v2. */
+export const weightOf = (shares: number): number => 1 + Math.floor(((shares - 2) * 9999) / 262_142);
+
 /** Another program's write, to put a limit back to what it was. */
 export function writeWeight(group: string, weight: number): void {
   const file = isUnified ? 'cpu.weight' : 'cpu.shares';

@@ -42,7 +42,7 @@ export function checksOf(seen: Seen): Check[] {
   const users = new Map(containers.map(({ info, user }) => [info.id, user]));
   const reverts = revertsOf(recorder.readings, writes, users, !isUnified);
   const unnoticed = reverts.filter(({ outcome }) => outcome === 'unnoticed');
-  const own = reverts.filter((revert) => !planted.some((each) => isOf(each, revert)));
+  const others = reverts.filter((revert) => !planted.some((each) => isOf(each, revert)));
   const longest = Math.max(0, ...reverts.map(({ from, to }) => to - from));
   const results = count(writes.map(({ result = '' }) => result));
   const resources = count(writes.map(({ resource = '' }) => resource));
@@ -56,7 +56,7 @@ export function checksOf(seen: Seen): Check[] {
     ),
   );
   const user = containers.filter(({ ended }) => !ended);
-  const different = user.filter(({ now, first }) => String(flat(now)) !== String(flat(first)));
+  const different = user.filter(({ now, own }) => String(flat(now)) !== String(flat(own)));
   const evicted = seen.kubeletLog.match(/evict[^\n]*(pod|Pod)[^\n]*evicted/g)?.length ?? 0;
   const ooms = containers.reduce((sum, { oomKills }) => sum + oomKills, 0);
   const check = (name: string, isGood: boolean, found: string): Check => ({ name, found, isGood });
@@ -83,8 +83,8 @@ export function checksOf(seen: Seen): Check[] {
       unnoticed.length === 0 && recorder.readings.length > 0,
       `${recorder.readings.length} readings; values that Gleaner did not write: ${text(
         count(reverts.map(({ outcome }) => outcome)),
-      )}, for ${longest} ms at most; ${reverts.length - own.length} put back by this run${listed(
-        own.map((revert) => described(revert, recorder)),
+      )}, for ${longest} ms at most; ${reverts.length - others.length} put back by this run${listed(
+        others.map((revert) => described(revert, recorder)),
       )}`,
     ),
     check(
@@ -122,9 +122,7 @@ export function checksOf(seen: Seen): Check[] {
       'after Gleaner every user limit is back, of container and pod',
       different.length === 0 && user.length > 0,
       `${user.length} containers, ${different.length} differ${listed(
-        different.map(
-          ({ info, now, first }) => `${info.name} ${flat(now)} instead of ${flat(first)}`,
-        ),
+        different.map(({ info, now, own }) => `${info.name} ${flat(now)} instead of ${flat(own)}`),
       )}`,
     ),
   ];

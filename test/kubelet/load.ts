@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../config/index.js';
 import type { Work } from './action-pods.js';
@@ -24,6 +25,14 @@ export class FunctionLoad {
     this.#ended = this.#run(address, this.#over.signal);
   }
 
+  /** Whether the container takes connections. */
+  static isUp(host: string): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = connect({ host, port: 8080 }, () => resolve(true));
+      socket.on('error', () => resolve(false)).on('connect', () => socket.end());
+    });
+  }
+
   /** The running activation is waited for. */
   async stop(): Promise<void> {
     this.#over.abort();
@@ -44,7 +53,7 @@ export class FunctionLoad {
     }
   }
 
-  #activation(host: string, value: object): Promise<string | null> {
+  #activation(host: string, value: object, isAgain = false): Promise<string | null> {
     const body = JSON.stringify({
       action_name: `/guest/${this.#work.action}`,
       action_version: '0.0.1',
@@ -70,7 +79,11 @@ export class FunctionLoad {
         },
       );
       sent.setTimeout(60_000, () => sent.destroy(new Error('no answer within 60 s')));
-      sent.on('error', (error) => resolve(String(error)));
+      sent.on('error', (error) => {
+        // The server may close a connection that idles just when it is used again.
+        if (sent.reusedSocket && !isAgain) resolve(this.#activation(host, value, true));
+        else resolve(String(error));
+      });
       sent.end(body);
     });
   }

@@ -1,11 +1,12 @@
 import { dirname } from 'node:path';
+import { isUnified } from '../../bench/kubernetes/pods.js';
 import type {
   ContainerEngineListener,
   ContainerInfo,
 } from '../../openwhisk-plugin/host/ports/index.js';
 import { type KernelLimits, kernelLimits } from '../kubernetes/kernel.js';
-import { groupOf, oomKills } from './cgroups.js';
-import type { Reading, UserLimits } from './reverts.js';
+import { groupOf, oomKills, weightOf } from './cgroups.js';
+import { MICROS_PER_MILLICORE, type Reading, type UserLimits } from './reverts.js';
 
 /** A container that was seen. */
 export interface SeenContainer {
@@ -17,8 +18,8 @@ export interface SeenContainer {
   ended: boolean;
   oomKills: number;
   now: { readonly ofPod: KernelLimits; readonly ofContainer: KernelLimits };
-  /** Before Gleaner wrote any of its or its pod's. */
-  readonly first: { readonly ofPod: KernelLimits; readonly ofContainer: KernelLimits };
+  /** What kubelet sets: no reading, because Gleaner may have written first. */
+  readonly own: { readonly ofPod: KernelLimits; readonly ofContainer: KernelLimits };
 }
 
 /** Follows the node's action containers and reads their limits from the kernel, beside the hook. */
@@ -70,13 +71,10 @@ export class LimitRecorder implements ContainerEngineListener {
     const group = groupOf(info.pid);
     const podGroup = dirname(group);
     const now = { ofPod: kernelLimits(podGroup), ofContainer: kernelLimits(group) };
-    // Gleaner may have written the pod's for its last container.
-    const earlier = [...this.containers.values()].find((each) => each.podGroup === podGroup);
-    const first = { ...now, ofPod: earlier?.first.ofPod ?? now.ofPod };
     const { shares, quota } = info.user;
     const user = { shares, quota, podQuota: info.pod?.user.quota ?? 0 };
     const ended = { ended: false, oomKills: 0 };
-    this.containers.set(info.id, { info, group, podGroup, user, ...ended, now, first });
+    this.containers.set(info.id, { info, group, podGroup, user, ...ended, now, own: ownOf(info) });
   }
 
   containerEnded(id: string): void {
@@ -90,4 +88,13 @@ export class LimitRecorder implements ContainerEngineListener {
   bridgesChanged(): void {}
   reconciled(): void {}
   engineDown(): void {}
+}
+
+function ownOf({ user, pod }: ContainerInfo): SeenContainer['own'] {
+  const limits = ({ shares, quota, memory }: typeof user): KernelLimits => ({
+    weight: isUnified ? weightOf(shares) : shares,
+    quota: quota === 0 ? -1 : quota * MICROS_PER_MILLICORE,
+    memory,
+  });
+  return { ofPod: limits(pod?.user ?? user), ofContainer: limits(user) };
 }

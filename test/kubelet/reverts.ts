@@ -60,7 +60,7 @@ const SLACK = allowed(50);
 /** The hook compares each limit every 5 s, and a busy machine delays that. */
 const NOTICED_WITHIN = allowed(15_000);
 /** us per millicore in a period of 100 ms. */
-const MICROS = 100;
+export const MICROS_PER_MILLICORE = 100;
 
 /**
  * Which readings no write of Gleaner explains. On cgroup v1 a value must be the newest one written;
@@ -130,9 +130,9 @@ const readValue = (limit: Limit, { ofPod, ofContainer }: Reading): number =>
 function valueAfter(limit: Limit, user: UserLimits, write: Write | null): number {
   if (limit === 'weight') return write?.readBack ?? user.shares;
   const quota = write?.readBack ?? user.quota;
-  if (limit === 'quota') return quota === 0 ? -1 : Math.round(quota * MICROS);
+  if (limit === 'quota') return quota === 0 ? -1 : Math.round(quota * MICROS_PER_MILLICORE);
   if (user.podQuota === 0 || quota === 0) return -1;
-  return Math.round((user.podQuota + Math.max(0, quota - user.quota)) * MICROS);
+  return Math.round((user.podQuota + Math.max(0, quota - user.quota)) * MICROS_PER_MILLICORE);
 }
 
 /** Of a change at a time: whether the hook's log has it. */

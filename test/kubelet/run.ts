@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { KubernetesNode } from '../../bench/kubernetes/node.js';
 import { type CgroupDriver, cgroupDrivers } from '../../bench/kubernetes/pods.js';
 import { SeededRandom } from '../../config/index.js';
@@ -129,7 +131,7 @@ export class KubeletRun {
   /** Steps at their share of the time; between them limits are put back by another hand. */
   async #underLoad(): Promise<void> {
     this.#recorder.start(READ_EVERY);
-    for (const work of WORK) this.#startLoad(work);
+    for (const work of WORK) await this.#startLoad(work);
     const begun = Date.now();
     const whole = this.#minutes * 60_000;
     const toStatic: Step = [
@@ -137,9 +139,11 @@ export class KubeletRun {
       'kubelet with static managers of CPU and memory',
       () => this.#restartKubelet('SIGTERM', 'static'),
     ];
+    const reload: Step = [0.45, 'systemd reloads', () => this.#reloadSystemd()];
     const steps: Step[] = [
       [0.2, 'kubelet ends and starts again', () => this.#restartKubelet('SIGTERM')],
       [0.4, 'kubelet is killed and starts again', () => this.#restartKubelet('SIGKILL')],
+      ...(driverHere() === 'systemd' ? [reload] : []),
       [0.5, 'a container ends', () => this.#crash()],
       [0.6, 'a pod is replaced', () => this.#replace()],
       [0.7, 'doctor', () => this.#doctor()],
@@ -160,13 +164,15 @@ export class KubeletRun {
     }
   }
 
-  #startLoad(work: Work): void {
+  async #startLoad(work: Work): Promise<void> {
     const { action } = work;
     const seen = this.#recorder.of(nameOf(action));
     const random = new SeededRandom(1).fork(action);
     const load = this.#loads.get(action) ?? new FunctionLoad(work, random);
     this.#loads.set(action, load);
-    load.start(seen?.info.address ?? '');
+    const address = seen?.info.address ?? '';
+    await until(() => FunctionLoad.isUp(address), 30_000, `${action} takes connections`);
+    load.start(address);
   }
 
   async #restartKubelet(signal: NodeJS.Signals, managers?: Managers): Promise<void> {
@@ -176,6 +182,11 @@ export class KubeletRun {
     this.#restarts++;
     await sleep(5000);
     if (!this.#kubelet.isRunning) this.#log(this.#kubelet.log().slice(-3000));
+  }
+
+  /** systemd writes the limits that it knows again: the users'. */
+  async #reloadSystemd(): Promise<void> {
+    await promisify(execFile)('systemctl', ['daemon-reload']);
   }
 
   /** kubelet starts another container in the same pod, whose cgroup keeps what was written. */
@@ -192,8 +203,7 @@ export class KubeletRun {
       60_000,
       'kubelet starts the container again',
     );
-    await sleep(2000);
-    this.#startLoad(work);
+    await this.#startLoad(work);
   }
 
   async #replace(): Promise<void> {
@@ -203,8 +213,7 @@ export class KubeletRun {
     await until(isGone, 60_000, 'a pod ends');
     this.#kubelet.addPod(REPLACED, manifestOf(workOf(REPLACED)));
     await until(() => !isGone(), 60_000, 'a pod starts');
-    await sleep(2000);
-    this.#startLoad(workOf(REPLACED));
+    await this.#startLoad(workOf(REPLACED));
   }
 
   async #doctor(): Promise<void> {
@@ -216,21 +225,20 @@ export class KubeletRun {
   /** Puts a limit back to the user's: the weight as another program, the rest as kubelet does. */
   async #plant(): Promise<void> {
     const changed = [...this.#recorder.containers.values()].filter(
-      ({ ended, now, first }) =>
+      ({ ended, now, own }) =>
         !ended &&
-        (now.ofContainer.quota !== first.ofContainer.quota ||
-          now.ofPod.weight !== first.ofPod.weight),
+        (now.ofContainer.quota !== own.ofContainer.quota || now.ofPod.weight !== own.ofPod.weight),
     );
     const seen = changed[this.#planted.length % Math.max(1, changed.length)];
     if (seen === undefined) return;
-    const { now, first, info } = seen;
+    const { now, own, info } = seen;
     const at = Date.now();
-    if (now.ofContainer.quota !== first.ofContainer.quota) {
+    if (now.ofContainer.quota !== own.ofContainer.quota) {
       this.#planted.push({ at, container: info.id, resource: 'cpu.quota' });
       await this.#runtime.rewrite(info.id);
     } else {
       this.#planted.push({ at, container: info.id, resource: 'cpu.shares' });
-      writeWeight(seen.podGroup, first.ofPod.weight);
+      writeWeight(seen.podGroup, own.ofPod.weight);
     }
   }
 
