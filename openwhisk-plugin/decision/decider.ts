@@ -37,11 +37,11 @@ export type SampleAction = 'none' | 'restore_cpu' | 'restore_memory' | 'restore_
 /** Expected length of a run of a function never seen, ms. */
 const UNKNOWN_DURATION = 1000;
 /**
- * The weight policies' reference stands above the functions' geometric mean, so that few functions
- * stand below their own weight; measured: docs/decisions/0012-common-weight-factor.md. Beside
- * functions that keep their own weights it would make those wait.
+ * The weight policies' reference stands above the functions' mean, so that few functions stand
+ * below their own weight; measured: docs/decisions/0014-range-and-reference.md. Beside functions
+ * that keep their own weights it would make those wait.
  */
-const REFERENCE_MULTIPLE = 7;
+const REFERENCE_MULTIPLE = 5;
 
 /**
  * Every decision about activations on one host, without clock, I/O or allocation per activation.

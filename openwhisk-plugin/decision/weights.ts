@@ -6,6 +6,8 @@ export const MIN_SHARES = 2;
 export const MAX_SHARES = 262_144;
 /** An agent multiplies the weight of the policy by 1/4 to 4. */
 const TARGET_FACTOR = 4;
+/** Measured: docs/decisions/0014-range-and-reference.md. */
+const WIDE_FLOOR = 8;
 /** Half-lives after which the reference's weights are scaled back. */
 const EPOCH = 64;
 /** Runs of either arm before alpha may change: fewer say nothing. */
@@ -14,9 +16,9 @@ const CONTROL_NEEDED = 10;
 const ALPHA_FALL = 0.75;
 const ALPHA_RISE = 0.05;
 /**
- * T_ref of `short-first`: the geometric mean of the functions' expected CPU times. Each function
- * counts once, with a weight that halves per half-life since it was last called, so that one busy
- * function does not push all others into the clamp.
+ * T_ref of the weight policies: the geometric mean of the functions' expected CPU times. Each
+ * counts by the CPU time that it has used recently, which halves per half-life: many functions that
+ * were called once or need nothing must not pull it below those that the CPU is scarce for.
  */
 export class HostReference {
   #sum = 0;
@@ -37,7 +39,7 @@ export class HostReference {
     }
     this.remove(fn);
     fn.loggedCpu = Math.log(expected);
-    fn.loggedWeight = 2 ** (halves - this.#epoch * EPOCH);
+    fn.loggedWeight = fn.expectedCpu.weight * expected * 2 ** (halves - this.#epoch * EPOCH);
     fn.loggedEpoch = this.#epoch;
     this.#sum += fn.loggedWeight * fn.loggedCpu;
     this.#weight += fn.loggedWeight;
@@ -73,6 +75,16 @@ export function shortFirstFactor(
 /** The least factor of a function: higher until its control arm shows that it pays little. */
 export const lowestFactor = (fn: FunctionState, settings: DecisionSettings): number =>
   Math.max(fn.minWeightFactor, settings.weightClampLow);
+
+/**
+ * The least factor where the range goes up to `highest`: beyond the clamp the floor rises too, to
+ * the own weight of a function that is not proven. The shortest stand far enough above it.
+ */
+export const lowestInRange = (
+  fn: FunctionState,
+  settings: DecisionSettings,
+  highest: number,
+): number => lowestFactor(fn, settings) * (highest > settings.weightClampHigh ? WIDE_FLOOR : 1);
 
 /** The agent's CPU target against the user's CPU, within x1/4..x4; 1 without a target. */
 export function targetFactor(target: number, user: number): number {

@@ -1,6 +1,6 @@
 import type { Run } from '../container-state.js';
 import type { Grant } from '../grant.js';
-import { lowestFactor, targetFactor } from '../weights.js';
+import { lowestInRange, targetFactor } from '../weights.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 
 /**
@@ -19,7 +19,8 @@ const LEAST_REMAINING = 0.02;
  * response time is least if the one with the highest index runs [Gittins]. The index is the best
  * ratio, over all slices, of the chance to end within the slice to the time that it takes; it
  * follows from the function's histogram of CPU times and the CPU time that this activation has had.
- * Weight = own x clamp((reference x index)^2).
+ * Weight = own x clamp((reference x index)^2), up to 256 where no container competes that is not
+ * managed: a lower clamp would treat all functions below the reference alike.
  *
  * What weights cannot: strict priority. On a real host a weight follows up to a sampling period
  * late.
@@ -49,12 +50,13 @@ export class GittinsPolicy implements ActivationPolicy {
     return Math.max(used + LEAST_STEP, used * STEP);
   }
 
-  #factor({ fn }: Run, index: number, { reference, settings }: PolicyContext): number {
+  #factor({ fn }: Run, index: number, context: PolicyContext): number {
+    const { reference, settings, highestFactor } = context;
     if (!(reference > 0)) return Number.NaN;
     const factor = (reference * index) ** (EXPONENT * Math.min(fn.alpha, settings.alpha));
     if (!(factor > 0)) return Number.NaN;
-    const low = lowestFactor(fn, settings);
-    return Math.min(settings.weightClampHigh, Math.max(low, factor));
+    const low = lowestInRange(fn, settings, highestFactor);
+    return Math.min(highestFactor, Math.max(low, factor));
   }
 }
 

@@ -113,10 +113,12 @@ test('in weight mode a short function gets more weight, and no quota is set', as
     short.call(20, 1000, { action: '/guest/short' });
     long.call(2000, 1000, { action: '/guest/long' });
   }
-  // Geometric mean of 20 and 2000 CPU-ms: 200, the reference 7 x that: (1400 / 20)^2 is clamped to
-  // 16, (1400 / 2000)^2 is .49.
-  t.is(short.cgroup.inForce.shares, 128 * 16);
-  t.is(long.cgroup.inForce.shares, Math.round(128 * 0.49));
+  // The reference is 5 x the geometric mean by CPU time: before the last one 4 x 20 and 3 x 2000 ms.
+  const reference = 5 * Math.exp((80 * Math.log(20) + 6000 * Math.log(2000)) / 6080);
+  t.is(short.cgroup.inForce.shares, 128 * 256, 'clamped');
+  // The histogram's buckets are 5 % wide, and the weight goes with the square.
+  const factor = long.cgroup.inForce.shares / 128;
+  t.true(Math.abs(factor / (reference / 2000) ** 2 - 1) < 0.05);
   t.is(short.cgroup.inForce.quota, 0);
   t.is(long.cgroup.inForce.quota, 0);
   t.is(long.cgroup.inForce.memory, mebibytes(256));
@@ -402,10 +404,10 @@ test('a weight that its policy does not revise stays, also with a common factor'
   const container = rig.container({ shares: 2 });
   container.call(400, 200);
   const connection = container.run();
-  // Alone a function is a seventh of the reference; 2 shares have a common factor of 16.
-  t.is(container.cgroup.inForce.shares, 2 * 16 * 7);
+  // Alone a function is a fifth of the reference; 2 shares have a common factor of 16.
+  t.is(container.cgroup.inForce.shares, 2 * 16 * 5);
   for (let i = 0; i < 5; i++) container.work(100, 50);
-  t.is(container.cgroup.inForce.shares, 2 * 16 * 7);
+  t.is(container.cgroup.inForce.shares, 2 * 16 * 5);
   container.answer(connection);
   await rig.hook.stop();
   t.is(container.cgroup.inForce.shares, 2);

@@ -229,10 +229,12 @@ test('short-first orders functions by CPU time, on top of their own shares', (t)
   const short = new Player(one, limits(256), '/g/short');
   const long = new Player(one, limits(256), '/g/long');
   short.whole(400, 0.2); // 80 CPU-ms
-  long.whole(250, 0.5); // 125 CPU-ms; geometric mean of both: 100, the reference is 7 times that
-  t.is(short.start().shares, 128 * 8.75);
-  t.is(long.start().shares, Math.round(128 * 5.6));
-  t.is(short.container.shares, 1120);
+  long.whole(250, 0.5); // 125 CPU-ms
+  // Geometric mean by CPU time; the reference is 5 times that.
+  const reference = 5 * Math.exp((80 * Math.log(80) + 125 * Math.log(125)) / (80 + 125));
+  t.is(short.start().shares, Math.round((128 * reference) / 80));
+  t.is(long.start().shares, Math.round((128 * reference) / 125));
+  t.is(short.container.shares, 840);
 });
 
 test('beside functions that keep their own weights the reference is the plain mean', (t) => {
@@ -242,8 +244,9 @@ test('beside functions that keep their own weights the reference is the plain me
   short.whole(400, 0.2); // 80 CPU-ms
   long.whole(250, 0.5); // 125 CPU-ms
   one.weights.isAllowed = false;
-  t.is(short.start().shares, Math.round(128 * 1.25));
-  t.is(long.start().shares, Math.round(128 * 0.8));
+  const reference = Math.exp((80 * Math.log(80) + 125 * Math.log(125)) / (80 + 125));
+  t.is(short.start().shares, Math.round((128 * reference) / 80));
+  t.is(long.start().shares, Math.round((128 * reference) / 125));
 });
 
 test('weights stay within 1/16 and 16 times the own shares, an agent’s factor within 2', (t) => {

@@ -85,15 +85,28 @@ test('months later the reference still weighs a function by its last activation'
     reference.update(fn, now, halfLife);
     return fn;
   };
-  // 1000 half-lives, then one more: weights 1 and 2, so exp((ln 10 + 2 ln 1000) / 3).
+  // 1000 half-lives, then one more: 10 ms, and 1000 that count twice.
   const first = known(10, 1_000_000);
   known(1000, 1_001_000);
-  t.true(Math.abs(reference.value - 10 ** (7 / 3)) < 1e-6);
+  t.true(Math.abs(reference.value - 10 ** ((10 + 3 * 2000) / 2010)) < 1e-6);
   // 100 half-lives later what was known has no weight left.
   known(50, 1_101_000);
   t.true(Math.abs(reference.value - 50) < 1e-6);
   reference.remove(first);
   t.true(Math.abs(reference.value - 50) < 1e-6);
+});
+
+test('many functions that need nothing do not move the reference', (t) => {
+  const reference = new HostReference();
+  const add = (name: string, cpu: number, calls: number): void => {
+    const fn = new FunctionState(name, '1', limits(256), 'guarantee', 1);
+    for (let i = 0; i < calls; i++) fn.expectedCpu.add(cpu, 0, 1000);
+    reference.update(fn, 0, 1000);
+  };
+  add('/g/busy', 200, 50);
+  for (let i = 0; i < 50; i++) add(`/g/once${i}`, 1, 1);
+  // 10 s of CPU time against 50 ms; each function counted once, it would be 14.
+  t.true(Math.abs(reference.value - 200 ** (10_000 / 10_050)) < 1e-6);
 });
 
 test('an expectation of nothing, or none, does not count in the reference', (t) => {

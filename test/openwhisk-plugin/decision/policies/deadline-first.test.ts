@@ -57,8 +57,8 @@ test('a late activation keeps the floor of its function', (t) => {
 });
 
 test('beside what is not managed no factor exceeds 16, else 16 x 16', (t) => {
-  // gittins alone: (1000 / 100)^2, clamped to 16; urgency: 8 / 1.
-  const urgent = { reference: 1000 as Millis, objective: 100 };
+  // gittins alone: (400 / 100)^2; urgency: 8 / 1.
+  const urgent = { reference: 400 as Millis, objective: 100 };
   const factor = (highestFactor: number): number =>
     createPolicy('deadline-first').revise!(known(), 0, policyContext({ ...urgent, highestFactor }));
   t.is(factor(16), 16);

@@ -50,20 +50,24 @@ test('the index is never below one over the mean of what remains', (t) => {
   t.pass();
 });
 
-test('weight factors are (reference x index)^2, within 1/16 and 16', (t) => {
+test('weight factors are (reference x index)^2, within a range', (t) => {
   const player = new Player(decider(), limits(256, 0, 128));
   const policy = createPolicy('gittins');
   const { run, fn } = player;
-  const factor = (reference: number, used = 0): number =>
-    policy.revise?.(run, used, policyContext({ reference: reference as Millis })) ?? Number.NaN;
+  const factor = (reference: number, used = 0, highestFactor = 256): number =>
+    policy.revise!(run, used, policyContext({ reference: reference as Millis, highestFactor }));
   t.is(factor(1000), Number.NaN);
   for (let i = 0; i < 3; i++) fn.cpuTime.add(1000, 0, HOUR);
   t.true(near(factor(1000), 1, 0.06));
   t.true(near(factor(2000), 4, 0.06));
   t.true(near(factor(1000, 500), 4, 0.12));
-  t.is(factor(100_000), 16);
+  t.is(factor(100_000), 256);
+  t.is(factor(100_000, 0, 16), 16, 'beside what is not managed');
+  t.is(factor(1), 1, 'not proven');
+  t.is(factor(1, 0, 16), 1 / 8);
   fn.minWeightFactor = 0;
-  t.is(factor(1), 1 / 16);
+  t.is(factor(1), 1 / 2);
+  t.is(factor(1, 0, 16), 1 / 16);
   run.expectedCpu = 500; // by the size of its body
   t.is(factor(1000), 4);
   t.is(factor(1000, 250), 16);
