@@ -113,7 +113,7 @@ test('in weight mode a short function gets more weight, and no quota is set', as
     short.call(20, 1000, { action: '/guest/short' });
     long.call(2000, 1000, { action: '/guest/long' });
   }
-  // The reference is 5 x the geometric mean by CPU time: before the last one 4 x 20 and 3 x 2000 ms.
+  // 5 x the geometric mean by CPU time: before the last one 4 x 20 and 3 x 2000 ms.
   const reference = 5 * Math.exp((80 * Math.log(20) + 6000 * Math.log(2000)) / 6080);
   t.is(short.cgroup.inForce.shares, 128 * 256, 'clamped');
   // The histogram's buckets are 5 % wide, and the weight goes with the square.
