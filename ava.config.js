@@ -18,8 +18,8 @@ const ownParts = [
   'dist/test/simulator/invoker-emulator/transcript.real.test.js',
   'dist/test/stock-client.real.test.js',
 ];
-/** Simulations in the process, which keep one core busy while the tests on real parts wait. */
-const studies = ['dist/test/{bench,experiments}/**/*.test.js'];
+/** Simulations and training in the process: they use a core while tests on real parts wait. */
+const studies = ['dist/test/{agents,bench,experiments}/**/*.test.js'];
 const allReal = ['dist/test/**/*.real.test.js'];
 const inProcess = ['dist/test/**/*.test.js', '!dist/test/**/*.real.test.js'];
 const without = (patterns) => patterns.map((pattern) => `!${pattern}`);

@@ -105,6 +105,7 @@ async function bundleQueries() {
     platform: 'node',
     format: 'esm',
     target: 'node20',
+    minifyWhitespace: true,
     // Packages in CommonJS call it for Node's own modules.
     banner: {
       js:
