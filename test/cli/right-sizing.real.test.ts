@@ -83,7 +83,12 @@ test('a size is recommended, written, and undone after an OOM kill', async (t) =
     host: 'agents-1',
   });
   t.teardown(() => agents.stop());
-  const invoker = new InvokerEmulator({ image, prefix: PREFIX, userMemoryMb: 2048, oomPolls: 400 });
+  const invoker = new InvokerEmulator({
+    image,
+    prefix: PREFIX,
+    userMemoryMb: 2048,
+    oomPolls: allowed(400),
+  });
   t.teardown(() => invoker.stop());
   await invoker.start();
   await until(() => agents.ownedShards > 0, LONG, 'the agent host owns its shards');

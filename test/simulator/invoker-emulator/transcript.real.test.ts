@@ -116,7 +116,7 @@ test.serial(
       pauseGraceMs: 6000,
       // Until the recorded action of 5 s has answered its relay, although its caller has gone after
       // 1 s.
-      oomPolls: 900,
+      oomPolls: allowed(900),
       docker: { env: { DOCKER_HOST: `unix://${join(folder, 'docker.sock')}` } },
     });
     let played: Line[] = [];
