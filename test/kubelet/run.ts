@@ -139,11 +139,11 @@ export class KubeletRun {
       'kubelet with static managers of CPU and memory',
       () => this.#restartKubelet('SIGTERM', 'static'),
     ];
-    const reload: Step = [0.45, 'systemd reloads', () => this.#reloadSystemd()];
+    const reload: Step = [0.3, 'systemd reloads', () => this.#reloadSystemd()];
     const steps: Step[] = [
       [0.2, 'kubelet ends and starts again', () => this.#restartKubelet('SIGTERM')],
-      [0.4, 'kubelet is killed and starts again', () => this.#restartKubelet('SIGKILL')],
       ...(driverHere() === 'systemd' ? [reload] : []),
+      [0.4, 'kubelet is killed and starts again', () => this.#restartKubelet('SIGKILL')],
       [0.5, 'a container ends', () => this.#crash()],
       [0.6, 'a pod is replaced', () => this.#replace()],
       [0.7, 'doctor', () => this.#doctor()],
