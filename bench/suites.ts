@@ -110,7 +110,10 @@ export const SUITES: Suites = {
       'user-memory': number('user-memory of the invoker, MB: 128 MB have 128 / it of 1024', 32_768),
       'sample-ms': number('ms between two samples of a running activation', 100),
       'without-revision': flag('a third run in each round: weights chosen at the start only'),
-      siblings: number('containers that are not managed; with a process, to see what they lose', 0),
+      siblings: number(
+        'containers that are not managed in the same group, to see what they lose',
+        0,
+      ),
       trace: { kind: 'text', describes: 'file for where the time of each activation goes' },
       seconds: seconds(60),
       rounds: rounds(5),

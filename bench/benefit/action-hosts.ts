@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { ensureActionImage, InvokerEmulator } from '../../simulator/invoker-emulator/index.js';
 import { KubernetesNode } from '../kubernetes/node.js';
 import { PodContainerFactory } from '../kubernetes/pod-container.js';
-import { IMAGE } from '../kubernetes/pods.js';
+import { IMAGE, type PodOptions } from '../kubernetes/pods.js';
 import { type BenchRow, none } from '../report.js';
 import { containerBusyMillis, containersBusyMillis, groupBusyMillis } from './host-cpu.js';
 import { asProcess, type OutsiderStart, Outsiders } from './outsiders.js';
@@ -27,17 +27,12 @@ export interface ActionHostOptions {
   /** Of the names of Docker's containers. */
   readonly prefix: string;
   readonly userMemoryMb: number;
-  /** Containers or pods beside the actions that Gleaner does not manage; a process too if any. */
+  /** Containers or pods in the same group as the actions that Gleaner does not manage. */
   readonly siblings: number;
 }
 
-const outsidersOf = (kind: string, count: number, start: OutsiderStart): Outsiders =>
-  new Outsiders(
-    Object.fromEntries([
-      ...Array.from({ length: count }, (_, i) => [`${kind}${i + 1}`, start]),
-      ...(count > 0 ? [['process', asProcess]] : []),
-    ]),
-  );
+const siblingsOf = (kind: string, count: number, start: OutsiderStart) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`${kind}${i + 1}`, start]));
 
 /** Containers as OpenWhisk makes them on Docker. */
 export async function dockerHost(options: ActionHostOptions): Promise<ActionHost> {
@@ -62,7 +57,10 @@ export async function dockerHost(options: ActionHostOptions): Promise<ActionHost
       await run('docker', ['rm', '--force', id]);
     };
   };
-  const outsiders = outsidersOf('container', siblings, container);
+  const outsiders = new Outsiders({
+    ...siblingsOf('container', siblings, container),
+    ...(siblings > 0 ? { process: asProcess } : {}),
+  });
   await emulator.start();
   return {
     emulator,
@@ -81,7 +79,13 @@ export async function dockerHost(options: ActionHostOptions): Promise<ActionHost
 /** The kernel's least weight, by the file that has it: of OpenWhisk's pods without cpu-scaling. */
 const STOCK_WEIGHT = { 'cpu.shares': 2, 'cpu.weight': 1 };
 
-/** Stock pods on a containerd of its own, on a node only for actions. */
+/** CPU request and limit of a Guaranteed system pod, millicores. */
+const SYSTEM_CPU = 250;
+
+/**
+ * Stock pods on a containerd of its own, on a node only for actions. Beside them a Guaranteed
+ * system pod and a process of the host.
+ */
 export async function podHost(options: ActionHostOptions): Promise<ActionHost> {
   const node = new KubernetesNode(211);
   await node.start();
@@ -92,21 +96,23 @@ export async function podHost(options: ActionHostOptions): Promise<ActionHost> {
     new PodContainerFactory(pods),
   );
   const cgroups = new Set<string>();
-  // As a DaemonSet's on each node: among the Burstable pods, with a CPU request.
-  const pod: OutsiderStart = async (program, folder) => {
-    const made = await pods.create({
-      isAction: false,
-      request: 100,
-      program: program('/out'),
-      mounts: { '/out': folder },
-    });
-    cgroups.add(made.cgroup);
-    return async () => {
-      cgroups.delete(made.cgroup);
-      await pods.remove(made);
+  const systemPod =
+    (cpu: PodOptions): OutsiderStart =>
+    async (program, folder) => {
+      const mounts = { '/out': folder };
+      const made = await pods.create({ ...cpu, isAction: false, program: program('/out'), mounts });
+      cgroups.add(made.cgroup);
+      return async () => {
+        cgroups.delete(made.cgroup);
+        await pods.remove(made);
+      };
     };
-  };
-  const outsiders = outsidersOf('pod', siblings, pod);
+  const outsiders = new Outsiders({
+    // Among the Burstable pods, as a DaemonSet's with a CPU request.
+    ...siblingsOf('burstable', siblings, systemPod({ request: 100 })),
+    guaranteed: systemPod({ cpu: SYSTEM_CPU }),
+    process: asProcess,
+  });
   return {
     emulator,
     hook: { engine: 'kubernetes-dedicated', engineSocket: node.socket },

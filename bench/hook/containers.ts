@@ -88,7 +88,7 @@ export async function initialize(address: string): Promise<void> {
       body,
     ].join('\r\n'),
   );
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     if ((await call(address, request)).ok) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
