@@ -80,7 +80,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
   }
 
   containerEnded(id: string): void {
-    const { containers } = this.#parts;
+    const { containers, applier } = this.#parts;
     const container = containers.get(id);
     if (container === undefined) {
       containers.remove(id);
@@ -91,6 +91,9 @@ export class ContainerEventHandler implements ContainerEngineListener {
       container.memoryInForce = container.handle.expected.memory;
     }
     this.#pipeline.tracker.endContainer(container, 'container_end');
+    // A pod keeps its limits, and its next container may start when no hook runs.
+    if (container.info.pod !== undefined && applier.isChanged(container))
+      this.#pipeline.restore(container, 'restart', 'container_end');
     containers.remove(id);
     this.#pipeline.containerRemoved(container);
     this.#ended.set(container.id, container);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { type Config, type Millicores, mebibytes } from '../../../config/index.js';
 import type { WriteResult } from '../../../openwhisk-plugin/decision/index.js';
-import { type FakeContainer, HookRig } from './hook-rig.js';
+import { FakeContainer, HookRig } from './hook-rig.js';
 
 /** A limit that was lowered for one activation must never bind another one, nor outlive it. */
 async function learned(
@@ -229,6 +229,25 @@ test('a quota that could not be restored is retried while the container is idle'
   container.cgroup.quotaResult = null;
   rig.advance(11_000);
   t.is(quotaOf(container), 1000);
+  await rig.hook.stop();
+});
+
+test('a pod gets its user limits back when its container ends, not at the next start', async (t) => {
+  const rig = await new HookRig().start();
+  for (const isPod of [true, false]) {
+    const info = rig.info({ quota: 1000 });
+    const pod = { uid: 'uid-1', user: info.user };
+    const started = isPod ? { ...info, pod } : info;
+    rig.platform.listener.containerStarted(started);
+    const container = new FakeContainer(rig, started);
+    container.init();
+    container.call(400, 200);
+    container.run();
+    t.true(quotaOf(container) < 1000);
+    rig.platform.listener.containerEnded(info.id);
+    // Without a pod the group is gone with its container, and nothing is written.
+    t.is(quotaOf(container) === 1000, isPod);
+  }
   await rig.hook.stop();
 });
 
