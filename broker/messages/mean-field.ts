@@ -76,8 +76,8 @@ export type AgentsPartial = z.infer<typeof agentsPartialSchema>;
 export const decodeAgentsPartial = decoder(agentsPartialSchema);
 
 const pressure = nonNegative.describe(
-  'Run-queue pressure: time that containers waited for a CPU, per core and second since the last ' +
-    'report. Absent if the kernel does not report it.',
+  'Run-queue pressure: time that containers waited for a CPU, without what their own quotas held ' +
+    'back, per core and second since the last report. Absent if the kernel does not report it.',
 );
 const weights = nonNegative.describe(
   'Sum of the weights in force (cgroup v1 shares) of the containers in which something runs, ' +
