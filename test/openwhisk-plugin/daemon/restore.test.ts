@@ -232,7 +232,7 @@ test('a quota that could not be restored is retried while the container is idle'
   await rig.hook.stop();
 });
 
-test('a pod gets its user limits back when its container ends, not at the next start', async (t) => {
+test('a pod gets its user limits back when its container ends', async (t) => {
   const rig = await new HookRig().start();
   for (const isPod of [true, false]) {
     const info = rig.info({ quota: 1000 });
