@@ -4,6 +4,7 @@ import { cgroupDrivers } from '../../bench/kubernetes/pods.js';
 import { millis } from '../../config/index.js';
 import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
 import { Recorder } from '../openwhisk-plugin/host/docker/recorder.js';
+import { allowed } from '../support/slowness.js';
 import { isWhole, onNode } from './on-node.js';
 
 const node = new KubernetesNode();
@@ -38,7 +39,7 @@ real('a pod is known soon after its start, with its limits, and gone after its e
   const [found] = seen.started;
   const late = Date.now() - (found?.startedAt ?? 0) / 1000;
   t.log(`known ${late.toFixed(0)} ms after its start`);
-  t.true(late < 2000);
+  t.true(late < allowed(2000));
   t.is(found?.id, pod.container);
   t.is(found?.name, pod.name);
   t.is(found?.address, pod.address);

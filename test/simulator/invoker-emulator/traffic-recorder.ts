@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { allowed } from '../../support/slowness.js';
 
 /**
  * One line of a transcript (test/data/openwhisk-transcript/README.md), as far as it is compared.
@@ -60,7 +61,7 @@ export class TrafficRecorder {
 
   /** Waits until a line that fits is there. */
   async until(what: string, fits: (line: Line) => boolean, timeoutMs = 60_000): Promise<void> {
-    const end = Date.now() + timeoutMs;
+    const end = Date.now() + allowed(timeoutMs);
     while (!this.lines.some(fits)) {
       if (Date.now() > end) throw new Error(`never seen: ${what}`);
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -16,6 +16,7 @@ import {
 import { until } from '../../../broker/contract/harness.js';
 import { natsServerHere, RealServer } from '../../../broker/contract/server.js';
 import { observation } from '../../../support/observations.js';
+import { allowed } from '../../../support/slowness.js';
 
 if (natsServerHere()) {
   test('over NATS forgotten functions leave no message in any store', async (t) => {
@@ -62,7 +63,7 @@ if (natsServerHere()) {
     t.teardown(() => client.close());
     const manager = await client.jetstreamManager();
     const messages = async (stream: string) => (await manager.streams.info(stream)).state.messages;
-    const deadline = performance.now() + 30_000;
+    const deadline = performance.now() + allowed(30_000);
     while ((await messages('KV_gleaner_functions')) > 0 && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 100));
     t.is(await messages('KV_gleaner_functions'), 0, 'no entry and no marker');
@@ -76,7 +77,7 @@ if (natsServerHere()) {
     );
     // While an object is replaced its old chunk is there, too.
     let left = Number.NaN;
-    const settled = performance.now() + 10_000;
+    const settled = performance.now() + allowed(10_000);
     do left = (await messages('OBJ_gleaner_policies')) - 2 * (await objects.names()).length;
     while (left !== 0 && performance.now() < settled);
     t.is(left, 0);
@@ -85,7 +86,7 @@ if (natsServerHere()) {
     // A forgotten function is registered again.
     call('/guest/once0', 2);
     await until(() => agents.agents === 1, 'seen again');
-    const again = performance.now() + 10_000;
+    const again = performance.now() + allowed(10_000);
     while ((await functions.keys()).length === 0 && performance.now() < again)
       await new Promise((resolve) => setTimeout(resolve, 20));
     t.deepEqual(await functions.keys(), [functionToken('/guest/once0')]);

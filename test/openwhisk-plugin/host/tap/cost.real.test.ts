@@ -5,11 +5,13 @@ import { micros } from '../../../../config/index.js';
 import { addressOf } from '../../../../openwhisk-plugin/host/ports/index.js';
 import { isInstalled } from '../../../../openwhisk-plugin/host/tap/capture-command.js';
 import { TcpdumpTap } from '../../../../openwhisk-plugin/host/tap/index.js';
+import { allowed } from '../../../support/slowness.js';
 import { Bridges, listening, until } from './bridge.js';
 import { headOf, Recorder, runBody } from './packets.js';
 
-const RATE = 500;
-const SECONDS = 7;
+/** On a slow machine as many calls, more slowly. */
+const RATE = 500 / allowed(1);
+const CALLS = 3500;
 /** Calls until Node has compiled what runs often; they are not counted. */
 const WARMING = 2000;
 
@@ -23,21 +25,24 @@ const { connect } = require('net');
 let sent = 0, ended = 0;
 const begin = performance.now();
 const timer = setInterval(() => {
-  while (sent < ${RATE * SECONDS} && sent < ((performance.now() - begin) / 1000) * ${RATE}) {
+  while (sent < ${CALLS} && sent < ((performance.now() - begin) / 1000) * ${RATE}) {
     sent++;
     const to = { host: address, port: 8080, noDelay: true };
     const socket = connect(to, () => socket.write(head + body));
     socket.on('data', () => socket.end()).on('error', () => {});
-    socket.on('close', () => { if (++ended === ${RATE * SECONDS}) clearInterval(timer); });
+    socket.on('close', () => { if (++ended === ${CALLS}) clearInterval(timer); });
   }
 }, 2);
 `;
 
+/** Of `/proc/<pid>/stat`: some kernels have no schedstat. */
+const MICROS_A_TICK = 10_000;
+
 const cpuMicros = (pids: readonly number[]): number =>
-  pids.reduce(
-    (sum, pid) => sum + Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000,
-    0,
-  );
+  pids.reduce((sum, pid) => {
+    const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
+    return sum + (Number(afterName[11]) + Number(afterName[12])) * MICROS_A_TICK;
+  }, 0);
 
 test.serial(
   'at 500 calls a second none is missed, and the cost and lag are within the budget',
@@ -82,9 +87,9 @@ test.serial(
         },
       );
       await new Promise((resolve) => load.once('exit', resolve));
-      await until('all ends', () => recorder.ends === RATE * SECONDS);
+      await until('all ends', () => recorder.ends === CALLS);
       const used = process.cpuUsage(before);
-      const calls = RATE * SECONDS - WARMING;
+      const calls = CALLS - WARMING;
       const reader = (used.user + used.system) / calls;
       const tcpdump = (cpuMicros(tap.pids) - tcpdumpBefore) / calls;
       lags.sort((a, b) => a - b);
@@ -92,12 +97,12 @@ test.serial(
       t.log(`CPU per call: tcpdump ${tcpdump.toFixed(0)} us, reader ${reader.toFixed(0)} us`);
       const lagText = `p50 ${lag(0.5)} us, p90 ${lag(0.9)} us, p99 ${lag(0.99)} us`;
       t.log(`from the kernel's time stamp to the listener: ${lagText}`);
-      t.is(recorder.starts, RATE * SECONDS);
+      t.is(recorder.starts, CALLS);
       t.true(recorder.identities.every((identity) => identity?.action === '/guest/plain'));
       t.false(recorder.told.includes('lost dropped'));
       // hook.cpu allows 250 us for everything; machines that run tests are busy, so this bound is a
       // wide one.
-      t.true(tcpdump + reader < 1000);
+      t.true(tcpdump + reader < allowed(1000));
     } finally {
       await tap.stop();
       await bridges.clear();
