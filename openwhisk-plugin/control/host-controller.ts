@@ -67,6 +67,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   onSiblings(factor: number): void {
     this.decider.weights.siblings = factor;
     this.#scaleWeights();
+    this.decider.lowerWeights(this.#writeLowered);
   }
 
   /**
@@ -124,6 +125,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     const change = this.#by('boost', why);
     limits.setShares(container, container.state.shares, change);
     if (container.running === 0) limits.setQuota(container, container.user.quota, change);
+    this.decider.lowerWeights(this.#writeLowered);
   }
 
   /**
@@ -452,10 +454,17 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     this.load.weights.set(this.decider.weights.inForce, now);
   }
 
-  /** Writes the limits of containers whose loans this event has changed. */
+  /** Writes the limits of containers whose loans or greatest weight this event has changed. */
   #writeChanged(): void {
     this.decider.takeChanged(this.#writeLoans);
+    this.decider.lowerWeights(this.#writeLowered);
   }
+
+  readonly #writeLowered = (state: ContainerState): void => {
+    const container = this.#byState.get(state);
+    if (container === undefined || container.ended) return;
+    this.#ports.limits.setShares(container, state.shares, this.#by('policy', 'revised'));
+  };
 
   readonly #writeLoans = (state: ContainerState, why: GrantChange): void => {
     const container = this.#byState.get(state);

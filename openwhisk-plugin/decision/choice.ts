@@ -54,7 +54,8 @@ export function chooseWeight(run: Run, policy: ActivationPolicy, context: Policy
   const factor = run.control || !says ? Number.NaN : policy.choose(run, run.cpu, context);
   if (context.settings.preset !== 'default') return;
   if (run.control) {
-    run.shares = ownWeight(run, context.neutralWeight);
+    const neutral = ownWeight(run, context.neutralWeight);
+    run.shares = Math.min(neutral, Math.floor(context.mostWeight));
     return;
   }
   takeWeight(run, factor, context);

@@ -45,7 +45,8 @@ const REFERENCE_MULTIPLE = 5;
 
 /**
  * Every decision about activations on one host, without clock, I/O or allocation per activation.
- * Times are readings of one monotonic clock, ms. Call `takeChanged` after each change.
+ * Times are readings of one monotonic clock, ms. Call `takeChanged`
+ * and `lowerWeights` after each change.
  */
 export class Decider {
   readonly capacity: HostCapacity;
@@ -168,7 +169,7 @@ export class Decider {
   /** The container ended and frees all it held. Its runs still have to be finished. */
   containerEnded(container: ContainerState): void {
     this.#loans.end(container);
-    this.#boosts.end(container);
+    this.boostEnded(container);
     this.cpuPool.end(container.cpu);
     this.memoryPool.end(container.memory);
   }
@@ -337,12 +338,19 @@ export class Decider {
   boost(container: ContainerState, now: Millis): Millicores {
     const quota = this.#boosts.begin(container, this.settings, now, this.commonWeight);
     container.shares = Math.min(container.shares, Math.floor(this.weights.most(container)));
+    this.weights.update(container);
     return quota;
   }
 
   /** {@link Boosts.end} */
   boostEnded(container: ContainerState): void {
     this.#boosts.end(container);
+    this.weights.update(container);
+  }
+
+  /** {@link HostWeights.lower} */
+  lowerWeights(visit: (container: ContainerState) => void): void {
+    this.weights.lower(visit);
   }
 
   /** {@link MemoryLoans.lend} */

@@ -31,7 +31,8 @@ export class HostWeights {
   #siblingFactor = Number.POSITIVE_INFINITY;
   #own = 0;
   #inForce = 0;
-  #running = 0;
+  /** Those that the sums count. */
+  readonly #running = new Set<ContainerState>();
   /** False: some container keeps its own weight, and must not be made to wait for the others. */
   isAllowed = true;
 
@@ -96,7 +97,7 @@ export class HostWeights {
    * without Gleaner.
    */
   neutral(common: number): number {
-    return this.#running > 0 && this.#own > 0 ? this.#inForce / this.#own : common;
+    return this.#running.size > 0 && this.#own > 0 ? this.#inForce / this.#own : common;
   }
 
   /** Sum of the weights in force of the containers in which something runs. */
@@ -104,17 +105,51 @@ export class HostWeights {
     return this.#inForce;
   }
 
-  /** After each change of the container's weight or of whether something runs in it. */
+  /**
+   * After an end the others' own weights are less, and siblings may lose more than `siblingLoss`:
+   * lowers what stands above its own weight, each by the same part, and visits it.
+   */
+  lower(visit: (container: ContainerState) => void): void {
+    if (!Number.isFinite(this.siblingLoss)) return;
+    let largest = 0;
+    let above = 0;
+    for (const { user, countedOwn, countedShares } of this.#running) {
+      largest = Math.max(largest, user.shares);
+      above += Math.max(0, countedShares - countedOwn);
+    }
+    const sibling = this.#siblingFactor * largest;
+    const excess = this.#inForce - this.#own - this.siblingLoss * (sibling + this.#own);
+    // Right-sized weights are rounded.
+    if (!(excess > 1e-6 * this.#own) || !(above > 0)) return;
+    const kept = Math.max(0, 1 - excess / above);
+    for (const container of this.#running) {
+      const own = container.countedOwn;
+      const lowered = Math.floor(own + (container.shares - own) * kept + 1e-9);
+      const shares = Math.max(Math.round(own), lowered);
+      if (shares >= container.shares) continue;
+      container.shares = shares;
+      for (const run of container.runs) if (run.enforced) run.shares = shares;
+      this.update(container);
+      visit(container);
+    }
+  }
+
+  /**
+   * After each change of the container's weight or of whether something runs in it. Where siblings
+   * have a bound, a container that boots takes from them too.
+   */
   update(container: ContainerState): void {
-    const isRunning = container.runs.length > 0;
+    const isBooting = container.boostUntil > 0 && Number.isFinite(this.siblingLoss);
+    const isRunning = container.runs.length > 0 || isBooting;
     const own = isRunning ? ownShares(container) : 0;
     const inForce = isRunning ? container.shares : 0;
-    if (isRunning !== container.countedOwn > 0) this.#running += isRunning ? 1 : -1;
+    if (isRunning) this.#running.add(container);
+    else this.#running.delete(container);
     this.#own += own - container.countedOwn;
     this.#inForce += inForce - container.countedShares;
     container.countedOwn = own;
     container.countedShares = inForce;
-    if (this.#running > 0) return;
+    if (this.#running.size > 0) return;
     // Right-sized weights are no integers, so that rounding would add up.
     this.#own = 0;
     this.#inForce = 0;

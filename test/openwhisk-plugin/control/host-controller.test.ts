@@ -10,8 +10,8 @@ test('a request writes weight and quota, an answer restores the quota and then r
   fake.whole(container, 0.3);
   fake.taken();
   const activation = fake.request(container);
-  // Peak .3 + unit .1 cores of 2. Alone on its host a function is a seventh of the reference.
-  t.deepEqual(fake.taken(), ['shares 896 policy chosen', 'quota 400 policy chosen']);
+  // Peak .3 + unit .1 cores of 2. Alone on its host a function is a fifth of the reference.
+  t.deepEqual(fake.taken(), ['shares 640 policy chosen', 'quota 400 policy chosen']);
   t.is(fake.record.running, 1);
   fake.pass(container, 100, 0.3);
   fake.answer(activation);

@@ -1,5 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
+import type { Millis } from '../../../config/index.js';
 import { HostWeights } from '../../../openwhisk-plugin/decision/host-weights.js';
 import { ContainerState, Run, sharesRange } from '../../../openwhisk-plugin/decision/index.js';
 import { scaleShares } from '../../../openwhisk-plugin/decision/weights.js';
@@ -157,4 +158,81 @@ test('a short activation beside a system pod is raised by what that pod may lose
   short.start();
   // Own weights 4 in all; 4 + .05 x (102 + 4) = 9.3, of which the long one has 2.
   t.is(short.container.shares, 7);
+});
+
+test('control activations, ends and cold starts keep the bound of such pods too', (t) => {
+  const step = fc.record({
+    place: fc.nat({ max: 3 }),
+    boost: fc.boolean(),
+  });
+  const property = fc.property(
+    fc.array(fc.integer({ min: 2, max: 2000 }), { minLength: 4, maxLength: 4 }),
+    fc.integer({ min: 2, max: 4096 }),
+    fc.array(step, { minLength: 1, maxLength: 40 }),
+    (owns, sibling, steps) => {
+      const one = decider({ controlShare: 0.3 });
+      one.weights.siblingLoss = 0.05;
+      one.weights.siblings = sibling / Math.max(...owns);
+      const players = owns.map((own, n) => new Player(one, limits(256, 0, own), `/g/f${n}`));
+      for (const [n, player] of players.entries()) {
+        for (let i = 0; i < 3; i++) player.whole(10 ** (n + 1), 1);
+        player.container.shares = player.container.user.shares;
+      }
+      return steps.every(({ place, boost }) => {
+        const player = players[place]!;
+        const { container } = player;
+        if (container.runs.length > 0) player.finish();
+        else if (boost && container.boostUntil === 0) one.boost(container, player.now as Millis);
+        else player.start();
+        one.lowerWeights(() => {});
+        const busy = players
+          .map((each) => each.container)
+          .filter((each) => each.runs.length > 0 || each.boostUntil > 0);
+        const inForce = busy.reduce((sum, each) => sum + each.shares, 0);
+        const all = busy.reduce((sum, each) => sum + each.user.shares, 0);
+        return (sibling + inForce) / (sibling + all) <= 1.05 + 1e-9;
+      });
+    },
+  );
+  fc.assert(property);
+  t.pass();
+});
+
+test('a control activation beside a system pod is capped as others are', (t) => {
+  const one = decider({ controlShare: 0 });
+  one.weights.siblingLoss = 0.05;
+  one.weights.siblings = 102 / 2;
+  const short = new Player(one, limits(256, 0, 2), '/g/short');
+  const long = new Player(one, limits(256, 0, 2), '/g/long');
+  for (let n = 0; n < 5; n++) {
+    short.whole(10, 1);
+    long.whole(2000, 1);
+  }
+  short.start();
+  t.is(short.container.shares, 7, '2 + .05 x (102 + 2) = 7.2');
+  one.settings = { ...one.settings, controlShare: 1 };
+  t.true(long.start().control);
+  // 4 + .05 x (102 + 4) = 9.3 in all.
+  t.is(long.container.shares, 2);
+});
+
+test('when a large pod ends, what it allowed the others is taken back', (t) => {
+  const one = decider({ controlShare: 0 });
+  one.weights.siblingLoss = 0.05;
+  // A pod of 102 shares is left over beside one of 2000: less than its own weight.
+  one.weights.siblings = 102 / 2000;
+  const large = new Player(one, limits(256, 0, 2000), '/g/large');
+  const small = new Player(one, limits(256, 0, 2), '/g/small');
+  large.start();
+  small.start();
+  small.container.shares = 107;
+  small.run.shares = 107;
+  one.weights.update(small.container);
+  large.finish();
+  const lowered: ContainerState[] = [];
+  one.lowerWeights((container) => lowered.push(container));
+  t.deepEqual(lowered, [small.container]);
+  // .05 x (102 / 1000 + 2) above its own 2 is no whole share.
+  t.is(small.container.shares, 2);
+  t.is(small.run.shares, 2);
 });
