@@ -111,7 +111,8 @@ export interface ObjectStore {
   names(): Promise<string[]>;
 }
 
-export type IsComplete = (answers: readonly BrokerMessage[]) => boolean;
+/** Asked for each answer, until it holds. */
+export type IsComplete = (answer: BrokerMessage) => boolean;
 
 /** For the answers of parts that have just started, which are not among the expected ones. */
 export const LAST_ANSWERS_WAIT = 25 as Millis;
@@ -142,8 +143,8 @@ export interface Broker {
   /** Rejects with `GLN_BROKER_NO_RESPONDERS`, `_TIMEOUT`, `_DISCONNECTED`. */
   request(subject: string, data: Uint8Array, timeout: Millis): Promise<BrokerMessage>;
   /**
-   * All answers that arrive within `wait`; may be none. Ends {@link LAST_ANSWERS_WAIT} after an
-   * answer with which `isComplete` holds.
+   * All answers that arrive within `wait`; may be none. Ends {@link LAST_ANSWERS_WAIT} after the
+   * first answer for which `isComplete` holds.
    */
   requestMany(
     subject: string,

@@ -63,6 +63,7 @@ export function runAggregator(run: AggregatorRun) {
   });
   const count = (refusal: AggregatorRefusal | null, from: string): void => {
     if (!refusal) return;
+    aggregator.mayMiss(clock.monotonic());
     refusals[refusal] = (refusals[refusal] ?? 0) + 1;
     if (refusals[refusal] === 1)
       logger.warn({ kind: refusal, from }, 'message refused: the host is not in the totals');
@@ -76,11 +77,13 @@ export function runAggregator(run: AggregatorRun) {
       const now = clock.monotonic();
       const partial = partials.take(message.data, now);
       if (partial) count(aggregator.takePartial(partial, now), partial.host);
+      else aggregator.mayMiss(now);
     }),
     broker.subscribe(wildcards.hostReports, (message) => {
       const now = clock.monotonic();
       const report = reports.take(message.data, now);
       if (report) count(aggregator.takeReport(report, now), report.host);
+      else aggregator.mayMiss(now);
     }),
   ];
 
@@ -115,7 +118,9 @@ export function runAggregator(run: AggregatorRun) {
   };
   const start = (): void => void lease.turn();
   const cancelStatus = broker.onStatus((status) => {
-    if (status.kind === 'connected') start();
+    if (status.kind !== 'connected') return;
+    aggregator.mayMiss(clock.monotonic());
+    start();
   });
 
   const cancelStep = timers.every(step, () => {
@@ -129,6 +134,7 @@ export function runAggregator(run: AggregatorRun) {
     epoch: lease.epoch,
     paused,
     refusals: { ...refusals, partials: partials.counts, reports: reports.counts },
+    complete: aggregator.isComplete(clock.monotonic()),
     ...aggregator.hosts(),
   });
   const endpoints = contractedEndpoints(aggregatorService, {

@@ -181,19 +181,25 @@ export class NatsBroker implements Broker {
     checkSubject(subject, false);
     const connection = this.#ready(`request ${subject}`, data);
     const answers: BrokerMessage[] = [];
+    let cancelEnd: Cancel | undefined;
     try {
       const options = { strategy: RequestStrategy.Timer, maxWait: wait };
       const arriving = await connection.requestMany(subject, data, options);
       for await (const answer of arriving) {
-        answers.push(toMessage(answer));
-        if (isComplete(answers))
-          this.#timers.after(LAST_ANSWERS_WAIT, () => (arriving as QueuedIterator<Msg>).stop());
+        const message = toMessage(answer);
+        answers.push(message);
+        if (cancelEnd === undefined && isComplete(message))
+          cancelEnd = this.#timers.after(LAST_ANSWERS_WAIT, () =>
+            (arriving as QueuedIterator<Msg>).stop(),
+          );
       }
     } catch (error) {
       const known = requestError(subject, wait, error);
       if (known instanceof NoRespondersError || known instanceof RequestTimeoutError)
         return answers;
       throw known;
+    } finally {
+      cancelEnd?.();
     }
     return answers;
   }

@@ -18,6 +18,10 @@ const stateFields = {
   refusals: z.unknown().describe('By kind.'),
   agents: z.array(hostField).describe('Agent hosts in the totals.'),
   invokers: z.array(hostField).describe('Invoker hosts in the totals.'),
+  complete: z
+    .boolean()
+    .optional()
+    .describe('These are all: for nine steps it was connected, and no host left or was refused.'),
 };
 export const aggregatorSchema = z.object(stateFields);
 

@@ -14,18 +14,17 @@ type AnswerOf<C> = C extends { readonly answer: infer A extends z.ZodType } ? z.
 const EXPECTED_TIMEOUT = millis(300);
 
 /**
- * The instances in the totals of the aggregator, and the one that answers; none if none answers.
- * Who waits for these need not wait for a fixed time.
+ * The hooks and agent hosts, if an aggregator knows all of them. Who waits for these need not wait
+ * for a fixed time. No aggregator knows the others.
  */
 export async function expectedHosts(broker: Broker): Promise<ExpectedHosts> {
   const call = { service: services.aggregator, endpoint: 'list', timeout: EXPECTED_TIMEOUT };
   const state = aggregatorSchema.safeParse(await callService(broker, call).catch(() => null));
-  if (!state.success) return new Map();
-  const { host, agents, invokers } = state.data;
+  if (!state.success || state.data.complete !== true) return new Map();
+  const { agents, invokers } = state.data;
   return new Map([
     [services.hook, invokers],
     [services.agents, agents],
-    [services.aggregator, [host]],
   ]);
 }
 

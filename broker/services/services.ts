@@ -274,12 +274,12 @@ export interface ServiceInstance {
 /** The second attempt waits this many times longer: on a busy machine services are slow. */
 const RETRY_WAIT_FACTOR = 6;
 
-/** Hosts with an instance that is known to run, by service. */
+/** By service the hosts of its instances, where all of them are known. */
 export type ExpectedHosts = ReadonlyMap<string, readonly string[]>;
 
 /**
  * The instances that answer within `wait`, or within six times as long if none does. `expected`: it
- * ends soon after these have answered.
+ * ends soon after these have answered. All services are always waited for.
  */
 export async function findServices(
   broker: Broker,
@@ -289,16 +289,14 @@ export async function findServices(
   expected: ExpectedHosts = new Map(),
 ): Promise<ServiceInstance[]> {
   const subject = service === null ? `$SRV.${verb}` : `$SRV.${verb}.${service}`;
-  const names = service === null ? [...expected.keys()] : [service];
-  const hostsOf = (name: string): readonly string[] => expected.get(name) ?? [];
+  const missing = new Set(service === null ? [] : expected.get(service));
   // Of a service without a known host one may be about to be known.
-  const isKnown = names.length > 0 && names.every((name) => hostsOf(name).length > 0);
-  const isComplete = (answers: readonly BrokerMessage[]): boolean => {
+  const isKnown = missing.size > 0;
+  const isComplete = (answer: BrokerMessage): boolean => {
     if (!isKnown) return false;
-    const found = instancesIn(answers);
-    const has = (name: string, host: string): boolean =>
-      found.some((one) => one.name === name && one.metadata?.host === host);
-    return names.every((name) => hostsOf(name).every((host) => has(name, host)));
+    for (const { name, metadata } of instancesIn([answer]))
+      if (name === service) missing.delete(metadata?.host ?? '');
+    return missing.size === 0;
   };
   try {
     let answers = await broker.requestMany(subject, EMPTY, wait, isComplete);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { services } from '../../broker/index.js';
-import { serve } from '../../broker/services/index.js';
+import { expectedHosts, serve } from '../../broker/services/index.js';
 import { millis, systemClock, systemTimers } from '../../config/index.js';
 import { inspectHooks } from '../../runtime/hook-client.js';
 import { HOST, SyntheticGleaner } from '../dashboard/synthetic.js';
@@ -39,12 +39,10 @@ test('a hook of another version is named with its problem, and the others are sh
   t.regex(unread[0]!, /^the hook on invoker9 has another version \(host\.boot: /);
 });
 
-test('hooks that the aggregator knows are waited for, and not for a fixed time', async (t) => {
-  const bus = new MemoryBus(systemTimers);
-  const gleaner = new SyntheticGleaner(bus.connect(), 2);
-  gleaner.start();
-  const state = { publishing: true, epoch: 1, paused: false, refusals: {} };
-  const aggregator = serve(
+/** An aggregator that knows one hook. */
+function startAggregator(bus: MemoryBus, complete: boolean) {
+  const state = { publishing: true, epoch: 1, paused: false, refusals: {}, complete };
+  return serve(
     bus.connect(),
     {
       name: services.aggregator,
@@ -61,6 +59,13 @@ test('hooks that the aggregator knows are waited for, and not for a fixed time',
     },
     systemClock,
   );
+}
+
+test('hooks that the aggregator knows are waited for, and not for a fixed time', async (t) => {
+  const bus = new MemoryBus(systemTimers);
+  const gleaner = new SyntheticGleaner(bus.connect(), 2);
+  gleaner.start();
+  const aggregator = startAggregator(bus, true);
   t.teardown(() => {
     gleaner.stop();
     aggregator.stop();
@@ -71,4 +76,15 @@ test('hooks that the aggregator knows are waited for, and not for a fixed time',
     hooks.map(({ host }) => host.host),
     [HOST],
   );
+});
+
+test('an aggregator that may not know all hosts ends no wait, nor do other aggregators', async (t) => {
+  const bus = new MemoryBus(systemTimers);
+  const young = startAggregator(bus, false);
+  t.deepEqual(await expectedHosts(bus.connect()), new Map());
+  young.stop();
+  const old = startAggregator(bus, true);
+  t.teardown(() => old.stop());
+  const expected = await expectedHosts(bus.connect());
+  t.deepEqual([...expected.keys()].sort(), [services.agents, services.hook].sort());
 });

@@ -169,6 +169,12 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
       const expected = new Map([[name, ['one', 'two']]]);
       const known = await findServices(a, name, millis(60_000), 'PING', expected);
       t.deepEqual(known.map((instance) => instance.metadata.host).sort(), ['one', 'two']);
+      let asked = 0;
+      const answers = await a.requestMany(`$SRV.PING.${name}`, bytes(''), millis(60_000), () => {
+        asked++;
+        return true;
+      });
+      t.deepEqual([answers.length, asked], [2, 1], 'asked until it holds');
       const more = new Map([[name, ['one', 'two', 'away']]]);
       t.is((await findServices(a, name, millis(100), 'STATS', more)).length, 2);
       const everyone = await b.requestMany(

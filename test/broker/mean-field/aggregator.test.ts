@@ -417,3 +417,44 @@ test('refused messages are counted by their reason', async (t) => {
   t.is((reports as { malformed: number }).malformed, 1);
   await only.stop();
 });
+
+test('an aggregator knows all hosts when each has had the time to send, and none was lost', (t) => {
+  // A silent agent host stays for 1.5 of its own steps, of which each counts as at most six.
+  const all = 9000;
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
+  t.false(aggregator.isComplete(millis(1e6)), 'never connected');
+  aggregator.mayMiss(millis(0));
+  t.false(aggregator.isComplete(millis(all)));
+  t.true(aggregator.isComplete(millis(all + 1)));
+  aggregator.takeReport(report('h', 1, 0), millis(10_000));
+  t.true(aggregator.isComplete(millis(11_500)));
+  // The host is silent for more than 1.5 steps and leaves the totals, but may run.
+  t.false(aggregator.isComplete(millis(11_501)));
+  t.true(aggregator.isComplete(millis(11_501 + all + 1)));
+});
+
+test('after its start, an outage or a refusal an aggregator does not know all hosts', async (t) => {
+  const time = new ManualTime();
+  const bus = new MemoryBus(time);
+  const [broker, listener] = [bus.connect(), bus.connect()];
+  const only = runAggregator({ broker, clock: time, timers: time, intervalMs: 1000, host: 'one' });
+  const isComplete = async (): Promise<boolean | undefined> => {
+    const call = { service: 'gleaner-aggregator', endpoint: 'list', host: 'one' };
+    return aggregatorService.list.answer.parse(await callService(listener, call)).complete;
+  };
+  await pass(time, 1000);
+  t.false(await isComplete());
+  await pass(time, 9000);
+  t.true(await isComplete());
+  listener.publish(subjects.hostReport('i'), new TextEncoder().encode('{"v":1}'));
+  await settle();
+  t.false(await isComplete());
+  await pass(time, 10_000);
+  t.true(await isComplete());
+  bus.takeDown();
+  await pass(time, 500);
+  bus.bringUp();
+  await settle();
+  t.false(await isComplete());
+  await only.stop();
+});

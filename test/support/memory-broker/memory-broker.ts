@@ -153,13 +153,17 @@ export class MemoryBroker implements Broker {
       const reply = `_INBOX.memory.${++inboxes}`;
       const answers: BrokerMessage[] = [];
       let cancel: Cancel = () => {};
+      let cancelEnd: Cancel | undefined;
       const inbox = this.#listen(reply, undefined, (delivery) => {
-        answers.push(toMessage(delivery));
-        if (isComplete(answers)) this.#bus.timers.after(LAST_ANSWERS_WAIT, finish);
+        const message = toMessage(delivery);
+        answers.push(message);
+        if (cancelEnd === undefined && isComplete(message))
+          cancelEnd = this.#bus.timers.after(LAST_ANSWERS_WAIT, finish);
       });
       const finish = (): void => {
         inbox.unsubscribe();
         cancel();
+        cancelEnd?.();
         resolve(answers);
       };
       if (this.#bus.route({ subject, data: data.slice(), reply, headers: undefined }) === 0)
