@@ -5,8 +5,9 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleQueries } from './bundle-queries.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const bin = (...parts) => join(root, 'node_modules', ...parts);
@@ -59,60 +60,4 @@ writeFileSync(
 run(bin('typescript', 'bin', 'tsc'), ['-p', join(root, 'tsconfig.json')]);
 // The dashboard's page knows a browser, and nothing of Node.
 run(bin('typescript', 'bin', 'tsc'), ['-p', join(root, 'dashboard', 'web', 'tsconfig.json')]);
-await bundleQueries();
-
-/**
- * Loading a file for each module takes longer than NATS takes to answer. Where esbuild is missing
- * or has no program for this machine, the modules do the same, slower.
- */
-async function bundleQueries() {
-  const esbuild = await import('esbuild').catch(() => null);
-  if (esbuild === null) return console.error('build: no esbuild: cli/query.js is not bundled');
-  const folder = join(root, 'dist', 'cli');
-  const { QUERIES } = await import(pathToFileURL(join(folder, 'command-line.js')).href);
-  const bundled = new Set(
-    Object.values(QUERIES).map((file) => join(folder, 'commands', `${file}.js`)),
-  );
-  const loading = {
-    name: 'loading',
-    setup(build) {
-      // A module that is loaded on demand stays a file, unless it is one of the queries.
-      build.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
-        const file = resolve(resolveDir, path);
-        if (kind !== 'dynamic-import' || bundled.has(file)) return undefined;
-        return { path: `./${relative(folder, file)}`, external: true };
-      });
-      // Messages are English, which zod has apart from its 60 other languages.
-      build.onResolve({ filter: /\/locales\/index\.js$/ }, ({ path }) => ({
-        path,
-        namespace: 'none',
-      }));
-      build.onLoad({ filter: /.*/, namespace: 'none' }, () => ({ contents: 'export {}' }));
-      // No query logs.
-      build.onResolve({ filter: /^pino$/ }, ({ path }) => ({
-        path,
-        external: true,
-        sideEffects: false,
-      }));
-    },
-  };
-  const entry = join(folder, 'query.js');
-  await esbuild.build({
-    entryPoints: [entry],
-    outfile: entry,
-    allowOverwrite: true,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    minifyWhitespace: true,
-    // Packages in CommonJS call it for Node's own modules.
-    banner: {
-      js:
-        "import { createRequire } from 'node:module';\n" +
-        'const require = createRequire(import.meta.url);',
-    },
-    plugins: [loading],
-    logLevel: 'warning',
-  });
-}
+await bundleQueries(join(root, 'dist', 'cli'));

@@ -8,19 +8,10 @@
  *   npm start -- --config my.yaml      a real invoker's plug-in
  */
 import { spawn, spawnSync } from 'node:child_process';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sourceFolders } from './folders.mjs';
+import { modified, newestInput } from './folders.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const at = (...parts) => join(root, ...parts);
@@ -32,8 +23,6 @@ function fail(message, hint) {
   console.error(`npm start: ${message}\n  ${hint}`);
   process.exit(1);
 }
-
-const modified = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
 
 function run(what, command, args, env = {}) {
   console.error(`npm start: ${what} …`);
@@ -64,25 +53,11 @@ function installPackages() {
   if (!ok) fail('npm ci failed', 'see the lines above; is the package registry reachable?');
 }
 
-function newestSource(folder) {
-  let newest = 0;
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) newest = Math.max(newest, newestSource(path));
-    else if (entry.name.endsWith('.ts')) newest = Math.max(newest, modified(path));
-  }
-  return newest;
-}
-
 function build() {
-  const newest = Math.max(
-    modified(at('tsconfig.json')),
-    ...sourceFolders.map((folder) => newestSource(at(folder))),
-  );
   const built = existsSync(at('dist', 'cli', 'main.js'))
     ? Math.max(modified(stamp), modified(at('dist', 'cli', 'main.js')))
     : 0;
-  if (built >= newest) return;
+  if (built >= newestInput(root)) return;
   const started = new Date();
   if (!run('building', process.execPath, [at('scripts', 'build.mjs')]))
     fail('the build failed', 'see the lines above');

@@ -44,8 +44,28 @@ test('the file into which queries are bundled answers as their modules do', asyn
       await gleaner([...nowhere, ...args], modules),
       args.join(' '),
     );
-  const hasEsbuild = existsSync('node_modules/esbuild');
-  t.is(!readFileSync('dist/cli/query.js', 'utf8').includes("from './run.js'"), hasEsbuild);
+  const works = "import('esbuild').then((it) => it.transform('')).catch(() => process.exit(1))";
+  const { status } = spawnSync(process.execPath, ['-e', works]);
+  const isBundled = !readFileSync('dist/cli/query.js', 'utf8').includes("from './run.js'");
+  t.is(isBundled, status === 0);
+});
+
+test('where esbuild has no program for this machine the build keeps the modules', (t) => {
+  const outfile = join(temporaryFolder('bundle'), 'query.js');
+  const bundle = (env: NodeJS.ProcessEnv) =>
+    spawnSync(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        "const { bundleQueries } = await import('./scripts/bundle-queries.mjs');" +
+          `await bundleQueries(process.cwd() + '/dist/cli', ${JSON.stringify(outfile)});`,
+      ],
+      { encoding: 'utf8', env: { ...process.env, ...env } },
+    );
+  const { status, stderr } = bundle({ ESBUILD_BINARY_PATH: '/bin/false' });
+  t.deepEqual([status, stderr], [0, 'build: no esbuild: cli/query.js is not bundled\n']);
+  t.false(existsSync(outfile));
 });
 
 test('where nothing runs a question ends with 1 and says what to do', async (t) => {
