@@ -247,7 +247,7 @@ function rowsOf(
     none(
       'footprint.dropped',
       measured.drops,
-      'packets',
+      'reports of loss',
       'packets that the kernel dropped cost the hook nothing',
     ),
     row('footprint.files', last.hook.descriptors, 'descriptors', {}),

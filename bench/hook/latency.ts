@@ -100,10 +100,10 @@ export async function benchLatency(options: {
       none(
         'hook.dropped',
         fast.drops + slow.drops,
-        'packets',
+        'reports of loss',
         'activations that the tap missed cost the hook nothing',
       ),
-      row(`hook.dropped${MOST_PER_SECOND}`, most.drops, 'packets', {
+      row(`hook.dropped${MOST_PER_SECOND}`, most.drops, 'reports of loss', {
         goal: '0',
         note:
           `${most.rate.toFixed(0)} of ${MOST_PER_SECOND} activations/s reached; ` +

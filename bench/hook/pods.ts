@@ -1,5 +1,5 @@
-import { ACTION_PROXY } from '../../simulator/invoker-emulator/index.js';
 import { KubernetesNode } from '../kubernetes/node.js';
+import { RUNS_ACTIONS } from '../kubernetes/pod-container.js';
 import type { PodOptions } from '../kubernetes/pods.js';
 import { atLeast, type BenchRow, none, row, within } from '../report.js';
 import { mean } from '../statistics.js';
@@ -11,7 +11,6 @@ const PER_SECOND = 500;
 const COUNT = 8;
 const ROUNDS = 2;
 const ACTION = '/guest/noop';
-const PROXY = '/action/proxy.mjs';
 
 type Steady = Awaited<ReturnType<typeof steady>>;
 type Hook = Readonly<Record<string, unknown>>;
@@ -71,8 +70,7 @@ async function noopPods(node: KubernetesNode, network: PodOptions['network']): P
     const { address } = await node.pods.create({
       network,
       cpu: 2000,
-      program: [PROXY],
-      mounts: { [PROXY]: ACTION_PROXY },
+      ...RUNS_ACTIONS,
     });
     await initialize(address);
     addresses.push(address);
@@ -119,7 +117,7 @@ function rows([docker, ...pods]: readonly Target[]): BenchRow[] {
     none(
       'hook.pods.dropped',
       sum(({ drops }) => drops),
-      'packets',
+      'reports of loss',
       'activations that the tap missed cost the hook nothing',
     ),
     within(

@@ -11,6 +11,9 @@ import type { Pod, PodOptions, Pods } from './pods.js';
 
 const PROXY = '/action/proxy.mjs';
 
+/** A pod with the action proxy inside. */
+export const RUNS_ACTIONS = { program: [PROXY], mounts: { [PROXY]: ACTION_PROXY } };
+
 /** A pod that OpenWhisk's Kubernetes invoker uses as an action container. */
 class PodContainer implements Container {
   readonly name: string;
@@ -64,8 +67,7 @@ export class PodContainerFactory implements ContainerFactory {
     const pod = await this.#pods.create({
       network: this.#network,
       memoryMiB: memoryMb,
-      program: [PROXY],
-      mounts: { [PROXY]: ACTION_PROXY },
+      ...RUNS_ACTIONS,
     });
     return new PodContainer(this.#pods, pod);
   }

@@ -1,7 +1,14 @@
 import { type Micros, steadyClock } from '../../config/index.js';
-import type { TapListener, TapRequest } from '../../openwhisk-plugin/host/ports/index.js';
+import type {
+  LossReason,
+  Tap,
+  TapListener,
+  TapRequest,
+} from '../../openwhisk-plugin/host/ports/index.js';
 import { TcpdumpTap } from '../../openwhisk-plugin/host/tap/index.js';
 import type { TracedContainer } from './processes.js';
+
+const BRIDGE = 'docker0';
 
 /** Stamps of the packets of `/run` and of its answer, ms of `performance.now()`. */
 export interface PacketTimes {
@@ -12,16 +19,23 @@ export interface PacketTimes {
 /** A tap of the bench's own, which sees what the hook's sees. */
 export class Packets implements TapListener {
   readonly times = new Map<string, PacketTimes>();
-  readonly #tap = new TcpdumpTap();
+  readonly #tap: Tap;
   readonly #open = new Map<number, PacketTimes>();
   #listens: () => void = () => undefined;
+  #fails: (error: Error) => void = () => undefined;
 
+  constructor(tap: Tap = new TcpdumpTap()) {
+    this.#tap = tap;
+  }
+
+  /** Rejects where Docker's bridge cannot be captured. */
   async start(containers: readonly TracedContainer[]): Promise<void> {
-    const listening = new Promise<void>((resolve) => {
+    const listening = new Promise<void>((resolve, reject) => {
       this.#listens = resolve;
+      this.#fails = reject;
     });
     this.#tap.start(this);
-    this.#tap.watch([{ interfaceName: 'docker0', networkName: 'bridge', gateway: null }]);
+    this.#tap.watch([{ interfaceName: BRIDGE, networkName: 'bridge', gateway: null }]);
     for (const { address } of containers) this.#tap.bind(address, steadyClock.wall());
     await listening;
   }
@@ -51,7 +65,11 @@ export class Packets implements TapListener {
     this.#listens();
   }
 
-  lost(): void {}
+  lost(reason: LossReason, _bridge: string | null, detail: string): void {
+    if (reason !== 'unavailable') return;
+    this.#fails(new Error(`cannot capture packets on ${BRIDGE}: ${detail}`));
+  }
+
   counted(): void {}
   anomaly(): void {}
 }

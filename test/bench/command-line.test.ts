@@ -120,3 +120,9 @@ test('a broken precondition fails the bench, and is in table and JSON', (t) => {
   t.like(seen!.precondition, { holds: true });
   t.is(precondition('x', 1, 'u', { holds: true, needs: '1', why: '' }).failed, false);
 });
+
+test('the weight bench refuses a trace on an engine that it cannot trace', (t) => {
+  const { status, stderr } = bench('weight', '--engine', 'kubernetes', '--trace', '/dev/null');
+  t.is(status, 1);
+  t.regex(stderr, /^bench: --trace needs --engine docker/m);
+});

@@ -1,7 +1,9 @@
 import test from 'ava';
 import fc from 'fast-check';
+import { Packets } from '../../bench/weight-trace/packets.js';
 import { decompose, type Host, type Moments, type Owner } from '../../bench/weight-trace/parts.js';
 import { IDLE, readLine, Steps, Timelines } from '../../bench/weight-trace/timelines.js';
+import type { Tap, TapListener } from '../../openwhisk-plugin/host/ports/index.js';
 
 const MAIN = 10;
 const HELPER = 11;
@@ -153,4 +155,20 @@ test("reads the scheduler's events as the kernel prints them", (t) => {
   ]);
   t.is(timelines.nameOf(28906), 'v8:Prof Ev');
   t.is(timelines.cores[0]!.at(100_001.5), IDLE);
+});
+
+test('a trace ends at once where the bridge cannot be captured', async (t) => {
+  let listener: TapListener | undefined;
+  const tap: Tap = {
+    start: (its) => {
+      listener = its;
+    },
+    watch: () => listener?.lost('unavailable', 'docker0', 'no such device'),
+    bind: () => undefined,
+    unbind: () => undefined,
+    stop: async () => undefined,
+  };
+  await t.throwsAsync(new Packets(tap).start([]), {
+    message: 'cannot capture packets on docker0: no such device',
+  });
 });
