@@ -90,7 +90,7 @@ export function addCommands(program: Command): void {
     const { seen, hooks, unread } = await withBroker(config, async (broker) => {
       const [seen, { hooks, unread }] = await Promise.all([
         servicesSeen(broker),
-        // Whoever asks for the parts that run must see all of them.
+        // An operator who asks for the parts that run must see all of them.
         inspectHooks(broker, { expected: new Map() }),
       ]);
       return { seen, hooks, unread };

@@ -78,7 +78,7 @@ test('hooks that the aggregator knows are waited for, and not for a fixed time',
   );
 });
 
-test('an aggregator that may not know all hosts ends no wait, nor do other aggregators', async (t) => {
+test('an aggregator that may not know all hosts ends no wait, nor does another', async (t) => {
   const bus = new MemoryBus(systemTimers);
   const young = startAggregator(bus, false);
   t.deepEqual(await expectedHosts(bus.connect()), new Map());

@@ -11,7 +11,7 @@ function fake(folder: string, name: string, script: string): void {
   chmodSync(join(folder, name), 0o755);
 }
 
-test('CI that cannot get a real part ends its checks, shows their log and leaves no file', async (t) => {
+test('CI without a real part ends its checks, shows their log and leaves no file', async (t) => {
   const root = temporaryFolder('ci');
   const [bin, files] = [join(root, 'bin'), join(root, 'files')];
   for (const folder of ['bin', 'files', '.ci']) mkdirSync(join(root, folder));
