@@ -35,7 +35,7 @@ const comparison = z
 
 /** One interface that the tap should listen on. */
 const tapViewSchema = z.object({
-  interface: z.string().describe("A bridge's interface on the host; `*`: all."),
+  interface: z.string().describe("A bridge's interface on the host, or a pod; `*`: all."),
   state: z
     .enum(['starting', 'listening', 'lost'])
     .describe('Unless it is `listening`, user limits apply to every container on it.'),

@@ -59,6 +59,7 @@ export class Counters {
   tapRestarts = 0;
   tapDrops = 0;
   tapUnavailable = 0;
+  tapCloses = 0;
   /** Packets that network interfaces dropped, as tcpdump reports; the tap did not lose them. */
   tapInterfaceDrops = 0;
   /** Counters of tcpdump that were implausible. */

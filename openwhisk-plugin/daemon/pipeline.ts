@@ -125,12 +125,18 @@ export class Pipeline implements TapListener {
       logger.info({ bridge }, 'the tap listens again: activations that start now get decisions');
   }
 
-  /** Restores the user limits of every affected container until the tap listens again. */
+  /** Restores the user limits of every affected container, unless only closes were missed. */
   lost(reason: LossReason, bridge: string | null, detail: string): void {
     const { counters, containers, log, clock } = this.#parts;
     if (reason === 'restarted') counters.tapRestarts++;
     else if (reason === 'dropped') counters.tapDrops++;
+    else if (reason === 'closes') counters.tapCloses++;
     else counters.tapUnavailable++;
+    if (reason === 'closes') {
+      const message = 'the tap missed ends of connections: their activations end by the deadline';
+      log.warn('tap_closes', clock.monotonic(), { bridge, detail }, message);
+      return;
+    }
     this.tap.lost(bridge, detail, clock.wall());
     const restored = this.#untap(
       [...containers.values()].filter(({ info }) => bridge === null || info.bridge === bridge),

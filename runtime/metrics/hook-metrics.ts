@@ -24,6 +24,7 @@ const LOSSES = {
   restarted: 'tapRestarts',
   dropped: 'tapDrops',
   unavailable: 'tapUnavailable',
+  closes: 'tapCloses',
 } as const;
 
 const PER_FUNCTION_TOTALS = [

@@ -187,7 +187,8 @@ export const METRICS = {
       'cause',
     ),
     gleaner_tap_losses_total: counter(
-      'Times that the tap missed packets or could not listen: restarted, dropped, unavailable.',
+      'Times that the tap missed packets or could not listen: restarted, dropped, unavailable; ' +
+        'closes: it missed only ends of connections, and user limits are not restored.',
       'reason',
     ),
     gleaner_tap_interfaces: gauge(

@@ -76,7 +76,7 @@ export class CriReader implements EngineSource {
   }
 
   async list(): Promise<{ items: ListedContainer[]; unreadable: number }> {
-    const before = [...(this.#inPods?.keys() ?? [])];
+    const before = [...(this.#inPods ?? [])];
     const pods = await this.#cri.sandboxes(LABEL, 'true');
     const containers = await this.#cri.containers();
     const items = containers.map(({ id, sandbox, name }) => ({
@@ -85,7 +85,10 @@ export class CriReader implements EngineSource {
       isPaused: null,
     }));
     const managed = containers.filter((_, n) => items[n]?.isManaged).map(({ sandbox }) => sandbox);
-    for (const sandbox of before) if (!managed.includes(sandbox)) this.#podEnded(sandbox);
+    // A container that started meanwhile, and was inspected, has a new point.
+    for (const [sandbox, point] of before)
+      if (!managed.includes(sandbox) && this.#inPods?.get(sandbox) === point)
+        this.#podEnded(sandbox);
     return { items, unreadable: 0 };
   }
 
@@ -103,8 +106,11 @@ export class CriReader implements EngineSource {
       const user = limitsOf(container.resources);
       const whole = pod.resources === null ? user : limitsOf(pod.resources);
       const name = pod.labels.get(POD_NAME) ?? id;
+      const uid = pod.labels.get(POD_UID) ?? '';
+      // Pods of two namespaces may have one name.
+      const point = `${name}/${uid}`;
       this.#inPods?.set(listed.sandbox, {
-        interfaceName: name,
+        interfaceName: point,
         networkName: 'pods',
         gateway: null,
         namespaceOf: pod.pid || container.pid,
@@ -114,13 +120,13 @@ export class CriReader implements EngineSource {
         id,
         name,
         address: pod.address === '' ? null : pod.address,
-        bridge: this.#inPods === null ? EVERYWHERE.interfaceName : name,
+        bridge: this.#inPods === null ? EVERYWHERE.interfaceName : point,
         pid: container.pid,
         startedAt: container.startedAt,
         paused: false,
         // Between pods only the pod's weight decides.
         user: { ...user, shares: whole.shares },
-        pod: { uid: pod.labels.get(POD_UID) ?? '', user: whole },
+        pod: { uid, user: whole },
       };
     } catch (error) {
       if (!(error instanceof EngineResponseError)) throw error;

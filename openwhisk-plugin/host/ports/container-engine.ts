@@ -30,7 +30,7 @@ interface PodInfo {
 
 /** Where the traffic of containers is seen: a Docker bridge, a node's interfaces, or one pod's. */
 export interface Bridge {
-  /** `any`: every interface of the host. A pod's name with {@link namespaceOf}. */
+  /** `any`: every interface of the host. A pod's name and uid with {@link namespaceOf}. */
   readonly interfaceName: string;
   /** A process in the network namespace whose interfaces are captured; absent: the host's. */
   readonly namespaceOf?: number;

@@ -38,7 +38,9 @@ export type LossReason =
   /** The kernel dropped packets for tcpdump. */
   | 'dropped'
   /** No tcpdump, or no right to run it: nothing is seen until an operator helps. */
-  | 'unavailable';
+  | 'unavailable'
+  /** Only FINs were missed: an activation whose client left ends by its deadline. */
+  | 'closes';
 
 /** Why a packet was set aside; each is a counter. */
 export type TapAnomaly =
@@ -60,7 +62,10 @@ export interface TapListener {
   closed(connection: number, address: number, reset: boolean, at: Micros): void;
   /** Packets of this bridge are seen from now on, until {@link lost}. Null: all bridges. */
   listening(bridge: string | null): void;
-  /** Packets were missed; `bridge` null: on all. User limits apply until it listens again. */
+  /**
+   * Packets were missed; `bridge` null: on all. User limits apply until it listens again, but for
+   * `closes`, without which it listens on.
+   */
   lost(reason: LossReason, bridge: string | null, detail: string): void;
   /** Counters that are no loss: drops by the interface, and counters that are implausible. */
   counted(interfaceDrops: number, ignored: number): void;

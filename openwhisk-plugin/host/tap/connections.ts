@@ -79,6 +79,11 @@ export class Connections {
     return this.#table.size;
   }
 
+  /** Captures whose heads have been read. */
+  get captures(): number {
+    return this.#readUpTo.size;
+  }
+
   bind(address: number, startedAt: number): void {
     this.#bound.set(address, startedAt);
     this.sources.forget(address);
@@ -99,6 +104,12 @@ export class Connections {
   distrust(bridge: number): void {
     for (const connection of this.#table.values())
       if (connection.bridge === bridge) this.#table.remove(connection);
+  }
+
+  /** The bridge is captured no more. */
+  forget(bridge: number): void {
+    this.#readUpTo.delete(bridge);
+    this.distrust(bridge);
   }
 
   /** A packet of the bridge's capture of heads. */

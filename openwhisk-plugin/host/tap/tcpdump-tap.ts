@@ -56,22 +56,19 @@ const SLOW_CHECKS = 10;
 /** Some 2 MiB each, and 0.03 % of a core when nothing is called. */
 const MAX_PODS = 64;
 
-/** The captures of one bridge or pod. It is listened to while all are. */
+/** The captures of one bridge or pod. It is listened to while its heads are. */
 class Watched {
   readonly namespaceOf: number | undefined;
+  /** Of the connections that its captures see. */
+  readonly number: number;
   readonly captures = new Map<CaptureKind, Capture>();
-  /** Captures that run, and of them those that have dropped nothing recently. */
   readonly running = new Set<CaptureKind>();
-  readonly whole = new Set<CaptureKind>();
   /** The last reported reason why one cannot start. */
-  reported: string | null = null;
+  readonly reported = new Map<CaptureKind, string>();
 
-  constructor(namespaceOf: number | undefined) {
+  constructor(namespaceOf: number | undefined, number: number) {
     this.namespaceOf = namespaceOf;
-  }
-
-  get isListening(): boolean {
-    return this.whole.size === this.captures.size;
+    this.number = number;
   }
 
   askForDrops(kind: CaptureKind): void {
@@ -114,9 +111,11 @@ export class TcpdumpTap implements Tap {
       .filter((pid) => pid !== null);
   }
 
-  /** Interfaces on which a capture is running now. */
+  /** Interfaces on which every capture is running now. */
   get listeningOn(): string[] {
-    return [...this.#watched].filter(([, one]) => one.isListening).map(([name]) => name);
+    return [...this.#watched]
+      .filter(([, { running, captures }]) => running.size === captures.size)
+      .map(([name]) => name);
   }
 
   start(listener: TapListener): void {
@@ -151,10 +150,11 @@ export class TcpdumpTap implements Tap {
     for (const [name, one] of this.#watched) {
       const bridge = requested.get(name);
       if (bridge !== undefined && bridge.namespaceOf === one.namespaceOf) continue;
-      if (bridge !== undefined) this.#listener.lost('restarted', name, 'another pod has its name');
+      if (bridge !== undefined) this.#listener.lost('restarted', name, 'the pod has a new sandbox');
       this.#watched.delete(name);
       const leaving = one.stop().finally(() => this.#leaving.delete(leaving));
       this.#leaving.add(leaving);
+      this.#connections.forget(one.number);
     }
     const refused = new Set<string>();
     for (const [name, bridge] of requested) {
@@ -190,12 +190,11 @@ export class TcpdumpTap implements Tap {
 
   #listen(bridge: Bridge, connections: Connections, listener: TapListener): void {
     const { namespaceOf } = bridge;
-    const number = this.#nextBridge++;
-    const watched = new Watched(namespaceOf);
+    const watched = new Watched(namespaceOf, this.#nextBridge++);
     this.#watched.set(bridge.interfaceName, watched);
     const kinds = namespaceOf === undefined ? (['heads', 'closes'] as const) : (['heads'] as const);
     for (const kind of kinds) {
-      const capture = this.#capture(bridge, kind, number, watched, connections, listener);
+      const capture = this.#capture(bridge, kind, watched, connections, listener);
       watched.captures.set(kind, capture);
     }
     for (const capture of watched.captures.values()) capture.start();
@@ -204,7 +203,6 @@ export class TcpdumpTap implements Tap {
   #capture(
     { interfaceName: name, namespaceOf }: Bridge,
     kind: CaptureKind,
-    bridge: number,
     watched: Watched,
     connections: Connections,
     listener: TapListener,
@@ -222,29 +220,30 @@ export class TcpdumpTap implements Tap {
         // whose the connection is.
         this.#checkClock();
         packet.at = this.#clock.toSteady(at);
-        if (kind === 'heads') connections.packet(bytes, packet, bridge);
-        else connections.close(packet, bridge);
+        if (kind === 'heads') connections.packet(bytes, packet, watched.number);
+        else connections.close(packet, watched.number);
       },
       listening: () => {
         watched.running.add(kind);
-        watched.whole.add(kind);
-        if (!watched.isListening) return;
-        watched.reported = null;
-        listener.listening(name);
+        watched.reported.delete(kind);
+        if (kind === 'heads') listener.listening(name);
       },
       ended: (unavailable, detail) => {
         watched.running.delete(kind);
-        watched.whole.delete(kind);
-        connections.distrust(bridge);
+        if (kind === 'heads') connections.distrust(watched.number);
+        // Without heads that is the smaller loss.
+        else if (!watched.running.has('heads')) return;
         // A capture that cannot start is retried; each reason is reported once.
-        if (unavailable && watched.reported === detail) return;
-        watched.reported = unavailable ? detail : null;
-        listener.lost(unavailable ? 'unavailable' : 'restarted', name, detail);
+        if (unavailable && watched.reported.get(kind) === detail) return;
+        if (unavailable) watched.reported.set(kind, detail);
+        else watched.reported.delete(kind);
+        if (kind === 'closes') listener.lost('closes', name, detail);
+        else listener.lost(unavailable ? 'unavailable' : 'restarted', name, detail);
       },
       dropped: (count) => {
-        watched.whole.delete(kind);
-        connections.distrust(bridge);
-        listener.lost('dropped', name, `the kernel dropped ${count} packets`);
+        const detail = `the kernel dropped ${count} packets`;
+        if (kind === 'heads') connections.distrust(watched.number);
+        listener.lost(kind === 'heads' ? 'dropped' : 'closes', name, detail);
       },
       counted: (interfaceDrops, ignored) => listener.counted(interfaceDrops, ignored),
     });

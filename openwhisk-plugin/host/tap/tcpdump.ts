@@ -24,8 +24,12 @@ const LONGEST_DELAY = millis(30_000);
 const STEADY = 10_000;
 /** After a drop the capture is trusted again when its counters have not changed for this long. */
 const QUIET = 1000;
-/** A tcpdump that answered before and leaves this many requests (10 s) unanswered hangs. */
-const MAX_UNANSWERED = { heads: 100, closes: 10 } as const;
+/**
+ * A tcpdump that answered before and leaves this many requests unanswered hangs: 10 s of a bridge's
+ * heads, and of what is asked once a second, which is every other capture.
+ */
+const MAX_UNANSWERED = 100;
+const MAX_UNANSWERED_SLOW = 10;
 const READ_BUFFER = 256 * 1024;
 const LONGEST_LINE = 4096;
 const TERMINATION = millis(1000);
@@ -108,7 +112,9 @@ export class Capture {
 
   /** Requests tcpdump's counters; the listener gets the drops since the last time. */
   askForDrops(): void {
-    if (this.#unanswered >= MAX_UNANSWERED[this.#options.kind])
+    const { kind, namespaceOf } = this.#options;
+    const isSlow = kind === 'closes' || namespaceOf !== undefined;
+    if (this.#unanswered >= (isSlow ? MAX_UNANSWERED_SLOW : MAX_UNANSWERED))
       this.#fail('tcpdump does not answer any more');
     else if (this.#child?.kill('SIGUSR1') && this.#answers) this.#unanswered++;
   }

@@ -34,6 +34,19 @@ test('a lost tap restores the user weights of idle and of running containers', a
   await rig.hook.stop();
 });
 
+test('missed closes are counted and leave limits, activations and the tap', async (t) => {
+  const { rig, long } = await weighed();
+  const connection = long.run({ action: '/guest/long' });
+  rig.platform.packets.lost('closes', 'docker0', 'the kernel dropped 3 packets');
+  t.is(long.cgroup.inForce.shares, 16);
+  const { containers, counters, host } = rig.hook.inspect();
+  t.is(containers[0]?.running, 1);
+  t.is(host.tap[0]?.state, 'listening');
+  t.is((counters as Record<string, number>).tapCloses, 1);
+  long.answer(connection);
+  await rig.hook.stop();
+});
+
 test('activations and containers that start while the tap is lost have user limits', async (t) => {
   const { rig, long } = await weighed();
   const { packets } = rig.platform;

@@ -2,6 +2,7 @@ import test from 'ava';
 import { millis } from '../../../../config/index.js';
 import { EngineStatusError } from '../../../../openwhisk-plugin/host/engine/index.js';
 import { CriClient } from '../../../../openwhisk-plugin/host/kubernetes/cri.js';
+import { CriReader } from '../../../../openwhisk-plugin/host/kubernetes/cri-reader.js';
 import { GrpcClient } from '../../../../openwhisk-plugin/host/kubernetes/grpc-client.js';
 import { KubernetesEngine } from '../../../../openwhisk-plugin/host/kubernetes/index.js';
 import { Recorder } from '../docker/recorder.js';
@@ -185,7 +186,7 @@ test('with captures in pods each pod is a capture point until its sandbox ends',
   const recorder = new Recorder();
   const first = runtime.add(1);
   await engine.start(recorder);
-  const nameOf = (n: number): string => `wskow-invoker-00-${n}-guest-f`;
+  const nameOf = (n: number): string => `wskow-invoker-00-${n}-guest-f/uid-${n}`;
   // The stub's sandboxes have processes 1000 above those of their containers.
   const pointOf = (n: number) => ({
     interfaceName: nameOf(n),
@@ -211,6 +212,59 @@ test('with captures in pods each pod is a capture point until its sandbox ends',
   await recorder.until((r) => r.bridges.length === 1);
   t.is(recorder.bridges[0]?.interfaceName, nameOf(1));
   await engine.stop();
+  runtime.close();
+});
+
+test('two pods of one name have a capture point each', async (t) => {
+  const runtime = await stubRuntime();
+  const engine = new KubernetesEngine({ socketPath: runtime.socketPath, capture: 'pod' });
+  const recorder = new Recorder();
+  const first = runtime.add(1);
+  const second = runtime.add(2);
+  second.labels['io.kubernetes.pod.name'] = first.labels['io.kubernetes.pod.name'] ?? '';
+  await engine.start(recorder);
+  const points = recorder.bridges.map(({ interfaceName }) => interfaceName);
+  t.is(new Set(points).size, 2);
+  t.deepEqual(new Set(recorder.started.map(({ bridge }) => bridge)), new Set(points));
+  await engine.stop();
+  runtime.close();
+});
+
+test('a listing leaves the capture point of a container that started meanwhile', async (t) => {
+  const runtime = await stubRuntime();
+  const reader = new CriReader({ socketPath: runtime.socketPath, capture: 'pod' });
+  let points: readonly unknown[] = [];
+  reader.onBridges = (bridges) => {
+    points = bridges;
+  };
+  const pod = runtime.add(1);
+  await reader.inspect(pod.container);
+  t.is(points.length, 1);
+  // Its container has ended, and the next one starts while the answer is on its way.
+  pod.state = 2;
+  let send = (): void => undefined;
+  const asked = new Promise<void>((resolve) => {
+    runtime.state.hold = (method) => {
+      if (method !== 'ListContainers') return null;
+      runtime.state.hold = () => null;
+      resolve();
+      return new Promise((sent) => {
+        send = sent;
+      });
+    };
+  });
+  const listing = reader.list();
+  await asked;
+  pod.container = idOf(11);
+  pod.state = 1;
+  await reader.inspect(pod.container);
+  send();
+  t.deepEqual((await listing).items, []);
+  t.is(points.length, 1);
+  pod.state = 2;
+  await reader.list();
+  t.is(points.length, 0, 'nothing has started in the pod again');
+  reader.close();
   runtime.close();
 });
 

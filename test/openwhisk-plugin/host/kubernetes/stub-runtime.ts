@@ -34,6 +34,8 @@ export async function stubRuntime(options: { events?: boolean } = {}) {
     /** JSON of the runtime's configuration; empty: it shows none. */
     config: '',
     infoOf: (pod: StubPod): string => infoOf(pod),
+    /** An answer is sent when this resolves, and says what was true before. */
+    hold: (_method: string): Promise<void> | null => null,
   };
   const server = createServer();
   server.on('session', (session) => {
@@ -113,11 +115,16 @@ export async function stubRuntime(options: { events?: boolean } = {}) {
       const request = new Message(Buffer.concat(chunks).subarray(5));
       const answer: Answer =
         state.refuse > 0 ? { status: state.refuse, detail: 'refused' } : answerTo(method, request);
-      begin();
-      if (Buffer.isBuffer(answer)) {
-        stream.write(framed(answer));
-        end(0);
-      } else end(answer.status, answer.detail);
+      const send = (): void => {
+        begin();
+        if (Buffer.isBuffer(answer)) {
+          stream.write(framed(answer));
+          end(0);
+        } else end(answer.status, answer.detail);
+      };
+      const held = state.hold(method);
+      if (held === null) send();
+      else void held.then(send);
     });
   });
   const socketPath = join(temporaryFolder('cri'), 'containerd.sock');

@@ -18,6 +18,7 @@ import {
   type Timers,
 } from '../../../../config/index.js';
 import { TcpdumpTap } from '../../../../openwhisk-plugin/host/tap/index.js';
+import { Capture } from '../../../../openwhisk-plugin/host/tap/tcpdump.js';
 import { temporaryFolder } from '../../../support/temporary-folder.js';
 import { until } from './bridge.js';
 import {
@@ -33,6 +34,10 @@ import {
   type Segment,
 } from './packets.js';
 
+function octal(bytes: Buffer): string {
+  return [...bytes].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
+}
+
 // Other hooks may run on this machine: the folders of pipes that are counted here are this file's
 // own.
 const scratch = temporaryFolder('capture');
@@ -40,17 +45,19 @@ const scratch = temporaryFolder('capture');
 chmodSync(scratch, 0o755);
 process.env.TMPDIR = scratch;
 
+/** It has nothing to report, and answers that it dropped nothing. */
+const ANSWERING =
+  `trap 'echo "tcpdump: 0 packets dropped by kernel" >&2' USR1\n` +
+  `printf '${octal(pcapOf([]))}'\nwhile :; do sleep 0.02; done`;
+
 /**
  * A program in tcpdump's place: what cannot be provoked with the real one (kernel drops, a stream
  * out of step).
  */
-function otherProcess(script: string): { path: string; remove: () => void } {
+function otherProcess(script: string, closes = ANSWERING): { path: string; remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'gltap-test-'));
   const path = join(folder, 'tcpdump');
-  // Only the capture of heads is immediate; that of closes finds none and drops nothing.
-  const closes =
-    `trap 'echo "tcpdump: 0 packets dropped by kernel" >&2' USR1\n` +
-    `printf '${octal(pcapOf([]))}'\nwhile :; do sleep 0.02; done`;
+  // Only the capture of heads is immediate.
   const choice = `case "$*" in *--immediate-mode*) ;; *)\n${closes};; esac`;
   writeFileSync(path, `#!/bin/sh\n${choice}\n${script}\n`);
   chmodSync(path, 0o755);
@@ -72,7 +79,7 @@ const shortTimers: Timers = {
 
 const BRIDGE = { interfaceName: 'none0', networkName: 'none', gateway: '172.17.0.1' };
 
-function stream(): Buffer {
+function framesOf(): Buffer[] {
   const base = {
     source: INVOKER,
     destination: CONTAINER,
@@ -97,11 +104,10 @@ function stream(): Buffer {
       payload: Buffer.from(answerOf()),
     },
   ];
-  return pcapOf(segments.map((segment) => frame(segment)));
+  return segments.map((segment) => frame(segment));
 }
 
-const octal = (bytes: Buffer): string =>
-  [...bytes].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
+const stream = (): Buffer => pcapOf(framesOf());
 
 test('what tcpdump writes becomes requests and answers; its counters become losses', async (t) => {
   const fake = otherProcess(
@@ -198,6 +204,103 @@ test('a tcpdump that stops answering is lost, and another one is started', async
   await tap.stop();
   fake.remove();
 });
+
+test('the heads of a pod are lost after ten unanswered requests', async (t) => {
+  // The pod's network is this process's own, entered without privileges.
+  const folder = mkdtempSync(join(tmpdir(), 'gltap-test-'));
+  chmodSync(folder, 0o755);
+  writeFileSync(join(folder, 'nsenter'), '#!/bin/sh\nshift\nexec "$@"\n', { mode: 0o755 });
+  process.env.PATH = `${folder}:${process.env.PATH ?? ''}`;
+  const fake = otherProcess(
+    `trap 'echo "0 packets dropped by kernel, 1 packet dropped by interface" >&2; trap "" USR1' ` +
+      `USR1\nprintf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
+  );
+  const options = {
+    tcpdump: fake.path,
+    port: 8080,
+    kind: 'heads',
+    namespaceOf: process.pid,
+  } as const;
+  let isReady = false;
+  let answers = 0;
+  const ends: string[] = [];
+  const capture = new Capture('pod', options, systemTimers, {
+    packet: () => undefined,
+    listening: () => {
+      isReady = true;
+    },
+    ended: (_unavailable, detail) => ends.push(detail),
+    dropped: () => undefined,
+    counted: () => {
+      answers++;
+    },
+  });
+  capture.start();
+  await until('it listens', () => isReady);
+  capture.askForDrops();
+  await until('its first answer', () => answers === 1);
+  for (let asked = 0; asked < 10; asked++) capture.askForDrops();
+  t.deepEqual(ends, []);
+  capture.askForDrops();
+  t.deepEqual(ends, ['tcpdump does not answer any more']);
+  await capture.stop();
+  fake.remove();
+});
+
+const EMPTY = octal(pcapOf([]));
+const FAILING_CLOSES = {
+  ends: {
+    script: `printf '${EMPTY}'\nsleep 0.1\nexit 0`,
+    detail: 'tcpdump ended (code 0)',
+  },
+  drops: {
+    script:
+      `count=0\ntrap 'count=$((count+3)); echo "$count packets dropped by kernel" >&2' USR1\n` +
+      `printf '${EMPTY}'\nwhile :; do sleep 0.02; done`,
+    detail: 'the kernel dropped 3 packets',
+  },
+  hangs: {
+    script:
+      `trap 'echo "0 packets dropped by kernel" >&2; trap "" USR1' USR1\n` +
+      `printf '${EMPTY}'\nwhile :; do sleep 0.02; done`,
+    detail: 'tcpdump does not answer any more',
+  },
+};
+
+for (const [what, { script, detail }] of Object.entries(FAILING_CLOSES))
+  test(`a capture of closes that ${what} is reported, and connections stay trusted`, async (t) => {
+    const frames = framesOf();
+    // Without the head of the file.
+    const rest = pcapOf(frames.slice(1)).subarray(24);
+    const folder = mkdtempSync(join(tmpdir(), 'gltap-test-'));
+    chmodSync(folder, 0o755);
+    const marker = join(folder, 'go-on');
+    const fake = otherProcess(
+      `trap 'echo "tcpdump: 0 packets dropped by kernel" >&2' USR1\n` +
+        `printf '${octal(pcapOf(frames.slice(0, 1)))}'\n` +
+        `while [ ! -e ${marker} ]; do sleep 0.02; done\n` +
+        `printf '${octal(rest)}'\nwhile :; do sleep 0.02; done`,
+      script,
+    );
+    const recorder = new Recorder();
+    const reasons: string[] = [];
+    recorder.lost = (reason: string, _bridge?: string | null, text?: string) =>
+      reasons.push(`${reason}: ${text}`);
+    const tap = new TcpdumpTap({ tcpdump: fake.path, timers: shortTimers });
+    t.teardown(() => tap.stop());
+    tap.start(recorder);
+    tap.bind(CONTAINER, micros(BEGIN - 1));
+    tap.watch([BRIDGE]);
+    await until('it listens', () => recorder.listens);
+    await until('the loss', () => reasons.length > 0);
+    writeFileSync(marker, '');
+    // Only a connection whose start is remembered is trusted.
+    await until('the answer', () => recorder.ends === 1);
+    t.is(reasons[0], `closes: ${detail}`);
+    t.true(reasons.every((reason) => reason.startsWith('closes: ')));
+    await until('another one', () => tap.listeningOn.length === 1);
+    fake.remove();
+  });
 
 test('pods above the largest number of captures are reported once, until one ends', async (t) => {
   const recorder = new Recorder();

@@ -386,6 +386,15 @@ test('after a loss nothing on that bridge is trusted, and the others are', (t) =
   t.is(wire.recorder.ends, 0);
 });
 
+test('nothing is kept of a bridge that is captured no more', (t) => {
+  const wire = new Wire();
+  wire.connect(40000).send(runRequest(runBody()));
+  t.is(wire.connections.captures, 1);
+  wire.connections.forget(1);
+  t.is(wire.connections.captures, 0);
+  t.is(wire.connections.remembered, 0);
+});
+
 test('fifty parallel calls to one container each end once', (t) => {
   const wire = new Wire();
   const calls = Array.from({ length: 50 }, (_, i) => wire.connect(41000 + i, { isn: i * 1e7 }));
