@@ -7,7 +7,7 @@
  *   --memory <MiB>         default 3072
  *   --run <command>        instead of tests: a command of bash, in the product's folder
  *
- * Without files: every file of tests on real parts that needs no browser, OpenWhisk or Ansible.
+ * Without files: every file of tests on real parts but those that need what NOT_HERE names.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -59,12 +59,21 @@ function stop(advice) {
   process.exit(2);
 }
 
-const NOT_HERE = /^(dashboard|openwhisk|soak)\/|^deploy\/ansible|^docs\//;
+/** What the guest has not, or has too little of. */
+const NOT_HERE = {
+  browser: /^dashboard\//,
+  OpenWhisk: /^openwhisk\//,
+  Ansible: /^deploy\/ansible/,
+  promtool: /^deploy\/metrics/,
+  'the native TensorFlow': /^agents\/nn\/engines/,
+  hours: /^(docs|soak)\//,
+};
+const isHere = (name) => !Object.values(NOT_HERE).some((pattern) => pattern.test(name));
 const files =
   positionals.length > 0
     ? positionals
     : readdirSync(join(root, 'dist/test'), { recursive: true })
-        .filter((name) => name.endsWith('.real.test.js') && !NOT_HERE.test(name))
+        .filter((name) => name.endsWith('.real.test.js') && isHere(name))
         .map((name) => `dist/test/${name}`)
         .sort();
 

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   existsSync,
-  mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -100,14 +100,17 @@ export function guestImage(cache, machine) {
   const folder = join(cache, `${suite}-${digestOf(machine)}`);
   if (existsSync(join(folder, 'root.ext4'))) return folder;
   console.error(`building ${folder}`);
-  const making = `${folder}.making`;
-  rmSync(making, { recursive: true, force: true });
-  mkdirSync(making, { recursive: true });
-  const tree = join(making, 'tree');
-  run('mmdebstrap', [...argumentsOf(machine), tree, `deb ${MIRROR} ${suite} main`]);
-  makeDisk(tree, join(making, 'root.ext4'), DISK_BYTES);
-  rmSync(tree, { recursive: true });
-  renameSync(making, folder);
+  // Of its own: two runs that begin at once both build, and the first one's is kept.
+  const making = mkdtempSync(`${folder}.making-`);
+  try {
+    const tree = join(making, 'tree');
+    run('mmdebstrap', [...argumentsOf(machine), tree, `deb ${MIRROR} ${suite} main`]);
+    makeDisk(tree, join(making, 'root.ext4'), DISK_BYTES);
+    rmSync(tree, { recursive: true });
+    if (!existsSync(folder)) renameSync(making, folder);
+  } finally {
+    rmSync(making, { recursive: true, force: true });
+  }
   return folder;
 }
 
