@@ -21,6 +21,8 @@ const action: Action = {
   ...actionSource('io'),
   memoryMb: 128,
   cpus: 1,
+  // Longer than the longest call, also on a slow machine: at its deadline its limits are restored.
+  timeoutMs: allowed(60_000),
 };
 
 interface Containers {
