@@ -32,15 +32,12 @@ export function tcpdumpsBelow(root: number): number[] {
     .map(({ pid }) => pid);
 }
 
-/**
- * Processes below `root` by the part of Gleaner that they are; a tcpdump of several bridges: the
- * first.
- */
+/** Processes below `root` by the part of Gleaner that they are. */
 export function partsBelow(root: number): Map<string, number> {
   const parts = new Map<string, number>();
   for (const { pid, command } of family(root)) {
     const part = /main\.js (hook|agents|aggregator|dashboard)\b/.exec(command)?.[1];
-    const other = /(?:^|\/)(tcpdump|nats-server) /.exec(command)?.[1];
+    const other = /(?:^|\/)(nats-server) /.exec(command)?.[1];
     const name = part ?? other;
     if (name !== undefined && !parts.has(name)) parts.set(name, pid);
   }

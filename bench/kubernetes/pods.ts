@@ -293,8 +293,8 @@ const mapOf = (field: number, entries: Readonly<Record<string, string>>): Field[
 /** kubelet's `MilliCPUToShares`: 1024 a core, at least 2. */
 const sharesOf = (cpu: number): number => Math.max(2, Math.floor((cpu * 1024) / 1000));
 
-/** Of kubelet 1.34 and older. */
-const weightOf = (shares: number): number => 1 + Math.floor(((shares - 2) * 9999) / 262_142);
+/** What kubelet 1.34 and older, and containerd 1.6, make of shares on cgroup v2. */
+export const weightOf = (shares: number): number => 1 + Math.floor(((shares - 2) * 9999) / 262_142);
 
 export const ROOT = '/sys/fs/cgroup';
 export const isUnified = existsSync(join(ROOT, 'cgroup.controllers'));
@@ -351,8 +351,11 @@ function makePodGroup(cgroup: string, { shares, cpu, memoryMiB }: PodGroup): voi
       group = join(group, name);
       if (isUnified) {
         const available = readFileSync(join(parent, 'cgroup.controllers'), 'utf8').split(/\s+/);
-        const wanted = V2_CONTROLLERS.filter((name) => available.includes(name));
-        writeFileSync(join(parent, 'cgroup.subtree_control'), wanted.map((n) => `+${n}`).join(' '));
+        const enabled = V2_CONTROLLERS.filter((name) => available.includes(name));
+        writeFileSync(
+          join(parent, 'cgroup.subtree_control'),
+          enabled.map((n) => `+${n}`).join(' '),
+        );
       }
       if (!existsSync(group)) mkdirSync(group);
       if (!controller.endsWith('/cpuset')) continue;
@@ -388,7 +391,7 @@ function writeWeight(cgroup: string, shares: number): void {
     writeFileSync(weightPath(cgroup), String(isUnified ? weightOf(shares) : shares));
 }
 
-async function removeGroup(group: string): Promise<void> {
+export async function removeGroup(group: string): Promise<void> {
   for (let attempt = 0; existsSync(group) && attempt < 50; attempt++) {
     try {
       for (const entry of readdirSync(group, { withFileTypes: true }))

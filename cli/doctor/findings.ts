@@ -80,7 +80,10 @@ function* nodeFindings(node: NodeSurvey): Generator<Finding> {
     );
   const lacking = `${unrequested} of ${pods} action pods have none`;
   if (unrequested > 0 && node.isDedicated)
-    yield ok('CPU requests', `${lacking}: their weights are raised together, without quotas`);
+    yield ok(
+      'CPU requests',
+      `${lacking}: their weights are raised together, beside Burstable system pods only a little`,
+    );
   else if (unrequested > 0)
     yield warn(
       'CPU requests',
@@ -99,7 +102,12 @@ function* nodeFindings(node: NodeSurvey): Generator<Finding> {
 
 function* kubeletFindings(kubelet: NodeSurvey['kubelet']): Generator<Finding> {
   if (kubelet === null) {
-    yield warn('kubelet', 'not found', 'its CPU manager is not known: start Gleaner with hostPID');
+    yield warn(
+      'kubelet',
+      'not found',
+      'its CPU manager is not known: a pod needs hostPID to see it; a kubelet inside another ' +
+        'program, such as k3s, is not found, so check that its CPU manager is none',
+    );
     return;
   }
   const { cpuManager, memoryManager, swapBehavior } = kubelet;
@@ -240,7 +248,7 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
       'limits cannot be written',
       'run as root with /sys/fs/cgroup mounted read-write',
     );
-  // Of a node the engine's findings tell it.
+  // On a Kubernetes node the engine's findings name the driver.
   if (driver === 'systemd' && !('runtime' in engine))
     yield ok(
       'cgroup owner',
@@ -278,11 +286,13 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
     yield warn(
       'kernel',
       'no pressure information (PSI)',
-      'CPU wait is not measured: boot with psi=1',
+      "CPU wait is measured of a container's first process at most: boot with psi=1",
     );
 }
 
 function* tapFindings({ tcpdump, uid, capabilities }: Survey): Generator<Finding> {
+  if (tcpdump.nsenter === 'missing')
+    yield fail('nsenter', 'not found', 'hook.capture: pod needs it: install util-linux');
   if (tcpdump.path === null) {
     yield fail(
       'tcpdump',

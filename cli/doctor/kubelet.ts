@@ -33,7 +33,7 @@ export function surveyKubelet(engineSocket: string, root = '/'): KubeletSurvey |
 
 const processes = (root: string): string[] =>
   readdirSync(join(root, 'proc')).filter(
-    (name) => /^\d+$/.test(name) && basename(commandOf(root, name)[0] ?? '').startsWith('kubelet'),
+    (name) => /^\d+$/.test(name) && basename(commandOf(root, name)[0] ?? '') === 'kubelet',
   );
 
 const commandOf = (root: string, pid: string): string[] =>

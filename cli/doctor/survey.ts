@@ -225,16 +225,18 @@ export function unmountedControllers(own: string, mounts: string): string[] {
     );
 }
 
-function surveyTcpdump(program: string) {
+function surveyTcpdump({ tcpdump: program, capture }: HookConfig) {
   const path = findProgram(program);
-  if (path === null) return { path, version: '', refusal: null };
+  const nsenter: 'unneeded' | 'found' | 'missing' =
+    capture !== 'pod' ? 'unneeded' : findProgram('nsenter') === null ? 'missing' : 'found';
+  if (path === null) return { path, version: '', refusal: null, nsenter };
   const shown = spawnSync(path, ['--version'], { encoding: 'utf8', timeout: 5000 });
   const version = /tcpdump version (\S+)/.exec(`${shown.stdout}${shown.stderr}`)?.[1] ?? '';
   // Compiling a filter for a device opens it, which needs the same rights as listening.
   const tried = spawnSync(path, ['-i', 'lo', '-d', 'tcp'], { encoding: 'utf8', timeout: 5000 });
   const refusal =
     tried.status === 0 ? null : (tried.stderr ?? '').trim().split('\n').at(-1) || 'did not run';
-  return { path, version, refusal };
+  return { path, version, refusal, nsenter };
 }
 
 /**
@@ -267,7 +269,7 @@ export async function surveyHost(
     engineKind: hook.engine,
     engine: await surveyEngine(hook),
     cgroup: surveyCgroup(),
-    tcpdump: surveyTcpdump(hook.tcpdump),
+    tcpdump: surveyTcpdump(hook),
     swapTotalKiB: Number(/^SwapTotal:\s*(\d+)/m.exec(readText('/proc/meminfo'))?.[1] ?? 0),
     stateDirWritable: writableOrMakeable(hook.stateDir),
     /** Process id of the hook with this configuration's state folder; null: none. */

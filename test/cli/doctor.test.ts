@@ -41,7 +41,7 @@ const good: Survey = {
     quotas: true,
     unmounted: [],
   },
-  tcpdump: { path: '/usr/bin/tcpdump', version: '4.99.3', refusal: null },
+  tcpdump: { path: '/usr/bin/tcpdump', version: '4.99.3', refusal: null, nsenter: 'unneeded' },
   swapTotalKiB: 0,
   stateDirWritable: true,
   ownHook: null,
@@ -109,14 +109,21 @@ test('each warning or failure has advice', (t) => {
       pressure: false,
       memoryPeaks: false,
     },
-    tcpdump: { path: null, version: '', refusal: null },
+    tcpdump: { path: null, version: '', refusal: null, nsenter: 'missing' },
     stateDirWritable: false,
     engineManaged: true,
     natsServer: null,
   };
   for (const finding of findings(bad))
     t.is(finding.level === 'ok', finding.advice === '', finding.check);
-  t.deepEqual(failed(bad), ['engine', 'cgroup', 'cgroup rights', 'tcpdump', 'state folder']);
+  t.deepEqual(failed(bad), [
+    'engine',
+    'cgroup',
+    'cgroup rights',
+    'nsenter',
+    'tcpdump',
+    'state folder',
+  ]);
 });
 
 test('missing quotas and hidepid are warnings, not failures', (t) => {

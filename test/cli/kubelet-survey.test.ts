@@ -52,3 +52,13 @@ test('without a kubelet’s process its usual folder counts; without both nothin
   const broken = { 'var/lib/kubelet/cpu_manager_state': '{"policy' };
   t.is(surveyKubelet('/a.sock', rootOf(broken)), null);
 });
+
+test('a program whose name begins like kubelet’s is not kubelet', (t) => {
+  const root = rootOf({
+    'proc/7/cmdline': '/usr/bin/kubelet-exporter\0--root-dir=/other',
+    'proc/7/root/other/cpu_manager_state': '{"policyName":"static"}',
+    'proc/9/cmdline': '/usr/bin/kubelet\0',
+    'proc/9/root/var/lib/kubelet/cpu_manager_state': '{"policyName":"none"}',
+  });
+  t.like(surveyKubelet('/a.sock', root), { cpuManager: 'none' });
+});

@@ -19,7 +19,7 @@ export class WatchedContainer {
   /** What inspect says. */
   readonly user: KernelLimits;
   readonly #v1 = isV1();
-  /** v2: what the runtime made of the user's shares; NaN = unknown. */
+  /** v2: what the runtime made of the user's shares; NaN on v1. */
   readonly #ownWeight: number;
   readonly #folder: (controller: string) => string;
   readonly #quota: number;
@@ -29,6 +29,7 @@ export class WatchedContainer {
     this.id = id;
     this.user = user;
     const paths = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split('\n');
+    if (!this.#v1 && Number.isNaN(ownWeight)) throw new Error(`systemd has no weight of ${id}`);
     this.#ownWeight = ownWeight;
     this.#folder = (controller) => {
       const line = paths.find((each) =>
@@ -64,7 +65,7 @@ export class WatchedContainer {
     const read = (controller: string, file: string): string =>
       readFileSync(join(this.#folder(controller), file), 'utf8').trim();
     const weight = Number(read('cpu', this.#v1 ? 'cpu.shares' : 'cpu.weight'));
-    const isOwn = !this.#v1 && (weight === this.#ownWeight || Number.isNaN(this.#ownWeight));
+    const isOwn = !this.#v1 && weight === this.#ownWeight;
     return {
       quota: this.quota(),
       shares: isOwn ? this.user.shares : weight,
@@ -92,7 +93,7 @@ interface Inspected {
 
 const isV1 = (): boolean => existsSync('/sys/fs/cgroup/cpu');
 
-/** The weights that containers began with, by their units; NaN where systemd has none. */
+/** v2: the weights that containers began with, by their units; NaN where systemd has none. */
 function ownWeights(ids: readonly string[]): number[] {
   if (isV1()) return ids.map(() => Number.NaN);
   const units = ids.map((id) => `docker-${id}.scope`);

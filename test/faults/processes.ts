@@ -34,8 +34,8 @@ export type Part = 'hook' | 'tcpdump' | 'agents' | 'aggregator' | 'nats-server';
 export const PARTS: readonly Part[] = ['hook', 'agents', 'aggregator', 'nats-server', 'tcpdump'];
 
 /**
- * Processes of one part of the `gleaner up` whose process id is given: one, or a tcpdump per
- * bridge.
+ * Processes of one part of the `gleaner up` whose process id is given: one, or two
+ * tcpdumps per bridge.
  */
 export function pidsOf(part: Part, up: number): number[] {
   const all = processes().filter(({ state }) => state !== 'Z');

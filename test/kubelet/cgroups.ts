@@ -1,14 +1,6 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isUnified, ROOT } from '../../bench/kubernetes/pods.js';
+import { isUnified, ROOT, removeGroup } from '../../bench/kubernetes/pods.js';
 
 /** Folders of a cgroup: on v1 one in each hierarchy. */
 const foldersOf = (group: string): string[] =>
@@ -34,20 +26,7 @@ export function makeGroup(group: string): void {
 export const groupExists = (group: string): boolean => foldersOf(group).some(existsSync);
 
 export async function removeGroups(group: string): Promise<void> {
-  for (const folder of foldersOf(group)) await removeFolder(folder);
-}
-
-async function removeFolder(folder: string): Promise<void> {
-  for (let attempt = 0; existsSync(folder) && attempt < 50; attempt++) {
-    try {
-      for (const entry of readdirSync(folder, { withFileTypes: true }))
-        if (entry.isDirectory()) await removeFolder(join(folder, entry.name));
-      rmdirSync(folder);
-    } catch {
-      // Processes of the last container are ending.
-      await sleep(20);
-    }
-  }
+  for (const folder of foldersOf(group)) await removeGroup(folder);
 }
 
 /** A process's group below each controller's mount. */
@@ -57,9 +36,6 @@ export function groupOf(pid: number): string {
   if (line === undefined) throw new Error(`process ${pid} is in no cgroup`);
   return line.slice(line.indexOf(':', line.indexOf(':') + 1) + 1);
 }
-
-/** What kubelet 1.34 and containerd 1.6 make of shares on cgroup v2. */
-export const weightOf = (shares: number): number => 1 + Math.floor(((shares - 2) * 9999) / 262_142);
 
 /** Another program's write, to put a limit back to what it was. */
 export function writeWeight(group: string, weight: number): void {

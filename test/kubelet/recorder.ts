@@ -1,11 +1,11 @@
 import { dirname } from 'node:path';
-import { isUnified } from '../../bench/kubernetes/pods.js';
+import { isUnified, weightOf } from '../../bench/kubernetes/pods.js';
 import type {
   ContainerEngineListener,
   ContainerInfo,
 } from '../../openwhisk-plugin/host/ports/index.js';
 import { type KernelLimits, kernelLimits } from '../kubernetes/kernel.js';
-import { groupOf, oomKills, weightOf } from './cgroups.js';
+import { groupOf, oomKills } from './cgroups.js';
 import { MICROS_PER_MILLICORE, type Reading, type UserLimits } from './reverts.js';
 
 /** A container that was seen. */

@@ -128,7 +128,7 @@ export class KubeletRun {
     return processesWith(folder).find(({ args }) => / hook( |$)/.test(args))?.pid ?? -1;
   }
 
-  /** Steps at their share of the time; between them limits are put back by another hand. */
+  /** Steps at their share of the time; between them this test puts limits back. */
   async #underLoad(): Promise<void> {
     this.#recorder.start(READ_EVERY);
     for (const work of WORK) await this.#startLoad(work);

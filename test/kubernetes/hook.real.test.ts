@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -129,7 +129,14 @@ function hookWith(driver: CgroupDriver, net: number): void {
         // systemd writes the limits that it knows into every group: the user's.
         await run('systemctl', ['daemon-reload']);
         t.log(`quota after a daemon-reload: ${ofContainer()} us`);
-        await until(() => ofContainer() < whole, 20_000, 'the quota is lowered again');
+        const audit = join(up.folder, 'state/audit.jsonl');
+        const isDrift = (line: string): boolean =>
+          /"who":"drift".*"resource":"cpu.quota"/.test(line);
+        await until(
+          () => readFileSync(audit, 'utf8').split('\n').some(isDrift),
+          20_000,
+          'the quota is found changed and is written again',
+        );
       }
       process.kill(hookOf(up), 'SIGKILL');
       await until(() => ofContainer() === whole, 10_000, 'the user limit is back');

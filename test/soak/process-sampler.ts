@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type NatsConnection } from 'nats';
-import { figuresOf, partsBelow } from '../../bench/farm/figures.js';
+import { figuresOf, partsBelow, tcpdumpsBelow } from '../../bench/farm/figures.js';
 import type { Series } from '../../bench/growth.js';
 
 const MIB = 2 ** 20;
@@ -26,7 +26,7 @@ export class ProcessSampler {
     this.#folder = folder;
     this.#probes = probes;
     this.#up = up;
-    this.#first = partsBelow(up);
+    this.#first = processesBelow(up);
   }
 
   get series(): readonly Series[] {
@@ -35,8 +35,8 @@ export class ProcessSampler {
 
   /** One look; what NATS does not answer now is left out of it. */
   async sample(): Promise<void> {
-    const parts = partsBelow(this.#up);
-    for (const part of [...PARTS, 'tcpdump', 'nats-server']) {
+    const parts = processesBelow(this.#up);
+    for (const part of new Set([...PARTS, 'nats-server', ...this.#first.keys(), ...parts.keys()])) {
       const pid = parts.get(part);
       const expected = this.#first.get(part);
       if (part !== 'nats-server' && pid !== expected)
@@ -114,4 +114,11 @@ export class ProcessSampler {
     this.#add('streams', '', 0, streams);
     this.#add('consumers', '', 2, consumers);
   }
+}
+
+/** The parts of Gleaner, and each tcpdump by its place among them. */
+function processesBelow(up: number): Map<string, number> {
+  const parts = partsBelow(up);
+  for (const [n, pid] of tcpdumpsBelow(up).entries()) parts.set(`tcpdump ${n + 1}`, pid);
+  return parts;
 }

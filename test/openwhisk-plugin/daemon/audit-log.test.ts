@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { silentLogger } from '../../../broker/index.js';
 import { micros } from '../../../config/index.js';
-import { AuditLog } from '../../../openwhisk-plugin/daemon/audit.js';
+import { AuditLog, AuditRecord } from '../../../openwhisk-plugin/daemon/audit.js';
 import { ManualTime } from '../../support/manual-time.js';
 
 test('a full audit buffer keeps the newest records and writes how many are lost', async (t) => {
@@ -39,4 +39,13 @@ test('a full audit buffer keeps the newest records and writes how many are lost'
   );
   record('after the end');
   t.is(log.dropped, 16);
+});
+
+test('a record that is used again keeps nothing of the last one', (t) => {
+  const record = new AuditRecord();
+  const fields = record as unknown as Record<string, unknown>;
+  for (const [key, value] of Object.entries(fields))
+    fields[key] = typeof value === 'number' ? 7 : 'of the last one';
+  record.reset(micros(0));
+  t.deepEqual(record, new AuditRecord());
 });

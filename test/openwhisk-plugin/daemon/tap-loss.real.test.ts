@@ -186,12 +186,13 @@ interface Loss {
   readonly cutOff?: boolean;
 }
 
-const RESTORED = [
-  'quota cpu.shares 128 128',
-  'quota cpu.quota 1000 1000',
-  'quota memory 268435456 268435456',
-  'weight cpu.shares 128 128',
-];
+/** What the audit log must say of each limit that was another when the loss happened. */
+const RESTORED = new Map([
+  ['quota shares', 'quota cpu.shares 128 128'],
+  ['quota quota', 'quota cpu.quota 1000 1000'],
+  ['quota memory', 'quota memory 268435456 268435456'],
+  ['weight shares', 'weight cpu.shares 128 128'],
+]);
 
 /** What the audit log says of restores by a loss: name, limit, new value and the one read back. */
 function restoresIn(path: string): string[] {
@@ -225,6 +226,10 @@ async function lose(
 ): Promise<void> {
   await withHook(async (hook, auditPath) => {
     const calls = await lowered();
+    // A weight may be the user's again by now: on cgroup v2 few values are told apart.
+    const changed = FUNCTIONS.flatMap((name) =>
+      changedLimits(name).map((limit) => `${name} ${limit}`),
+    );
     await causeLoss();
     const took = await until('user limits', BOUND, atUsers, 2);
     t.log(`every limit of both containers is its user's ${took.toFixed(0)} ms after the loss`);
@@ -255,10 +260,12 @@ async function lose(
     await hook.stop();
     t.true(atUsers());
     const restores = restoresIn(auditPath);
-    for (const requested of RESTORED)
+    if (changed.length < RESTORED.size) t.log(`only ${changed.join(', ')} differed`);
+    t.true(changed.length > 0);
+    for (const limit of changed)
       t.true(
-        restores.some((each) => each.endsWith(`guest_${requested}`)),
-        `${requested} in ${restores.join('; ')}`,
+        restores.some((each) => each.endsWith(`guest_${RESTORED.get(limit)}`)),
+        `${limit} in ${restores.join('; ')}`,
       );
   });
 }

@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { Bytes, Millis } from '../../../config/index.js';
 import { closeWindow, emptySample, Run } from '../../../openwhisk-plugin/decision/index.js';
+import { copySample } from '../../../openwhisk-plugin/decision/usage-sample.js';
 import { openWindow, watchMemory } from '../../../openwhisk-plugin/decision/usage-window.js';
 import { decider, limits } from './helpers.js';
 
@@ -85,4 +86,14 @@ test('memory growth is between two readings of the same run', (t) => {
   t.deepEqual([run.workingPeak, run.memory.peak], [9000, 9500], 'the kernel saw more');
   watchMemory(run, reading(1500, 800, 900), reading(1400, 800));
   t.deepEqual([run.workingPeak, run.memory.peak], [9000, 9500]);
+});
+
+test('a copied sample has every field', (t) => {
+  const from = emptySample();
+  const fields = from as unknown as Record<string, unknown>;
+  for (const [key, value] of Object.entries(fields))
+    fields[key] = typeof value === 'number' ? 7 : true;
+  const into = emptySample();
+  copySample(from, into);
+  t.deepEqual(into, from);
 });
