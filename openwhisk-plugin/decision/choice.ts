@@ -4,7 +4,7 @@ import type { Grant } from './grant.js';
 import type { ActivationPolicy, PolicyContext } from './policies/activation-policy.js';
 import { shortRunQuota } from './quota.js';
 import { cpuRange, memoryRange, userRange } from './safeguard.js';
-import { scaleShares } from './weights.js';
+import { observeWeight, scaleShares } from './weights.js';
 
 /** Share of a weight within which it is left alone. */
 const DEAD_BAND = 0.05;
@@ -46,9 +46,14 @@ export function chooseUserCpu(run: Run, { settings }: PolicyContext, now: number
 /**
  * Fills `run.shares`, also beside a quota: under contention weights decide who waits
  * (docs/decisions/0009). A policy for ranges chooses no weight, and the published presets know
- * none.
+ * none. `isAlone`: nothing else runs, so that the weight says nothing about who waits.
  */
-export function chooseWeight(run: Run, policy: ActivationPolicy, context: PolicyContext): void {
+export function chooseWeight(
+  run: Run,
+  policy: ActivationPolicy,
+  context: PolicyContext,
+  isAlone: boolean,
+): void {
   const says =
     policy.kind === 'weight' || (policy.kind === 'both' && run.container.mode === 'weight');
   const factor = run.control || !says ? Number.NaN : policy.choose(run, run.cpu, context);
@@ -59,7 +64,12 @@ export function chooseWeight(run: Run, policy: ActivationPolicy, context: Policy
     return;
   }
   takeWeight(run, factor, context);
-  run.fn.weightFactor = run.shares / ownWeight(run, context.commonWeight);
+  const { fn, container } = run;
+  // Beside a quota it is the quota that slows a function down.
+  if (container.mode === 'quota')
+    fn.weightFactor = run.shares / ownWeight(run, context.commonWeight);
+  else if (run.enforced && !isAlone)
+    observeWeight(fn, run.shares / ownWeight(run, context.neutralWeight));
 }
 
 /** What the container's user paid for in shares, x a factor. */

@@ -206,7 +206,7 @@ export class Decider {
     const policies = this.#policies;
     if (container.mode === 'quota') chooseCpu(run, policies.rangeOf(run), this.#context, now);
     else chooseUserCpu(run, this.#context, now);
-    chooseWeight(run, policies.weightOf(run), this.#context);
+    chooseWeight(run, policies.weightOf(run), this.#context, !(this.weights.inForce > 0));
     chooseMemory(run, policies.memoryOf(run), this.#context, now);
 
     const expected = fn.duration.mean;

@@ -8,8 +8,8 @@ import { DecayingHistogram, DecayingMean, DecayingPeak } from './statistics.js';
 
 /**
  * A deprioritized function keeps at least this share of its weight until its control arm shows that
- * a lower one does not slow it down. Simulated (docs/decisions/0002): 1/16 from the start makes the
- * longest function 1.39x slower for a mean slowdown of .31x, 1/8 1.23x for .32x.
+ * a lower one does not slow it down; 8 times as much in the wide range. Why:
+ * docs/decisions/0002-weight-floor-until-measured.md, 0014-range-and-reference.md.
  */
 export const UNPROVEN_MIN_FACTOR = 1 / 8;
 
@@ -73,13 +73,18 @@ export class FunctionState {
   /** Memory the OOM kills have asked for; 0 = none. Kills at one limit never add up. */
   memoryAfterOom: Bytes = 0 as Bytes;
 
-  /** Exponent of `short-first` now. */
+  /** Exponent of the weight policies now, where it lowers a weight. */
   alpha: number;
 
   minWeightFactor = UNPROVEN_MIN_FACTOR;
+  /** Least part of the weight of control activations; above 0 once past the slowdown bound. */
+  leastOfNeutral = 0;
   /** Treated durations since `alpha` last changed. */
   readonly sinceAlpha = new DurationStatistics();
-  /** Weight factor of the newest run under a weight policy. */
+  /**
+   * Weight over the neutral weight, geometric mean of the newest managed runs that started beside
+   * others.
+   */
   weightFactor = 1;
 
   /** Runs started, clean ends, failures, safeguard runs, mid-run trips, control runs. */

@@ -1,5 +1,5 @@
 import { type FunctionState, UNPROVEN_MIN_FACTOR } from './function-state.js';
-import type { DecisionSettings } from './settings.js';
+import type { CpuMode, DecisionSettings } from './settings.js';
 
 /** Range of a cgroup v1 weight; Docker refuses others. */
 export const MIN_SHARES = 2;
@@ -15,10 +15,19 @@ const TREATED_NEEDED = 20;
 const CONTROL_NEEDED = 10;
 const ALPHA_FALL = 0.75;
 const ALPHA_RISE = 0.05;
+/** Steps of the least share of the neutral weight: up past the bound, down well within it. */
+const NEUTRAL_FIRST = 1 / 16;
+const NEUTRAL_RISE = 2;
+const NEUTRAL_FALL = 0.8;
+const NEUTRAL_LEAST = 1 / 32;
+/** Measured: docs/decisions/0014-range-and-reference.md. */
+const NEUTRAL_MOST = 1 / 8;
+/** Part that the newest run has in a function's mean weight factor. */
+const NEWEST = 1 / 8;
 /**
  * T_ref of the weight policies: the geometric mean of the functions' expected CPU times. Each
  * counts by the CPU time that it has used recently, which halves per half-life: many functions that
- * were called once or need nothing must not pull it below those that the CPU is scarce for.
+ * use hardly any CPU time must not pull it below those that compete for the CPU.
  */
 export class HostReference {
   #sum = 0;
@@ -72,19 +81,46 @@ export function shortFirstFactor(
   return Math.min(high, Math.max(low, factor));
 }
 
-/** The least factor of a function: higher until its control arm shows that it pays little. */
-export const lowestFactor = (fn: FunctionState, settings: DecisionSettings): number =>
-  Math.max(fn.minWeightFactor, settings.weightClampLow);
+interface Run {
+  readonly fn: FunctionState;
+  readonly container: { readonly mode: CpuMode };
+}
+
+interface HostFactors {
+  readonly settings: DecisionSettings;
+  readonly neutralWeight: number;
+  readonly commonWeight: number;
+}
 
 /**
- * The least factor where the range goes up to `highest`: beyond the clamp the floor rises too, to
- * the own weight of a function that is not proven. The shortest stand far enough above it.
+ * The least factor of an activation where the range goes up to `highest`: higher until its
+ * function's control arm shows that it slows down little, and without a quota past the bound a
+ * share of what control activations have. Beyond the clamp the floor rises too, to the own weight
+ * of a function that is not proven: the shortest stand far enough above it.
  */
-export const lowestInRange = (
-  fn: FunctionState,
-  settings: DecisionSettings,
+export function lowestFactor(
+  { fn, container }: Run,
+  { settings, neutralWeight, commonWeight }: HostFactors,
   highest: number,
-): number => lowestFactor(fn, settings) * (highest > settings.weightClampHigh ? WIDE_FLOOR : 1);
+): number {
+  const wide = highest > settings.weightClampHigh ? WIDE_FLOOR : 1;
+  const floor = Math.max(fn.minWeightFactor, settings.weightClampLow) * wide;
+  const least = container.mode === 'weight' ? fn.leastOfNeutral : 0;
+  return Math.max(floor, (least * neutralWeight) / commonWeight);
+}
+
+/** A function's alpha; without a quota the whole one where its own would lower the weight. */
+export const exponentOf = (
+  { fn, container }: Run,
+  settings: DecisionSettings,
+  ratio: number,
+): number =>
+  ratio >= 1 && container.mode === 'weight' ? settings.alpha : Math.min(fn.alpha, settings.alpha);
+
+/** Takes the weight of a managed run over its neutral weight into the function's mean. */
+export function observeWeight(fn: FunctionState, ratio: number): void {
+  if (ratio > 0 && Number.isFinite(ratio)) fn.weightFactor *= (ratio / fn.weightFactor) ** NEWEST;
+}
 
 /** The agent's CPU target against the user's CPU, within x1/4..x4; 1 without a target. */
 export function targetFactor(target: number, user: number): number {
@@ -100,9 +136,10 @@ export function scaleShares(own: number, factor: number): number {
 }
 
 /**
- * Bounds the slowdown of deprioritized functions: if a function with a lowered weight is slower
- * than `slowdownBound` x its control arm, its alpha falls by a quarter; well within the bound it
- * recovers by .05. Each step is judged by later runs only.
+ * Bounds the slowdown of deprioritized functions: those below the neutral weight that control
+ * activations have, beside a quota below their own. If one is slower than `slowdownBound` x its
+ * control arm, its alpha falls by a quarter and its floor rises towards the neutral weight; well
+ * within the bound both recover. Each step is judged by later runs only.
  */
 export function adjustWeightExponent(fn: FunctionState, settings: DecisionSettings): void {
   if (fn.alpha > settings.alpha) fn.alpha = settings.alpha;
@@ -110,14 +147,22 @@ export function adjustWeightExponent(fn: FunctionState, settings: DecisionSettin
   const isDeprioritized = fn.weightFactor < 1;
   if (isDeprioritized && fn.control.weight < CONTROL_NEEDED) return;
   const slowdown = fn.sinceAlpha.ratioTo(fn.control);
+  const isWithin = slowdown < (1 + settings.slowdownBound) / 2;
   if (isDeprioritized && slowdown > settings.slowdownBound) {
     fn.alpha = fn.alpha < 0.05 ? 0 : fn.alpha * ALPHA_FALL;
     fn.minWeightFactor = UNPROVEN_MIN_FACTOR;
+    const least = Math.max(NEUTRAL_FIRST, fn.leastOfNeutral * NEUTRAL_RISE);
+    fn.leastOfNeutral = Math.min(NEUTRAL_MOST, least);
     fn.sinceAlpha.forget();
-  } else if (!isDeprioritized || slowdown < (1 + settings.slowdownBound) / 2) {
-    const lower = isDeprioritized && fn.minWeightFactor > settings.weightClampLow;
-    if (!lower && fn.alpha >= settings.alpha) return;
+  } else if (!isDeprioritized || isWithin) {
+    const isHeld = isWithin && fn.leastOfNeutral > 0;
+    const lower = isDeprioritized && !isHeld && fn.minWeightFactor > settings.weightClampLow;
+    if (!isHeld && !lower && fn.alpha >= settings.alpha) return;
     fn.alpha = Math.min(settings.alpha, fn.alpha + ALPHA_RISE);
+    if (isHeld) {
+      const least = fn.leastOfNeutral * NEUTRAL_FALL;
+      fn.leastOfNeutral = least < NEUTRAL_LEAST ? 0 : least;
+    }
     if (lower) fn.minWeightFactor = Math.max(settings.weightClampLow, fn.minWeightFactor / 2);
     fn.sinceAlpha.forget();
   }

@@ -41,8 +41,10 @@ export class DeadlineFirstPolicy implements ActivationPolicy {
     const factor = this.#gittins.weigh(run, index, context);
     const urgency = this.#urgency(run, index, context);
     if (urgency === 1) return factor;
-    const low = lowestFactor(run.fn, context.settings);
-    return Math.min(context.highestFactor, Math.max(low, factor * urgency));
+    const { highestFactor, settings } = context;
+    const range = run.container.mode === 'weight' ? highestFactor : settings.weightClampHigh;
+    const low = lowestFactor(run, context, range);
+    return Math.min(highestFactor, Math.max(low, factor * urgency));
   }
 
   revisesAt(run: Run, used: number): number {

@@ -1,6 +1,6 @@
 import type { Run } from '../container-state.js';
 import type { Grant } from '../grant.js';
-import { lowestInRange, targetFactor } from '../weights.js';
+import { exponentOf, lowestFactor, targetFactor } from '../weights.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 
 /**
@@ -50,12 +50,13 @@ export class GittinsPolicy implements ActivationPolicy {
     return Math.max(used + LEAST_STEP, used * STEP);
   }
 
-  #factor({ fn }: Run, index: number, context: PolicyContext): number {
+  #factor(run: Run, index: number, context: PolicyContext): number {
     const { reference, settings, highestFactor } = context;
     if (!(reference > 0)) return Number.NaN;
-    const factor = (reference * index) ** (EXPONENT * Math.min(fn.alpha, settings.alpha));
+    const ratio = reference * index;
+    const factor = ratio ** (EXPONENT * exponentOf(run, settings, ratio));
     if (!(factor > 0)) return Number.NaN;
-    const low = lowestInRange(fn, settings, highestFactor);
+    const low = lowestFactor(run, context, highestFactor);
     return Math.min(highestFactor, Math.max(low, factor));
   }
 }

@@ -1,6 +1,6 @@
 import type { Run } from '../container-state.js';
 import type { Grant } from '../grant.js';
-import { lowestFactor, shortFirstFactor, targetFactor } from '../weights.js';
+import { exponentOf, lowestFactor, shortFirstFactor, targetFactor } from '../weights.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 
 /**
@@ -22,9 +22,9 @@ export class ShortFirstPolicy implements ActivationPolicy {
   choose(run: Run, grant: Grant, context: PolicyContext): number {
     const settings = context.settings;
     const fn = run.fn;
-    const alpha = Math.min(fn.alpha, settings.alpha, this.#alpha);
-    const low = lowestFactor(fn, settings);
+    const low = lowestFactor(run, context, settings.weightClampHigh);
     const expected = run.expectedCpu >= 0 ? run.expectedCpu : fn.expectedCpu.mean;
+    const alpha = Math.min(exponentOf(run, settings, context.reference / expected), this.#alpha);
     const factor = shortFirstFactor(
       expected,
       context.reference,

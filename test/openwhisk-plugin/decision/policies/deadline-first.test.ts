@@ -20,7 +20,11 @@ function urgency(
   parameters: unknown = { danger: 8 },
 ): number {
   const run = known();
-  const context: PolicyContext = policyContext({ objective, now: now as Millis });
+  const context: PolicyContext = policyContext({
+    objective,
+    now: now as Millis,
+    highestFactor: 16,
+  });
   const factor = (name: string, given?: unknown): number =>
     createPolicy(name, given).revise!(run, used, context);
   return factor('deadline-first', parameters) / factor('gittins');
@@ -51,9 +55,19 @@ test('an activation that cannot be in time gets a sixteenth', (t) => {
 
 test('a late activation keeps the floor of its function', (t) => {
   const run = known();
-  run.fn.minWeightFactor = 1 / 8;
-  const late = policyContext({ objective: 99 });
-  t.is(createPolicy('deadline-first').revise!(run, 0, late), 1 / 8);
+  const floor = (minWeightFactor: number, highestFactor: number): number => {
+    run.fn.minWeightFactor = minWeightFactor;
+    const late = policyContext({ objective: 99, highestFactor });
+    return createPolicy('deadline-first').revise!(run, 0, late);
+  };
+  t.is(floor(1 / 8, 16), 1 / 8);
+  t.is(floor(1 / 16, 16), 1 / 16);
+  // As every long activation there: its own weight, half of it once that is proven.
+  t.is(floor(1 / 8, 256), 1);
+  t.is(floor(1 / 16, 256), 1 / 2);
+  run.fn.leastOfNeutral = 1 / 2;
+  const context = policyContext({ objective: 99, neutralWeight: 24, commonWeight: 2 });
+  t.is(createPolicy('deadline-first').revise!(run, 0, context), 6);
 });
 
 test('beside what is not managed no factor exceeds 16, else 16 x 16', (t) => {
