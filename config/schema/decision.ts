@@ -89,7 +89,7 @@ export const decisionSchema = section('How limits are chosen.', {
     slowdownBound: liveKey(
       z.number().min(1).max(100),
       1.25,
-      'Slowdown of a deprioritized function against its control arm above which alpha falls.',
+      'Slowdown of a deprioritized function against its control arm above which its weight rises.',
     ),
   }),
   boost: section(

@@ -52,11 +52,11 @@ export interface DecisionSettings {
   readonly memoryReserve: Bytes;
   /** Exponent of `short-first`. */
   readonly alpha: number;
-  /** Reference CPU time of `short-first`, ms; 0 = the host's own decaying geometric mean. */
+  /** Reference CPU time of the weight policies, ms; 0 = the host's own ({@link HostReference}). */
   readonly referenceCpuTime: Millis;
   readonly weightClampLow: number;
   readonly weightClampHigh: number;
-  /** A deprioritized function slower than this x its control arm gets a smaller alpha. */
+  /** A deprioritized function slower than this x its control arm gets more weight. */
   readonly slowdownBound: number;
   /** Policies receive the CPU time that the body's size predicts. */
   readonly payloadAware: boolean;
@@ -77,7 +77,10 @@ export interface DecisionSettings {
 /** Where no host is known: eight of FaaSRM's units, as in {@link freyrSettings}. */
 const CAP_WITHOUT_HOST = { cpu: 8000 as Millicores, memory: mebibytes(2048) };
 
-/** Range of the factors of weight policies: it fits between the kernel's bounds, 2 and 2^18. */
+/**
+ * Range of the factors of weight policies: it fits between the kernel's bounds, 2 and 2^18. Where
+ * nothing competes that is not managed, `gittins` goes up to the square of the larger.
+ */
 export const MIN_WEIGHT_FACTOR = 1 / 16;
 export const MAX_WEIGHT_FACTOR = 16;
 
@@ -94,7 +97,7 @@ const FIXED = {
   weightClampLow: MIN_WEIGHT_FACTOR,
   weightClampHigh: MAX_WEIGHT_FACTOR,
   payloadAware: true,
-  /** The largest factor that a weight policy can choose. */
+  /** In the wide range short warm activations stand above a cold start. */
   boostFactor: 16,
   /** Bounds what a container that never answers `/init` takes from others. */
   boostTime: 10_000 as Millis,
