@@ -175,7 +175,7 @@ real('in the pods’ own networks each activation is seen once', async (t) => {
   await node.pods.remove(routed);
   await until(() => pods.bridges.length === 1, 10_000, 'the removed pod is none any more');
   tap.watch(pods.bridges);
-  t.deepEqual(tap.listeningOn, [bridged.name]);
+  t.deepEqual(tap.listeningOn, [`${bridged.name}/${bridged.uid}`]);
   for (const pod of [bridged, neighbor]) await node.pods.remove(pod);
 });
 
