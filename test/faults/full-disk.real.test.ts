@@ -165,7 +165,8 @@ test.serial(
 test.serial(
   'a hook runs with a full state folder and writes its audit log once there is space',
   async (t) => {
-    const folder = smallDisk(t, 64);
+    // More than all lines that wait (8192 of them), however long the disk is full.
+    const folder = smallDisk(t, 16 * 1024);
     if (folder === null) return;
     fill(folder);
     const config = join(temporaryFolder('full-disk'), 'gleaner.yaml');
