@@ -14,17 +14,27 @@ function start(stateDir: string) {
       detached: true,
     },
   );
-  return { child, ...collected(child) };
+  const { ended, output } = collected(child);
+  const prints = (pattern: RegExp): Promise<void> =>
+    until(
+      () => {
+        if (child.exitCode !== null) throw new Error(`it has ended:\n${output()}`);
+        return pattern.test(output());
+      },
+      60_000,
+      `prints ${pattern}`,
+    );
+  return { child, ended, output, prints };
 }
 
 test.serial('npm start shows figures, and a SIGTERM to it stops everything', async (t) => {
   const state = join(tmpdir(), `gleaner-start-${process.pid}`);
-  const { child, ended, output } = start(state);
+  const { child, ended, output, prints } = start(state);
   t.teardown(async () => {
     await endOwn(child, state);
     rmSync(state, { recursive: true, force: true });
   });
-  await until(() => /calls [1-9]/.test(output()), 60_000, 'figures');
+  await prints(/calls [1-9]/);
   child.kill('SIGTERM');
   t.is(await ended, 0, output());
   t.regex(output(), /all user limits are restored/);
@@ -33,12 +43,12 @@ test.serial('npm start shows figures, and a SIGTERM to it stops everything', asy
 
 test.serial('a killed start script ends every part', async (t) => {
   const state = join(tmpdir(), `gleaner-start-${process.pid}-b`);
-  const { child, ended, output } = start(state);
+  const { child, ended, prints } = start(state);
   t.teardown(async () => {
     await endOwn(child, state);
     rmSync(state, { recursive: true, force: true });
   });
-  await until(() => output().includes('calls'), 60_000, 'a line');
+  await prints(/calls/);
   child.kill('SIGKILL');
   await ended;
   await until(() => processesWith(state).length === 0, 10_000, 'no process is left');
