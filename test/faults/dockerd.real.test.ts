@@ -55,6 +55,23 @@ async function lowest(
   return least;
 }
 
+/** A call with a lowered quota; on a busy machine a start may reach the hook late. */
+async function lowered(
+  invoke: () => Promise<ActivationResult>,
+  container: WatchedContainer,
+): Promise<{ answer: Promise<ActivationResult> }> {
+  for (let tries = 1; ; tries++) {
+    const answer = invoke();
+    try {
+      await until('lowered', 3000, () => container.lowered);
+      return { answer };
+    } catch (error) {
+      if (tries === 3) throw error;
+      await answer;
+    }
+  }
+}
+
 const lacking = (t: ExecutionContext): boolean =>
   missing(t, [...realParts, ['ip', '-V'], ['dockerd', '--version']]);
 
@@ -136,8 +153,10 @@ test.serial(
     t.true((await invoker.invoke(action, { sleepMs: 300 })).ok);
     t.true((await lowest(() => invoker.invoke(action, { sleepMs: 600 }), watch)) < 1000);
     const [container] = watch();
-    const answer = invoker.invoke(action, { sleepMs: allowed(8000) });
-    await until('lowered', 3000, () => container!.lowered);
+    const { answer } = await lowered(
+      () => invoker.invoke(action, { sleepMs: allowed(8000) }),
+      container!,
+    );
     await dockerd.kill();
     await dockerd.start();
     t.true(container!.lowered, 'nothing was restored or reset');
