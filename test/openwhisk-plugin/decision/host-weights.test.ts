@@ -143,7 +143,8 @@ test('beside pods of its level a burst of activations takes at most a twentieth 
   t.pass();
 });
 
-test('a short activation beside a system pod is raised by what that pod may lose', (t) => {
+/** A short and a long function in stock pods of 2 shares, beside a pod of 102 that may lose 5 %. */
+function besideSystemPod() {
   const one = decider({ controlShare: 0 });
   one.weights.siblingLoss = 0.05;
   one.weights.siblings = 102 / 2;
@@ -153,6 +154,11 @@ test('a short activation beside a system pod is raised by what that pod may lose
     short.whole(10, 1);
     long.whole(2000, 1);
   }
+  return { one, short, long };
+}
+
+test('a short activation beside a system pod is raised by what that pod may lose', (t) => {
+  const { short, long } = besideSystemPod();
   long.start();
   t.is(long.container.shares, 2);
   short.start();
@@ -199,15 +205,7 @@ test('control activations, ends and cold starts keep the bound of such pods too'
 });
 
 test('a control activation beside a system pod is capped as others are', (t) => {
-  const one = decider({ controlShare: 0 });
-  one.weights.siblingLoss = 0.05;
-  one.weights.siblings = 102 / 2;
-  const short = new Player(one, limits(256, 0, 2), '/g/short');
-  const long = new Player(one, limits(256, 0, 2), '/g/long');
-  for (let n = 0; n < 5; n++) {
-    short.whole(10, 1);
-    long.whole(2000, 1);
-  }
+  const { one, short, long } = besideSystemPod();
   short.start();
   t.is(short.container.shares, 7, '2 + .05 x (102 + 2) = 7.2');
   one.settings = { ...one.settings, controlShare: 1 };
