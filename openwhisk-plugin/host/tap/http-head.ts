@@ -29,7 +29,7 @@ const CR = 13;
 const SPACE = 32;
 const COLON = 58;
 
-const isDigit = (byte: number | undefined): boolean =>
+export const isDigit = (byte: number | undefined): boolean =>
   byte !== undefined && byte >= 48 && byte <= 57;
 const isVisible = (byte: number): boolean => byte > SPACE && byte < 127;
 

@@ -1,6 +1,6 @@
 import type { Micros } from '../../../config/index.js';
 import type { Identity } from '../ports/index.js';
-import { latin1, readDigits, startsWith } from './http-head.js';
+import { isDigit, latin1, readDigits, startsWith } from './http-head.js';
 
 /** The text of a JSON string, between its quotes. */
 const TEXT = String.raw`(?:[ !#-[\]-\xff]|\\.)*`;
@@ -137,10 +137,9 @@ function isToken(bytes: Buffer, start: number, end: number, isVersion: boolean):
   if (end === start || end - start > LONGEST_TOKEN) return false;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
-    const isDigit = byte >= 48 && byte <= 57;
     const isLetter = (byte | 32) >= 97 && (byte | 32) <= 122;
     const isSign = byte === 45 || (isVersion && (byte === 46 || byte === 43));
-    if (!isDigit && !isLetter && !isSign) return false;
+    if (!isDigit(byte) && !isLetter && !isSign) return false;
   }
   return true;
 }
