@@ -30,6 +30,8 @@ const FUNCTIONS = ['quota', 'weight'] as const;
 type Name = (typeof FUNCTIONS)[number];
 /** What is asked for is .2 s; a machine that does other things as well may be later. */
 const BOUND = 2000;
+/** As many that weights of cgroup v2, whole numbers, are not rounded to the user's. */
+const SHARES = 1024;
 
 const bridges = new Bridges('gltl');
 const folder = temporaryFolder('tap-loss');
@@ -64,7 +66,8 @@ async function prepare(): Promise<void> {
   chmodSync(program, 0o755);
   await bridges.prepare();
   network = await bridges.network();
-  const limits = ['--cpu-shares', '128', '--memory', '256m', '--memory-swap', '256m'];
+  const memory = ['--memory', '256m', '--memory-swap', '256m'];
+  const limits = ['--cpu-shares', String(SHARES), ...memory];
   for (const [i, name] of FUNCTIONS.entries()) {
     const more = name === 'quota' ? [...limits, '--cpus', '1'] : limits;
     containers[name] = await bridges.container(network.networkName, {
@@ -188,10 +191,10 @@ interface Loss {
 
 /** What the audit log must say of each limit that was another when the loss happened. */
 const RESTORED = new Map([
-  ['quota shares', 'quota cpu.shares 128 128'],
+  ['quota shares', `quota cpu.shares ${SHARES} ${SHARES}`],
   ['quota quota', 'quota cpu.quota 1000 1000'],
   ['quota memory', 'quota memory 268435456 268435456'],
-  ['weight shares', 'weight cpu.shares 128 128'],
+  ['weight shares', `weight cpu.shares ${SHARES} ${SHARES}`],
 ]);
 
 /** What the audit log says of restores by a loss: name, limit, new value and the one read back. */
@@ -226,7 +229,7 @@ async function lose(
 ): Promise<void> {
   await withHook(async (hook, auditPath) => {
     const calls = await lowered();
-    // A weight may be the user's again by now: on cgroup v2 few values are told apart.
+    // A weight may be the user's again by now.
     const changed = FUNCTIONS.flatMap((name) =>
       changedLimits(name).map((limit) => `${name} ${limit}`),
     );
