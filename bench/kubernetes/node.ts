@@ -43,8 +43,8 @@ const pluginFolder = (): string | undefined =>
  * pods are made as kubelet makes OpenWhisk's. `start` cleans up after itself if it fails.
  */
 export class KubernetesNode {
-  readonly folder = mkdtempSync(join(tmpdir(), 'gleaner-node-'));
-  readonly socket = join(this.folder, 'containerd.sock');
+  readonly folder: string;
+  readonly socket: string;
   /** At most 15 characters, as the kernel's interface names are. */
   readonly bridge: string;
   /** Second number of the pods' networks. */
@@ -53,7 +53,10 @@ export class KubernetesNode {
   #containerd: ChildProcess | null = null;
   #pods: Pods | null = null;
 
-  constructor(net = 201, driver: CgroupDriver = 'cgroupfs') {
+  /** @param parent of its folder: a service of systemd does not see the host's `/tmp` */
+  constructor(net = 201, driver: CgroupDriver = 'cgroupfs', parent = tmpdir()) {
+    this.folder = mkdtempSync(join(parent, 'gleaner-node-'));
+    this.socket = join(this.folder, 'containerd.sock');
     this.#net = net;
     this.bridge = `glk${process.pid}n${net}`;
     this.#driver = driver;

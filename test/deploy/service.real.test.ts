@@ -1,9 +1,12 @@
 /** The installed service under a real systemd: only on a machine that a test may install on. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
+import { KubernetesNode, missingForNode } from '../../bench/kubernetes/node.js';
 import { layoutOf, remainsOf } from '../../cli/install/index.js';
+import { kernelLimits } from '../kubernetes/kernel.js';
+import { activation, untilServing } from '../kubernetes/load.js';
 import { runContainer } from '../openwhisk-plugin/host/cgroup/real-containers.js';
 import { gleaner, until } from '../support/gleaner.js';
 import { docker, dockerAndTap, missing } from '../support/real-parts.js';
@@ -31,19 +34,25 @@ async function boosted(t: { teardown(clean: () => void): void }) {
   return { isUsers: () => numberIn(file) === Number(user) };
 }
 
+/** Whether services may be installed here. */
+function isOwnMachine(t: ExecutionContext): boolean {
+  if (process.env.GLEANER_TEST_OWN_MACHINE === '1') return true;
+  t.log('NOT RUN: it installs services on this machine (npm run test:guest)');
+  t.pass();
+  return false;
+}
+
+function configure(hook: object): void {
+  mkdirSync('/etc/gleaner', { recursive: true });
+  writeFileSync('/etc/gleaner/gleaner.yaml', stringify({ mode: 'enforce', hook }));
+}
+
 test.serial(
   'an installed hook is kept alive by systemd, and after each end every limit is the user’s',
   async (t) => {
-    if (process.env.GLEANER_TEST_OWN_MACHINE !== '1') {
-      t.log('NOT RUN: it installs services on this machine (npm run test:guest)');
-      t.pass();
-      return;
-    }
-    if (missing(t, dockerAndTap)) return;
+    if (!isOwnMachine(t) || missing(t, dockerAndTap)) return;
     t.timeout(allowed(240_000));
-    mkdirSync('/etc/gleaner', { recursive: true });
-    const config = { mode: 'enforce', hook: { containerPrefix: 'wskglsvc0' } };
-    writeFileSync('/etc/gleaner/gleaner.yaml', stringify(config));
+    configure({ containerPrefix: 'wskglsvc0' });
     t.teardown(() => gleaner(['remove']));
     const installed = await gleaner(['install', '--part', 'hook']);
     t.is(installed.code, 0, installed.err);
@@ -74,3 +83,38 @@ test.serial(
     t.is(property('LoadState'), 'not-found');
   },
 );
+
+test.serial('after `gleaner remove` on a Kubernetes node every limit is the user’s', async (t) => {
+  if (!isOwnMachine(t)) return;
+  t.deepEqual(missingForNode(), []);
+  t.timeout(allowed(240_000));
+  const node = new KubernetesNode(219, 'systemd', '/var/lib');
+  t.teardown(() => node.remove());
+  await node.start();
+  const pod = await node.pods.create({ cpu: 1000 });
+  await untilServing(pod);
+  const limits = () => [pod.cgroup, node.pods.groupOf(pod)].map(kernelLimits);
+  const users = limits();
+  configure({ engine: 'kubernetes', engineSocket: node.socket });
+  t.teardown(() => gleaner(['remove']));
+  const installed = await gleaner(['install', '--part', 'hook']);
+  t.is(installed.code, 0, installed.err);
+  await until(ready, 60_000, 'the service is ready');
+  const doctor = await gleaner(['doctor', '--output', 'json']);
+  t.is(doctor.code, 0, doctor.out);
+
+  let n = 0;
+  let running = Promise.resolve();
+  const lowered = async (): Promise<boolean> => {
+    await running;
+    running = activation(pod, ++n, allowed(1000));
+    await new Promise((resolve) => setTimeout(resolve, allowed(500)));
+    return limits()[1]!.quota < users[1]!.quota;
+  };
+  await until(lowered, 120_000, 'a quota is lowered');
+  const removed = await gleaner(['remove']);
+  t.is(removed.code, 0, removed.err);
+  t.deepEqual(limits(), users);
+  await running;
+  t.deepEqual(remainsOf(layoutOf('/')), []);
+});

@@ -1,17 +1,11 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
 import { KubernetesNode } from '../../bench/kubernetes/node.js';
-import {
-  type CgroupDriver,
-  cgroupDrivers,
-  isUnified,
-  type Pod,
-} from '../../bench/kubernetes/pods.js';
+import { type CgroupDriver, cgroupDrivers, isUnified } from '../../bench/kubernetes/pods.js';
 import { millicores } from '../../config/index.js';
 import { CgroupLimitWriter } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
@@ -19,38 +13,12 @@ import { gleaner, processesWith, startUp, type Up, until } from '../support/glea
 import { allowed } from '../support/slowness.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { type KernelLimits, kernelLimits } from './kernel.js';
-import { untilServing } from './load.js';
+import { activation, untilServing } from './load.js';
 import { isWhole, onNode } from './on-node.js';
 
 const run = promisify(execFile);
 
 for (const [n, driver] of cgroupDrivers().entries()) hookWith(driver, 206 + 10 * n);
-
-/** As an invoker calls: 20 ms of CPU, then `sleep` ms without. */
-function activation({ address }: Pod, n: number, sleep: number): Promise<void> {
-  const body = JSON.stringify({
-    action_name: '/guest/idle',
-    action_version: '0.0.1',
-    activation_id: n.toString(16).padStart(32, '0'),
-    api_key: 'key',
-    deadline: String(Date.now() + allowed(60_000)),
-    namespace: 'guest',
-    transaction_id: 't',
-    value: { busy: 20, sleep },
-  });
-  return new Promise((resolve, reject) => {
-    const headers = {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-    };
-    // A connection that is older than the hook is not trusted.
-    const to = { host: address, port: 8080, path: '/run', method: 'POST' };
-    const options = { ...to, headers, agent: false };
-    const sent = request(options, (answer) => answer.resume().on('end', () => resolve()));
-    sent.on('error', reject);
-    sent.end(body);
-  });
-}
 
 function hookOf({ folder }: Up): number {
   const hook = processesWith(folder).find(({ args }) => / hook( |$)/.test(args));

@@ -125,6 +125,27 @@ function limitsWith(driver: CgroupDriver, net: number): void {
       }),
       { numRuns: 60 },
     );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 96, max: 128 }), { minLength: 1, maxLength: 5 }),
+        async (sizes) => {
+          for (const size of sizes) {
+            const limit = mebibytes(size);
+            if (!isGood(handle.raiseMemory(limit)) && !isGood(await handle.lowerMemory(limit)))
+              return false;
+            await writer.settled();
+            const now = inKernel(pod);
+            // The pod's own limit bounds nothing that its container's does not.
+            if (now.container.memory !== size * MIB || now.pod.memory !== memory) return false;
+            const read = emptyLimits();
+            if (!handle.read(read) || read.memory !== limit) return false;
+          }
+          return true;
+        },
+      ),
+      { numRuns: 20 },
+    );
+    t.true(isGood(handle.raiseMemory(mebibytes(128))));
     t.is(handle.raiseMemory(mebibytes(256)), 'refused', 'no memory beyond the user’s');
     t.is(inKernel(pod).pod.memory, memory);
     t.is(await handle.lowerMemory(mebibytes(100)), 'written');

@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { allowed } from '../support/slowness.js';
@@ -79,4 +80,34 @@ export async function untilServing({ address }: { address: string }): Promise<vo
     if (isServing) return;
     await sleep(50);
   }
+}
+
+/** As an invoker calls: 20 ms of CPU, then `sleepMs` ms without. */
+export function activation(
+  { address }: { address: string },
+  n: number,
+  sleepMs: number,
+): Promise<void> {
+  const body = JSON.stringify({
+    action_name: '/guest/idle',
+    action_version: '0.0.1',
+    activation_id: n.toString(16).padStart(32, '0'),
+    api_key: 'key',
+    deadline: String(Date.now() + allowed(60_000)),
+    namespace: 'guest',
+    transaction_id: 't',
+    value: { busy: 20, sleep: sleepMs },
+  });
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    };
+    // A connection that is older than the hook is not trusted.
+    const to = { host: address, port: 8080, path: '/run', method: 'POST' };
+    const options = { ...to, headers, agent: false };
+    const sent = request(options, (answer) => answer.resume().on('end', () => resolve()));
+    sent.on('error', reject);
+    sent.end(body);
+  });
 }
