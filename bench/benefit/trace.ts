@@ -22,12 +22,14 @@ interface AuditLine {
  * the same calls. Checks that all end alike, that the tap sees each start and end, and that each
  * limit reads back from the cgroup.
  * @param minutes of the trace's 60 minutes; 0: all
+ * @param slowness how much longer activations may take than their time limits, on a slow machine
  */
 export async function benchTrace(options: {
   minutes: number;
   log: (line: string) => void;
+  slowness?: number;
 }): Promise<BenchRow[]> {
-  const plan = tracePlan(options.minutes);
+  const plan = tracePlan(options.minutes, options.slowness ?? 1);
   const arrivals = arrivalsOf(plan);
   const image = await ensureActionImage();
   options.log(`${plan.count} activations over ${(plan.spanMicros / 1e6).toFixed(0)} s`);
@@ -82,8 +84,10 @@ function outcomes(records: readonly ActivationRecord[]): string {
   return `${records.length - failed.length} of ${records.length} succeeded${kinds.join('')}`;
 }
 
-function tracePlan(minutes: number): Plan {
-  const workload = azureTen();
+function tracePlan(minutes: number, slowness: number): Plan {
+  const shipped = azureTen();
+  const functions = shipped.functions.map((fn) => ({ ...fn, timeoutMs: fn.timeoutMs * slowness }));
+  const workload = { ...shipped, functions };
   return planWorkload(minutes > 0 ? takeMinutes(workload, 0, minutes) : workload);
 }
 
