@@ -1,4 +1,4 @@
-import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { lstatSync, mkdtempSync, opendirSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,10 +46,17 @@ export async function openPipe(buffer: Buffer, read: (length: number) => boolean
 /** Removes the folders of this user's killed hooks. `now`: wall clock, ms. Throws nothing. */
 export function removeAbandonedPipes(now: number): void {
   try {
-    for (const name of readdirSync(tmpdir())) {
-      const folder = join(tmpdir(), name);
-      if (OWN_NAME.test(name) && isAbandoned(folder, now))
-        rmSync(folder, { recursive: true, force: true });
+    const temporary = tmpdir();
+    // Entry by entry: a list of a shared folder may hold hundreds of thousands of names.
+    const entries = opendirSync(temporary);
+    try {
+      for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
+        if (!OWN_NAME.test(entry.name)) continue;
+        const folder = join(temporary, entry.name);
+        if (isAbandoned(folder, now)) rmSync(folder, { recursive: true, force: true });
+      }
+    } finally {
+      entries.closeSync();
     }
   } catch {
     // A folder that cannot be removed is no reason not to listen.
