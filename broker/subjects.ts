@@ -36,6 +36,7 @@ export const subjects = {
   observation: (fn: string): string => ofFunction('observations', fn),
   hostReport: (hostName: string): string => ofHost('hostReports', hostName),
   agentsPartial: (hostName: string): string => ofHost('agentsPartials', hostName),
+  announcement: (hostName: string): string => ofHost('announcements', hostName),
   experiences: (hostName: string): string => ofHost('experiences', hostName),
   agentReport: (fn: string): string => ofFunction('agentReports', fn),
   meanField: topicSubject('meanField'),

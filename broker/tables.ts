@@ -63,6 +63,15 @@ export const topics = {
       "An agent's target for its function. Hooks clip it to the safeguard's range and ignore " +
       'a stale one.',
   },
+  announcements: {
+    token: 'service',
+    key: 'host',
+    from: ['hook', 'agents', 'aggregator'],
+    to: ['aggregator', ...WATCHERS],
+    description:
+      'An instance of a service runs: at each connection, then every ten seconds, and once when ' +
+      'it stops.',
+  },
   meanField: {
     token: 'meanfield',
     key: null,

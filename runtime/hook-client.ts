@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { type Broker, services } from '../broker/index.js';
 import {
   callEveryInstance,
-  type ExpectedHosts,
-  expectedHosts,
+  type ExpectedInstances,
+  expectedInstances,
   type FunctionView,
   type HostView,
   hookService,
@@ -38,14 +38,17 @@ export async function inspectHooks(
     wait = millis(300),
     expected,
     ...request
-  }: Partial<InspectRequest> & { readonly wait?: Millis; readonly expected?: ExpectedHosts } = {},
+  }: Partial<InspectRequest> & {
+    readonly wait?: Millis;
+    readonly expected?: ExpectedInstances;
+  } = {},
 ): Promise<HookAnswers> {
   const answers = await callEveryInstance(broker, {
     service: services.hook,
     endpoint: 'inspect',
     request,
     wait,
-    expected: expected ?? (await expectedHosts(broker)),
+    expected: expected ?? (await expectedInstances(broker)),
   });
   const hooks: HookAnswer[] = [];
   const unread: string[] = [];

@@ -84,7 +84,7 @@ export async function allowedLimitRequests(
   requests: readonly LimitRequest[],
 ): Promise<LimitRequest[]> {
   // Of a hook that has just started, too, which no aggregator knows yet.
-  const { hooks } = await inspectHooks(broker, { containers: 0, expected: new Map() });
+  const { hooks } = await inspectHooks(broker, { containers: 0, expected: [] });
   if (hooks.some(({ host }) => host.killed)) return [];
   const paused = new Set(
     hooks.flatMap(({ functions }) => functions.filter((one) => one.paused).map(({ name }) => name)),

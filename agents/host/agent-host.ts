@@ -18,7 +18,7 @@ import {
   type MeanField,
   type Observation,
 } from '../../broker/messages/index.js';
-import { serve } from '../../broker/services/index.js';
+import { announce, serve } from '../../broker/services/index.js';
 import {
   type Clock,
   FixedHistogram,
@@ -352,6 +352,8 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     },
     clock,
   );
+  const { id } = service;
+  const cancelAnnouncements = announce(broker, timers, { service: services.agents, host, id });
 
   return {
     counts,
@@ -379,6 +381,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     async stop() {
       cancelPartial();
       cancelStatus();
+      cancelAnnouncements();
       owners.stop();
       registry.stop();
       arrivals.stop();

@@ -17,8 +17,6 @@ const PRICE_MAX = 1;
 const OCCUPANCY_MAX = 1000;
 /** A host leaves the totals after this many steps without a message: one may be lost. */
 const SILENT_STEPS = 1.5;
-/** The longest interval of an agent host that counts, in steps. */
-const INTERVAL_STEPS_MAX = 6;
 
 export interface AggregatorOptions {
   readonly host: string;
@@ -67,7 +65,6 @@ export class Aggregator {
   readonly #invokerOrder = new SequenceGuard(HOSTS_MAX * 2);
   #sequence = 0;
   #lastExpiryCheck = Number.NaN;
-  #incompleteAt = Number.NaN;
 
   constructor(options: AggregatorOptions) {
     this.#options = options;
@@ -83,8 +80,7 @@ export class Aggregator {
     if (refusal) return refusal;
     const { step } = this.#options;
     // The sender's interval is bounded: no message may keep a dead host in the totals.
-    const leaveAfter =
-      SILENT_STEPS * Math.min(Math.max(partial.interval, step), INTERVAL_STEPS_MAX * step);
+    const leaveAfter = SILENT_STEPS * Math.min(Math.max(partial.interval, step), 6 * step);
     this.#agents.set(partial.host, { partial, at: now, leaveAfter });
     return null;
   }
@@ -134,18 +130,8 @@ export class Aggregator {
     };
   }
 
-  /** A host may be missing: messages were lost or refused. */
-  mayMiss(now: Millis): void {
-    this.#incompleteAt = now;
-  }
-
-  /** Since hosts may have been missing each has had the time to send a message. */
-  isComplete(now: Millis): boolean {
+  hosts(now: Millis): { agents: string[]; invokers: string[] } {
     this.#leave(now);
-    return now - this.#incompleteAt > SILENT_STEPS * INTERVAL_STEPS_MAX * this.#options.step;
-  }
-
-  hosts(): { agents: string[]; invokers: string[] } {
     return { agents: [...this.#agents.keys()], invokers: [...this.#invokers.keys()] };
   }
 
@@ -169,16 +155,10 @@ export class Aggregator {
     if (now === this.#lastExpiryCheck) return;
     this.#lastExpiryCheck = now;
     for (const [host, agents] of this.#agents)
-      if (now - agents.at > agents.leaveAfter) this.#drop(this.#agents, host, now);
+      if (now - agents.at > agents.leaveAfter) this.#agents.delete(host);
     const limit = SILENT_STEPS * this.#options.step;
     for (const [host, invoker] of this.#invokers)
-      if (now - invoker.at > limit) this.#drop(this.#invokers, host, now);
-  }
-
-  /** On a slow machine it may be late, and still answer. */
-  #drop(hosts: Map<string, unknown>, host: string, now: Millis): void {
-    hosts.delete(host);
-    this.mayMiss(now);
+      if (now - invoker.at > limit) this.#invokers.delete(host);
   }
 
   /** Features of different widths cannot be added: the width of the hosts in the totals counts. */

@@ -4,9 +4,20 @@ import { Inbox, type InboxRefusal } from '../inbox.js';
 import { Lease } from '../lease.js';
 import { type Logger, silentLogger } from '../logger.js';
 import type { MeanField } from '../messages/index.js';
-import { decodeAgentsPartial, decodeHostReport, encodeMessage } from '../messages/index.js';
+import {
+  decodeAgentsPartial,
+  decodeAnnouncement,
+  decodeHostReport,
+  encodeMessage,
+} from '../messages/index.js';
 import type { Broker } from '../port.js';
-import { aggregatorService, contractedEndpoints, serve } from '../services/index.js';
+import {
+  aggregatorService,
+  announce,
+  contractedEndpoints,
+  InstanceDirectory,
+  serve,
+} from '../services/index.js';
 import { buckets, services, subjects, wildcards } from '../subjects.js';
 import { Aggregator, type AggregatorRefusal } from './aggregator.js';
 
@@ -46,6 +57,7 @@ export function runAggregator(run: AggregatorRun) {
   } = run;
   const step = run.intervalMs as Millis;
   const aggregator = new Aggregator({ host, boot, step });
+  const directory = new InstanceDirectory();
   const refusals: Record<string, number> = {};
   const refused =
     (what: string) =>
@@ -61,9 +73,13 @@ export function runAggregator(run: AggregatorRun) {
     stamp: null,
     refused: refused('host report'),
   });
+  const announcements = new Inbox({
+    decode: decodeAnnouncement,
+    stamp: null,
+    refused: refused('announcement'),
+  });
   const count = (refusal: AggregatorRefusal | null, from: string): void => {
     if (!refusal) return;
-    aggregator.mayMiss(clock.monotonic());
     refusals[refusal] = (refusals[refusal] ?? 0) + 1;
     if (refusals[refusal] === 1)
       logger.warn({ kind: refusal, from }, 'message refused: the host is not in the totals');
@@ -77,13 +93,17 @@ export function runAggregator(run: AggregatorRun) {
       const now = clock.monotonic();
       const partial = partials.take(message.data, now);
       if (partial) count(aggregator.takePartial(partial, now), partial.host);
-      else aggregator.mayMiss(now);
     }),
     broker.subscribe(wildcards.hostReports, (message) => {
       const now = clock.monotonic();
       const report = reports.take(message.data, now);
       if (report) count(aggregator.takeReport(report, now), report.host);
-      else aggregator.mayMiss(now);
+    }),
+    broker.subscribe(wildcards.announcements, (message) => {
+      const now = clock.monotonic();
+      const announcement = announcements.take(message.data, now);
+      if (announcement) directory.take(announcement, now);
+      else directory.mayMiss(now);
     }),
   ];
 
@@ -101,7 +121,7 @@ export function runAggregator(run: AggregatorRun) {
         epoch === null ? 'another aggregator publishes' : 'publishing the mean field',
       );
       // The previous aggregator may have died just before its next step was due.
-      const { agents, invokers } = aggregator.hosts();
+      const { agents, invokers } = aggregator.hosts(clock.monotonic());
       if (epoch !== null && agents.length + invokers.length > 0) publish();
     },
   });
@@ -119,7 +139,7 @@ export function runAggregator(run: AggregatorRun) {
   const start = (): void => void lease.turn();
   const cancelStatus = broker.onStatus((status) => {
     if (status.kind !== 'connected') return;
-    aggregator.mayMiss(clock.monotonic());
+    directory.mayMiss(clock.monotonic());
     start();
   });
 
@@ -128,15 +148,27 @@ export function runAggregator(run: AggregatorRun) {
     publish();
   });
 
-  const state = () => ({
-    host,
-    publishing: lease.epoch !== null && !paused,
-    epoch: lease.epoch,
-    paused,
-    refusals: { ...refusals, partials: partials.counts, reports: reports.counts },
-    complete: aggregator.isComplete(clock.monotonic()),
-    ...aggregator.hosts(),
-  });
+  const state = () => {
+    const now = clock.monotonic();
+    const hosts = aggregator.hosts(now);
+    return {
+      host,
+      publishing: lease.epoch !== null && !paused,
+      epoch: lease.epoch,
+      paused,
+      refusals: {
+        ...refusals,
+        partials: partials.counts,
+        reports: reports.counts,
+        announcements: announcements.counts,
+      },
+      ...hosts,
+      instances: directory.all(now, {
+        [services.hook]: hosts.invokers,
+        [services.agents]: hosts.agents,
+      }),
+    };
+  };
   const endpoints = contractedEndpoints(aggregatorService, {
     list: state,
     inspect: () => ({ ...state(), meanField: latest }),
@@ -156,6 +188,8 @@ export function runAggregator(run: AggregatorRun) {
     { name: services.aggregator, version, description, host, metadata: { boot }, endpoints },
     clock,
   );
+  const { id } = service;
+  const cancelAnnouncements = announce(broker, timers, { service: services.aggregator, host, id });
 
   return {
     steps,
@@ -169,6 +203,7 @@ export function runAggregator(run: AggregatorRun) {
     async stop() {
       cancelStep();
       cancelStatus();
+      cancelAnnouncements();
       service.stop();
       for (const subscription of subscriptions) subscription.unsubscribe();
       await lease

@@ -1,3 +1,4 @@
+export * from './announcement.js';
 export { type Decode, encodeMessage, type RefusalKind } from './codec.js';
 export * from './event.js';
 export * from './experiences.js';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   agentsPartialSchema,
+  bootField,
   count,
   finite,
   hostField,
@@ -18,10 +19,13 @@ const stateFields = {
   refusals: z.unknown().describe('By kind.'),
   agents: z.array(hostField).describe('Agent hosts in the totals.'),
   invokers: z.array(hostField).describe('Invoker hosts in the totals.'),
-  complete: z
-    .boolean()
-    .optional()
-    .describe('These are all: for nine steps it was connected, and no host left or was refused.'),
+  instances: z
+    .record(z.string(), z.record(bootField, hostField))
+    .nullish()
+    .describe(
+      'The host of each running instance, by service and id. Null: one may be missing, as in the ' +
+        'first 15 s of a connection.',
+    ),
 };
 export const aggregatorSchema = z.object(stateFields);
 

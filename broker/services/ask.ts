@@ -5,7 +5,7 @@ import { services } from '../subjects.js';
 import { agentsService } from './agents-service.js';
 import { aggregatorSchema, aggregatorService } from './aggregator-service.js';
 import { hookService } from './hook-service.js';
-import { callEveryInstance, callService, type ExpectedHosts } from './services.js';
+import { callEveryInstance, callService, type ExpectedInstances } from './services.js';
 
 const contracts = { hook: hookService, agents: agentsService, aggregator: aggregatorService };
 type Contracts = typeof contracts;
@@ -14,18 +14,16 @@ type AnswerOf<C> = C extends { readonly answer: infer A extends z.ZodType } ? z.
 const EXPECTED_TIMEOUT = millis(300);
 
 /**
- * The hooks and agent hosts, if an aggregator knows all of them. Who waits for these need not wait
- * for a fixed time. No aggregator knows the others.
+ * The running instances of all services, if an aggregator knows all of them: who waits for their
+ * answers need not wait for a fixed time. Empty: they are not known.
  */
-export async function expectedHosts(broker: Broker): Promise<ExpectedHosts> {
+export async function expectedInstances(broker: Broker): Promise<ExpectedInstances> {
   const call = { service: services.aggregator, endpoint: 'list', timeout: EXPECTED_TIMEOUT };
   const state = aggregatorSchema.safeParse(await callService(broker, call).catch(() => null));
-  if (!state.success || state.data.complete !== true) return new Map();
-  const { agents, invokers } = state.data;
-  return new Map([
-    [services.hook, invokers],
-    [services.agents, agents],
-  ]);
+  const instances = (state.success && state.data.instances) || {};
+  return Object.entries(instances).flatMap(([service, hosts]) =>
+    Object.entries(hosts).map(([id, host]) => ({ service, host, id })),
+  );
 }
 
 /**
@@ -41,7 +39,7 @@ export async function askEvery<S extends keyof Contracts, E extends keyof Contra
   readonly answers: Map<string, AnswerOf<Contracts[S][E]>>;
   readonly errors: Map<string, Error>;
 }> {
-  const expected = await expectedHosts(broker);
+  const expected = await expectedInstances(broker);
   const call = { service: services[service], endpoint, request, expected };
   const { answer: schema } = contracts[service][endpoint] as { readonly answer: z.ZodType };
   const answers = new Map<string, AnswerOf<Contracts[S][E]>>();

@@ -1,6 +1,7 @@
 export * from './agents-service.js';
 export { aggregatorSchema, aggregatorService } from './aggregator-service.js';
-export { askEvery, expectedHosts } from './ask.js';
+export { announce, InstanceDirectory } from './announcements.js';
+export { askEvery, expectedInstances } from './ask.js';
 export { contractedEndpoints, type ServiceContract } from './contract.js';
 export * from './hook-service.js';
 export {
@@ -14,7 +15,7 @@ export {
   ALL_HOSTS,
   callEveryInstance,
   callService,
-  type ExpectedHosts,
+  type ExpectedInstances,
   endpointSubject,
   findServices,
   type RunningService,

@@ -274,28 +274,33 @@ export interface ServiceInstance {
 /** The second attempt waits this many times longer: on a busy machine services are slow. */
 const RETRY_WAIT_FACTOR = 6;
 
-/** By service the hosts of its instances, where all of them are known. */
-export type ExpectedHosts = ReadonlyMap<string, readonly string[]>;
+/** All instances of a service or of all services; none: they are not known. */
+export type ExpectedInstances = readonly {
+  readonly service: string;
+  readonly host: string;
+  readonly id: string;
+}[];
 
 /**
  * The instances that answer within `wait`, or within six times as long if none does. `expected`: it
- * ends soon after these have answered. All services are always waited for.
+ * ends soon after these have answered.
  */
 export async function findServices(
   broker: Broker,
   service: string | null,
   wait: Millis,
   verb: 'PING' | 'STATS' = 'PING',
-  expected: ExpectedHosts = new Map(),
+  expected: ExpectedInstances = [],
 ): Promise<ServiceInstance[]> {
   const subject = service === null ? `$SRV.${verb}` : `$SRV.${verb}.${service}`;
-  const missing = new Set(service === null ? [] : expected.get(service));
-  // Of a service without a known host one may be about to be known.
+  const missing = new Set(
+    expected.filter((one) => service === null || one.service === service).map(({ id }) => id),
+  );
+  // Of a service without a known instance one may be about to be known.
   const isKnown = missing.size > 0;
   const isComplete = (answer: BrokerMessage): boolean => {
     if (!isKnown) return false;
-    for (const { name, metadata } of instancesIn([answer]))
-      if (name === service) missing.delete(metadata?.host ?? '');
+    for (const { id } of instancesIn([answer])) missing.delete(id);
     return missing.size === 0;
   };
   try {
@@ -330,7 +335,7 @@ export interface ServiceCall {
   readonly wait?: Millis;
   readonly timeout?: Millis;
   /** As in {@link findServices}; not for changes, which every instance must receive. */
-  readonly expected?: ExpectedHosts;
+  readonly expected?: ExpectedInstances;
 }
 
 /** Calls every instance of a service. Answers by host; an error is a value. */

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
-import type { Broker } from '../../broker/index.js';
 import {
+  type ExpectedInstances,
+  expectedInstances,
   findServices,
   type HostView,
   type ServiceInstance,
   tapText,
 } from '../../broker/services/index.js';
-import { EXIT, millis } from '../../config/index.js';
+import { EXIT, millis, reportProblem } from '../../config/index.js';
 import {
   cores,
   count,
@@ -40,11 +41,6 @@ interface ServiceLine {
   readonly engine?: string;
 }
 
-async function servicesSeen(broker: Broker): Promise<ServiceInstance[]> {
-  const found = await findServices(broker, null, millis(300), 'STATS');
-  return found.filter(({ name }) => name.startsWith('gleaner-'));
-}
-
 function serviceLines(found: readonly ServiceInstance[]): ServiceLine[] {
   return found
     .map(({ name, metadata, version }) => ({
@@ -54,6 +50,18 @@ function serviceLines(found: readonly ServiceInstance[]): ServiceLine[] {
       ...(metadata.engine === undefined ? {} : { engine: metadata.engine }),
     }))
     .sort((a, b) => a.service.localeCompare(b.service) || a.host.localeCompare(b.host));
+}
+
+/** A host's instance is not missing if a later one of the same service answered. */
+export function missingServices(
+  expected: ExpectedInstances,
+  found: readonly ServiceInstance[],
+): { service: string; host: string }[] {
+  const key = (service: string, host: string | undefined): string => `${service} ${host}`;
+  const answered = new Set(found.map(({ name, metadata }) => key(name, metadata?.host)));
+  return expected
+    .filter(({ service, host }) => !answered.has(key(service, host)))
+    .map(({ service, host }) => ({ service, host }));
 }
 
 const lostTapsOf = ({ tap }: HostView) => tap.filter(({ state }) => state !== 'listening');
@@ -87,18 +95,21 @@ export function addCommands(program: Command): void {
     .description('show the running parts, and the capacity of each invoker host');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const { seen, hooks, unread } = await withBroker(config, async (broker) => {
-      const [seen, { hooks, unread }] = await Promise.all([
-        servicesSeen(broker),
-        // An operator who asks for the parts that run must see all of them.
-        inspectHooks(broker, { expected: new Map() }),
+    const { seen, missing, hooks, unread } = await withBroker(config, async (broker) => {
+      const expected = await expectedInstances(broker);
+      const [found, { hooks, unread }] = await Promise.all([
+        findServices(broker, null, millis(300), 'STATS', expected),
+        inspectHooks(broker, { expected }),
       ]);
-      return { seen, hooks, unread };
+      const seen = found.filter(({ name }) => name.startsWith('gleaner-'));
+      return { seen, missing: missingServices(expected, seen), hooks, unread };
     });
     const services = serviceLines(seen);
     const stores = storesOf(seen);
     if (options.output === 'json') {
-      processScreen.write(json({ services, hosts: hooks.map((hook) => hook.raw), stores }));
+      processScreen.write(
+        json({ services, missing, hosts: hooks.map((hook) => hook.raw), stores }),
+      );
     } else {
       processScreen.write(
         table(services, [
@@ -117,6 +128,11 @@ export function addCommands(program: Command): void {
       );
       if (verdict.length > 0) processScreen.write(`\n${verdict.join('\n')}\n`);
     }
+    for (const { service, host } of missing)
+      reportProblem(
+        `${service} on ${plainText(host)} does not answer`,
+        'it announced itself in the last 15 s and may be slow, disconnected or dead: see its log',
+      );
     warnUnreadable(unread);
     if (hooks.length + unread.length === 0) reportNoAnswer('hook');
     process.exitCode = hooks.length > 0 ? EXIT.ok : EXIT.failed;

@@ -13,8 +13,8 @@ import {
   decodePolicyParameters,
   MODE_GLOBAL,
 } from '../../broker/messages/index.js';
-import { serve } from '../../broker/services/index.js';
-import type { Cancel } from '../../config/index.js';
+import { announce, serve } from '../../broker/services/index.js';
+import { type Cancel, systemTimers } from '../../config/index.js';
 import type { Hook } from './hook.js';
 import { hookEndpoints } from './service.js';
 import type { TargetReceiver } from './targets.js';
@@ -57,7 +57,9 @@ export class HookBus {
       endpoints: hookEndpoints(this.#hook),
     });
     const { logger } = this.#hook.controls.parts;
+    const { id } = service;
     this.#cancels.push(
+      announce(this.#broker, systemTimers, { service: services.hook, host, id }),
       () => service.stop(),
       logStores(this.#broker.stores, logger),
       this.#broker.onStatus((status) => {

@@ -21,6 +21,7 @@ const built = {
   agentsPartials: subjects.agentsPartial('host-a'),
   agentReports: subjects.agentReport('/guest/f'),
   targets: subjects.target('/guest/f'),
+  announcements: subjects.announcement('host-a'),
   meanField: subjects.meanField,
   events: subjects.event('oom', '/guest/f'),
   trajectories: subjects.trajectory('/guest/f'),
@@ -43,6 +44,10 @@ test('a host publishes under its own name only if the subject names the host', (
   t.false(mayPublish('hook', subjects.hostReport('host-b'), 'host-a'));
   t.true(mayPublish('agents', subjects.agentsPartial('host-a'), 'host-a'));
   t.false(mayPublish('agents', subjects.agentsPartial('host-b'), 'host-a'));
+  for (const role of ['hook', 'agents', 'aggregator'] as const) {
+    t.true(mayPublish(role, subjects.announcement('host-a'), 'host-a'));
+    t.false(mayPublish(role, subjects.announcement('host-b'), 'host-a'));
+  }
 });
 
 test('only agents publish targets, and each kind of event has its own publishers', (t) => {

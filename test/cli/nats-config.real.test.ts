@@ -71,6 +71,9 @@ const PUBLISH: [string, Role[]][] = [
   ['gleaner.v1.agents.agents-a', ['agents']],
   [`gleaner.v1.agent.${FN}`, ['agents']],
   ['gleaner.v1.meanfield', ['aggregator']],
+  // Here agent hosts and aggregators have one user for all their hosts.
+  ['gleaner.v1.service.host-a', ['hook', 'agents', 'aggregator']],
+  ['gleaner.v1.service.host-b', ['agents', 'aggregator']],
   [`gleaner.v1.target.${FN}`, ['agents']],
   [`gleaner.v1.trajectory.${FN}`, ['agents']],
   ...(['safeguard', 'harvest', 'loan', 'release', 'oom', 'drift', 'mode'] as const).map(
@@ -161,6 +164,7 @@ const SUBSCRIBE: [string, Role[]][] = [
   ['gleaner.v1.agents.*', ['aggregator', 'viewer', 'operator']],
   ['gleaner.v1.agent.*', requesters],
   ['gleaner.v1.meanfield', ['agents', 'viewer', 'operator']],
+  ['gleaner.v1.service.*', ['aggregator', 'viewer', 'operator']],
   ['gleaner.v1.target.*', ['hook', 'viewer', 'operator']],
   ['gleaner.v1.event.>', requesters],
   ['gleaner.v1.trajectory.*', []],

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { services } from '../../broker/index.js';
-import { expectedHosts, serve } from '../../broker/services/index.js';
+import { expectedInstances, findServices, serve } from '../../broker/services/index.js';
 import { millis, systemClock, systemTimers } from '../../config/index.js';
 import { inspectHooks } from '../../runtime/hook-client.js';
 import { HOST, SyntheticGleaner } from '../dashboard/synthetic.js';
@@ -39,52 +39,54 @@ test('a hook of another version is named with its problem, and the others are sh
   t.regex(unread[0]!, /^the hook on invoker9 has another version \(host\.boot: /);
 });
 
-/** An aggregator that knows one hook. */
-function startAggregator(bus: MemoryBus, complete: boolean) {
-  const state = { publishing: true, epoch: 1, paused: false, refusals: {}, complete };
-  return serve(
-    bus.connect(),
-    {
-      name: services.aggregator,
-      version: '1.0.0',
-      description: '',
-      host: 'one',
-      metadata: {},
-      endpoints: {
-        list: {
-          description: '',
-          handle: () => ({ ...state, host: 'one', agents: [], invokers: [HOST] }),
-        },
-      },
-    },
-    systemClock,
-  );
-}
-
-test('hooks that the aggregator knows are waited for, and not for a fixed time', async (t) => {
+test('parts that the aggregator knows are waited for, and not for a fixed time', async (t) => {
   const bus = new MemoryBus(systemTimers);
   const gleaner = new SyntheticGleaner(bus.connect(), 2);
   gleaner.start();
-  const aggregator = startAggregator(bus, true);
+  const broker = bus.connect();
+  const [hook] = await findServices(broker, services.hook, millis(100));
+  let instances: Record<string, Record<string, string>> | null = null;
+  const state = {
+    publishing: true,
+    epoch: 1,
+    paused: false,
+    refusals: {},
+    agents: [],
+    invokers: [],
+  };
+  const aggregator = serve(bus.connect(), {
+    name: services.aggregator,
+    version: '1.0.0',
+    description: '',
+    host: 'one',
+    endpoints: {
+      list: { description: '', handle: () => ({ ...state, host: 'one', instances }) },
+    },
+  });
   t.teardown(() => {
     gleaner.stop();
     aggregator.stop();
   });
-  // AVA ends this test after some minutes, long before the hour that hooks may take.
-  const { hooks } = await inspectHooks(bus.connect(), { wait: millis(3_600_000) });
+  t.deepEqual(await expectedInstances(broker), [], 'it may not know all');
+  instances = {
+    [services.hook]: { [hook!.id]: HOST },
+    [services.aggregator]: { [aggregator.id]: 'one' },
+  };
+  const expected = await expectedInstances(broker);
+  t.deepEqual(expected, [
+    { service: services.hook, host: HOST, id: hook!.id },
+    { service: services.aggregator, host: 'one', id: aggregator.id },
+  ]);
+  // AVA ends this test after some minutes, long before the hour that parts may take.
+  const { hooks } = await inspectHooks(broker, { wait: millis(3_600_000) });
   t.deepEqual(
     hooks.map(({ host }) => host.host),
     [HOST],
   );
-});
-
-test('an aggregator that may not know all hosts ends no wait, nor does another', async (t) => {
-  const bus = new MemoryBus(systemTimers);
-  const young = startAggregator(bus, false);
-  t.deepEqual(await expectedHosts(bus.connect()), new Map());
-  young.stop();
-  const old = startAggregator(bus, true);
-  t.teardown(() => old.stop());
-  const expected = await expectedHosts(bus.connect());
-  t.deepEqual([...expected.keys()].sort(), [services.agents, services.hook].sort());
+  const found = await findServices(broker, null, millis(3_600_000), 'STATS', expected);
+  t.deepEqual(found.map(({ name }) => name).sort(), [
+    services.agents,
+    services.aggregator,
+    services.hook,
+  ]);
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { subjects } from '../../../broker/index.js';
+import { services, subjects } from '../../../broker/index.js';
 import { occupancyOf, priceOf } from '../../../broker/mean-field/aggregator.js';
 import { Aggregator, runAggregator } from '../../../broker/mean-field/index.js';
 import { emptySums } from '../../../broker/mean-field/sums.js';
@@ -11,7 +11,7 @@ import {
   type HostReport,
   type MeanField,
 } from '../../../broker/messages/index.js';
-import { aggregatorService, callService } from '../../../broker/services/index.js';
+import { aggregatorService, announce, callService } from '../../../broker/services/index.js';
 import { type Bytes, type Millicores, millis } from '../../../config/index.js';
 import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
@@ -96,7 +96,7 @@ test('a host without a message for 1.5 steps leaves the totals until its next on
   const later = aggregator.step(millis(1501), 1);
   t.is(later.totals.members, 1);
   t.is(later.hosts.length, 0);
-  t.deepEqual(aggregator.hosts(), { agents: ['b'], invokers: [] });
+  t.deepEqual(aggregator.hosts(millis(1501)), { agents: ['b'], invokers: [] });
   t.is(aggregator.takePartial(partial('a', 2), millis(1600)), null);
   t.is(aggregator.step(millis(1700), 1).totals.members, 2);
 });
@@ -117,7 +117,7 @@ test('ages are counted from the newest message of each host', (t) => {
   aggregator.takeReport(report('h', 1, 0), millis(300));
   const { agents, invokers } = aggregator.explain(millis(500));
   t.deepEqual([agents[0]?.age, invokers[0]?.age], [millis(400), millis(200)]);
-  t.deepEqual(aggregator.hosts(), { agents: ['a'], invokers: ['h'] });
+  t.deepEqual(aggregator.hosts(millis(500)), { agents: ['a'], invokers: ['h'] });
 });
 
 test('beyond the largest number of hosts new ones are refused, and known ones stay', (t) => {
@@ -418,43 +418,49 @@ test('refused messages are counted by their reason', async (t) => {
   await only.stop();
 });
 
-test('an aggregator knows all hosts when each has had the time to send, and none was lost', (t) => {
-  // A silent agent host stays for 1.5 of its own steps, of which each counts as at most six.
-  const all = 9000;
-  const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
-  t.false(aggregator.isComplete(millis(1e6)), 'never connected');
-  aggregator.mayMiss(millis(0));
-  t.false(aggregator.isComplete(millis(all)));
-  t.true(aggregator.isComplete(millis(all + 1)));
-  aggregator.takeReport(report('h', 1, 0), millis(10_000));
-  t.true(aggregator.isComplete(millis(11_500)));
-  // The host is silent for more than 1.5 steps and leaves the totals, but may run.
-  t.false(aggregator.isComplete(millis(11_501)));
-  t.true(aggregator.isComplete(millis(11_501 + all + 1)));
-});
-
-test('after its start, an outage or a refusal an aggregator does not know all hosts', async (t) => {
+test('an aggregator knows all parts, or that one may be missing', async (t) => {
   const time = new ManualTime();
   const bus = new MemoryBus(time);
-  const [broker, listener] = [bus.connect(), bus.connect()];
-  const only = runAggregator({ broker, clock: time, timers: time, intervalMs: 1000, host: 'one' });
-  const isComplete = async (): Promise<boolean | undefined> => {
-    const call = { service: 'gleaner-aggregator', endpoint: 'list', host: 'one' };
-    return aggregatorService.list.answer.parse(await callService(listener, call)).complete;
+  const start = (host: string) => {
+    const broker = bus.connect();
+    return runAggregator({ broker, clock: time, timers: time, intervalMs: 10_000, host });
+  };
+  const [one, two] = [start('one'), start('two')];
+  const listener = bus.connect();
+  const hostsOf = async (): Promise<[string, string[]][] | null> => {
+    const call = { service: services.aggregator, endpoint: 'list', host: 'one' };
+    const { instances } = aggregatorService.list.answer.parse(await callService(listener, call));
+    if (instances === null) return null;
+    return Object.entries(instances!).map(([name, hosts]) => [name, Object.values(hosts).sort()]);
   };
   await pass(time, 1000);
-  t.false(await isComplete());
-  await pass(time, 9000);
-  t.true(await isComplete());
-  listener.publish(subjects.hostReport('i'), new TextEncoder().encode('{"v":1}'));
+  t.is(await hostsOf(), null, 'others may be announced within ten seconds');
+  await pass(time, 15_000);
+  const both: [string, string[]][] = [[services.aggregator, ['one', 'two']]];
+  t.deepEqual(await hostsOf(), both);
+  // This host's hook announces nothing: it is of an older version.
+  listener.publish(subjects.hostReport('h'), encodeMessage(report('h', 1, 0)));
   await settle();
-  t.false(await isComplete());
-  await pass(time, 10_000);
-  t.true(await isComplete());
+  t.is(await hostsOf(), null);
+  const instance = { service: services.hook, host: 'h', id: 'id-of-h' } as const;
+  const cancel = announce(listener, time, instance);
+  await settle();
+  t.deepEqual(await hostsOf(), [...both, [services.hook, ['h']]]);
+  cancel();
+  await pass(time, 16_000);
+  t.deepEqual(await hostsOf(), both);
+  await two.stop();
+  await settle();
+  t.deepEqual(await hostsOf(), [[services.aggregator, ['one']]]);
+  listener.publish(subjects.announcement('i'), new TextEncoder().encode('{"v":1}'));
+  await settle();
+  t.is(await hostsOf(), null, 'one was refused');
+  await pass(time, 16_000);
+  t.deepEqual(await hostsOf(), [[services.aggregator, ['one']]]);
   bus.takeDown();
   await pass(time, 500);
   bus.bringUp();
   await settle();
-  t.false(await isComplete());
-  await only.stop();
+  t.is(await hostsOf(), null, 'some may have come during the outage');
+  await one.stop();
 });

@@ -1,0 +1,78 @@
+import { type Cancel, type Millis, millis, type Timers } from '../../config/index.js';
+import { type Announcement, encodeMessage } from '../messages/index.js';
+import type { Broker } from '../port.js';
+import { subjects } from '../subjects.js';
+
+const INTERVAL = millis(10_000);
+/** An instance is forgotten after this long without an announcement: one may be lost. */
+const SILENCE = 1.5 * INTERVAL;
+/** As many as there may be of one message's hosts, of each of two services, and some more. */
+const INSTANCES_MAX = 10_000;
+
+/** By service the host of each instance, by its id. */
+export type Instances = Record<string, Record<string, string>>;
+
+/** Announces a running instance to all aggregators until it is canceled. */
+export function announce(
+  broker: Broker,
+  timers: Timers,
+  instance: Pick<Announcement, 'service' | 'host' | 'id'>,
+): Cancel {
+  const send = (more: Partial<Announcement> = {}): void =>
+    void broker.publish(
+      subjects.announcement(instance.host),
+      encodeMessage({ v: 1, ...instance, ...more }),
+    );
+  const cancels = [
+    broker.onStatus(({ kind }) => kind === 'connected' && send()),
+    timers.every(INTERVAL, send),
+  ];
+  return () => {
+    for (const cancel of cancels.splice(0)) cancel();
+    send({ stopping: true });
+  };
+}
+
+/** The running instances of all services, as far as they are announced. */
+export class InstanceDirectory {
+  readonly #instances = new Map<string, Announcement & { readonly at: Millis }>();
+  /** NaN before the first connection. */
+  #incompleteAt = Number.NaN;
+
+  take(announcement: Announcement, now: Millis): void {
+    const { id, stopping } = announcement;
+    if (stopping) this.#instances.delete(id);
+    else if (this.#instances.size < INSTANCES_MAX || this.#instances.has(id))
+      this.#instances.set(id, { ...announcement, at: now });
+    else this.mayMiss(now);
+  }
+
+  /** Announcements were lost or refused. */
+  mayMiss(now: Millis): void {
+    this.#incompleteAt = now;
+  }
+
+  /**
+   * Null if an instance may be missing: each is announced again within an interval. `present`: the
+   * hosts by service that are known to run; those of an older version announce nothing.
+   */
+  all(now: Millis, present: Readonly<Record<string, readonly string[]>> = {}): Instances | null {
+    for (const [id, { at }] of this.#instances) {
+      if (now - at <= SILENCE) continue;
+      // On a slow machine its announcement may be late, and it still answers.
+      this.#instances.delete(id);
+      this.mayMiss(now);
+    }
+    if (!(now - this.#incompleteAt > SILENCE)) return null;
+    const all: Instances = {};
+    for (const { service, host, id } of this.#instances.values()) {
+      all[service] ??= {};
+      all[service][id] = host;
+    }
+    const isAnnounced = ([service, hosts]: [string, readonly string[]]): boolean => {
+      const announced = new Set(Object.values(all[service] ?? {}));
+      return hosts.every((host) => announced.has(host));
+    };
+    return Object.entries(present).every(isAnnounced) ? all : null;
+  }
+}
