@@ -50,7 +50,7 @@ function recorded(): Line[] {
 async function play(recorder: TrafficRecorder, emulator: InvokerEmulator): Promise<void> {
   const call = (name: string, payload: unknown = {}, more = {}): Promise<unknown> =>
     emulator.invoke(recordedAction(name, more), payload);
-  const quiet = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 400));
+  const quiet = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, allowed(400)));
   const paused = (numbers: readonly number[], times = 1): Promise<void> =>
     recorder.until(`pause ${times} of ${numbers}`, () => {
       const lines = byContainer(recorder.lines, PREFIX);
@@ -70,13 +70,14 @@ async function play(recorder: TrafficRecorder, emulator: InvokerEmulator): Promi
   await quiet();
   await call('appfail');
   await paused([2]);
-  await call('slow', {}, { timeoutMs: 1000 });
+  // It answers after 5 s.
+  await call('slow', {}, { timeoutMs: Math.min(4000, allowed(1000)) });
   await quiet();
   const hangs = filled(
     'function main(){return new Promise(()=>0)}',
     recordedAction('oom').code.length,
   );
-  await call('oom', {}, { memoryMb: 128, timeoutMs: 1500, code: hangs });
+  await call('oom', {}, { memoryMb: 128, timeoutMs: allowed(1500), code: hangs });
   await paused([1, 3, 4, 5, 6, 8]);
   await call('plain', { x: 'after idle kill -9 + restart' });
   await call('with.dot', { x: 'after idle kill -9 + restart' });
@@ -113,7 +114,8 @@ test.serial(
       logs: 'cli',
       containersFolder: null,
       retryNoResponse: true,
-      pauseGraceMs: 6000,
+      // What the recording did within it takes a slow machine longer.
+      pauseGraceMs: allowed(6000),
       // Until the recorded action of 5 s has answered its relay, although its caller has gone after
       // 1 s.
       oomPolls: allowed(900),
