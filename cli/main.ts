@@ -8,8 +8,12 @@ if (asksVersion(args)) {
   process.stdout.write(`${versionText()}\n`);
 } else {
   // Coverage counts the lines of modules, which a bundle does not have.
-  const isBundled =
-    asked !== undefined && Object.hasOwn(QUERIES, asked) && !process.env.NODE_V8_COVERAGE;
-  const { run } = isBundled ? await import('./query.js') : await import('./run.js');
-  await run(asked);
+  const mayBundle = asked !== undefined && !process.env.NODE_V8_COVERAGE;
+  const loading =
+    mayBundle && asked === 'hook'
+      ? import('./hook.js')
+      : mayBundle && Object.hasOwn(QUERIES, asked)
+        ? import('./query.js')
+        : import('./run.js');
+  await (await loading).run(asked);
 }

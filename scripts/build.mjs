@@ -1,13 +1,13 @@
 /**
  * `npm run build`: the WebAssembly kernels by asc, where their source is newer than what is built;
- * then everything by tsc, the dashboard's page apart; then one file of the commands for whose
- * answer a person waits.
+ * then everything by tsc, the dashboard's page apart; then the files made of many modules: the
+ * commands for whose answer a person waits, and the hook.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleQueries } from './bundle-queries.mjs';
+import { bundle } from './bundle.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const bin = (...parts) => join(root, 'node_modules', ...parts);
@@ -60,4 +60,4 @@ writeFileSync(
 run(bin('typescript', 'bin', 'tsc'), ['-p', join(root, 'tsconfig.json')]);
 // The dashboard's page knows a browser, and nothing of Node.
 run(bin('typescript', 'bin', 'tsc'), ['-p', join(root, 'dashboard', 'web', 'tsconfig.json')]);
-await bundleQueries(join(root, 'dist', 'cli'));
+await bundle(join(root, 'dist', 'cli'));

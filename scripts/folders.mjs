@@ -24,12 +24,12 @@ function newestSource(folder) {
   return newest;
 }
 
-/** Besides the sources: packages are part of the bundle of queries. */
+/** Besides the sources: packages are part of the bundles. */
 const buildInputs = [
   'tsconfig.json',
   'package-lock.json',
   'scripts/build.mjs',
-  'scripts/bundle-queries.mjs',
+  'scripts/bundle.mjs',
 ];
 
 /** When the newest of what a build is made from was changed, ms. */

@@ -1,5 +1,5 @@
 import { fork, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'ava';
@@ -32,12 +32,15 @@ for (const args of [
     t.not(err, '');
   });
 
-test('the file into which queries are bundled answers as their modules do', async (t) => {
+test('the files into which commands are bundled answer as their modules do', async (t) => {
   const modules = { NODE_V8_COVERAGE: temporaryFolder('coverage') };
   for (const args of [
     ['status'],
     ['status', '--output', 'xml'],
     ['--set', 'hook.sampleMs=soon', 'explain', '/guest/thumb'],
+    // Answered by the hook's own files.
+    ['hook', '--help'],
+    ['--set', 'hook.sampleMs=soon', 'hook'],
   ])
     t.deepEqual(
       await gleaner([...nowhere, ...args], { NODE_V8_COVERAGE: '' }),
@@ -46,26 +49,28 @@ test('the file into which queries are bundled answers as their modules do', asyn
     );
   const works = "import('esbuild').then((it) => it.transform('')).catch(() => process.exit(1))";
   const { status } = spawnSync(process.execPath, ['-e', works]);
-  const isBundled = !readFileSync('dist/cli/query.js', 'utf8').includes("from './run.js'");
-  t.is(isBundled, status === 0);
+  for (const file of ['query', 'hook']) {
+    const isBundled = !readFileSync(`dist/cli/${file}.js`, 'utf8').includes("from './run.js'");
+    t.is(isBundled, status === 0, file);
+  }
 });
 
 test('where esbuild has no program for this machine the build keeps the modules', (t) => {
-  const outfile = join(temporaryFolder('bundle'), 'query.js');
+  const folder = temporaryFolder('bundle');
   const bundle = (env: NodeJS.ProcessEnv) =>
     spawnSync(
       process.execPath,
       [
         '--input-type=module',
         '-e',
-        "const { bundleQueries } = await import('./scripts/bundle-queries.mjs');" +
-          `await bundleQueries(process.cwd() + '/dist/cli', ${JSON.stringify(outfile)});`,
+        "const { bundle } = await import('./scripts/bundle.mjs');" +
+          `await bundle(process.cwd() + '/dist/cli', ${JSON.stringify(folder)});`,
       ],
       { encoding: 'utf8', env: { ...process.env, ...env } },
     );
   const { status, stderr } = bundle({ ESBUILD_BINARY_PATH: '/bin/false' });
-  t.deepEqual([status, stderr], [0, 'build: no esbuild: cli/query.js is not bundled\n']);
-  t.false(existsSync(outfile));
+  t.deepEqual([status, stderr], [0, 'build: no esbuild: nothing is bundled\n']);
+  t.deepEqual(readdirSync(folder), []);
 });
 
 test('where nothing runs a question ends with 1 and says what to do', async (t) => {
