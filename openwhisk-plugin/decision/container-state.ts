@@ -37,6 +37,8 @@ export class ContainerState {
   /** Own weight and weight in force, as the host's sums count them. */
   countedOwn = 0;
   countedShares = 0;
+  /** The user's shares while they are counted, otherwise 0. */
+  countedSize = 0;
   /** End of the cold-start boost on the monotonic clock, ms; 0 = none. */
   boostUntil = 0;
   /** The newest reading of its counters; valid once `read`. */

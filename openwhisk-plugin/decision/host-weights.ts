@@ -33,6 +33,10 @@ export class HostWeights {
   #inForce = 0;
   /** Those that the sums count. */
   readonly #running = new Set<ContainerState>();
+  #siblingLoss = Number.POSITIVE_INFINITY;
+  /** Where siblings have a bound: how many of the running ones have these shares of their user. */
+  readonly #sizes = new Map<number, number>();
+  #largest = 0;
   /** False: some container keeps its own weight, and must not be made to wait for the others. */
   isAllowed = true;
 
@@ -40,7 +44,14 @@ export class HostWeights {
    * Part of a contended CPU that siblings may lose, .05 = 5 %. Infinity: any, as long as no managed
    * container stands above them.
    */
-  siblingLoss = Number.POSITIVE_INFINITY;
+  get siblingLoss(): number {
+    return this.#siblingLoss;
+  }
+
+  set siblingLoss(loss: number) {
+    this.#siblingLoss = loss;
+    for (const container of this.#running) this.#countSize(container, true);
+  }
 
   /** False: something beside the managed containers must not wait for raised weights. */
   get mayRaise(): boolean {
@@ -107,20 +118,19 @@ export class HostWeights {
 
   /**
    * After an end the others' own weights are less, and siblings may lose more than `siblingLoss`:
-   * lowers what stands above its own weight, each by the same part, and visits it.
+   * lowers what stands above its own weight, each by the same part, and visits it. Without such a
+   * loss it visits no container: it is called after each event.
    */
   lower(visit: (container: ContainerState) => void): void {
     if (!Number.isFinite(this.siblingLoss)) return;
-    let largest = 0;
-    let above = 0;
-    for (const { user, countedOwn, countedShares } of this.#running) {
-      largest = Math.max(largest, user.shares);
-      above += Math.max(0, countedShares - countedOwn);
-    }
-    const sibling = this.#siblingFactor * largest;
+    const sibling = this.#siblingFactor * this.#largest;
     const excess = this.#inForce - this.#own - this.siblingLoss * (sibling + this.#own);
     // Right-sized weights are rounded.
-    if (!(excess > 1e-6 * this.#own) || !(above > 0)) return;
+    if (!(excess > 1e-6 * this.#own)) return;
+    let above = 0;
+    for (const { countedOwn, countedShares } of this.#running)
+      above += Math.max(0, countedShares - countedOwn);
+    if (!(above > 0)) return;
     const kept = Math.max(0, 1 - excess / above);
     for (const container of this.#running) {
       const own = container.countedOwn;
@@ -145,6 +155,7 @@ export class HostWeights {
     const inForce = isRunning ? container.shares : 0;
     if (isRunning) this.#running.add(container);
     else this.#running.delete(container);
+    this.#countSize(container, isRunning);
     this.#own += own - container.countedOwn;
     this.#inForce += inForce - container.countedShares;
     container.countedOwn = own;
@@ -153,5 +164,22 @@ export class HostWeights {
     // Right-sized weights are no integers, so that rounding would add up.
     this.#own = 0;
     this.#inForce = 0;
+  }
+
+  #countSize(container: ContainerState, isRunning: boolean): void {
+    if (!Number.isFinite(this.#siblingLoss)) return;
+    const size = isRunning ? container.user.shares : 0;
+    const before = container.countedSize;
+    if (size === before) return;
+    container.countedSize = size;
+    if (size > 0) {
+      this.#sizes.set(size, (this.#sizes.get(size) ?? 0) + 1);
+      this.#largest = Math.max(this.#largest, size);
+      return;
+    }
+    const left = this.#sizes.get(before)! - 1;
+    if (left > 0) this.#sizes.set(before, left);
+    else this.#sizes.delete(before);
+    if (left === 0 && before === this.#largest) this.#largest = Math.max(0, ...this.#sizes.keys());
   }
 }

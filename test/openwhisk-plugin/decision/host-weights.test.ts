@@ -234,3 +234,33 @@ test('when a large pod ends, what it allowed the others is taken back', (t) => {
   t.is(small.container.shares, 2);
   t.is(small.run.shares, 2);
 });
+
+test('other containers are read only when siblings lose too much', (t) => {
+  const { one, short, long } = besideSystemPod();
+  long.start();
+  let reads = 0;
+  let counted = long.container.countedShares;
+  Object.defineProperty(long.container, 'countedShares', {
+    get: () => {
+      reads++;
+      return counted;
+    },
+    set: (shares: number) => {
+      counted = shares;
+    },
+  });
+  for (let n = 0; n < 20; n++) {
+    short.start();
+    one.lowerWeights(() => {});
+    short.finish();
+    one.lowerWeights(() => {});
+  }
+  t.is(reads, 0);
+  short.start();
+  // 2 + 8 in force, where 4 + .05 x (102 + 4) = 9.3 are allowed.
+  short.container.shares = 8;
+  one.weights.update(short.container);
+  one.lowerWeights(() => {});
+  t.true(reads > 0);
+  t.is(short.container.shares, 7);
+});
