@@ -1,35 +1,31 @@
 /**
  * In-process tests by default. GLEANER_TEST_REAL=1 takes the tests on real parts
- * (`*.real.test.ts`), one file at a time. GLEANER_TEST_LANE takes one of the parts below, of which
- * scripts/test.mjs runs the last two side by side.
+ * (`*.real.test.ts`), one file at a time. GLEANER_TEST_LANE takes one of the parts below, which
+ * scripts/test.mjs runs side by side, each one file at a time.
  */
 const lane = process.env.GLEANER_TEST_LANE;
 const real = process.env.GLEANER_TEST_REAL === '1';
 
 /**
  * Tests on parts of their own: processes on free ports or the usual ones of `gleaner up`, a private
- * engine. Nothing here is seen by a hook on this host's engine.
+ * engine, containers without a hook. Nothing here is managed by a hook on this host's engine.
  */
 const ownParts = [
-  'dist/test/{agents,broker,dashboard,docs,fuzz}/**/*.real.test.js',
+  'dist/test/{agents,broker,dashboard,docs,fuzz,kubernetes}/**/*.real.test.js',
   'dist/test/cli/{mode-not-stored,nats-config,start,up}.real.test.js',
   'dist/test/deploy/{ansible,metrics}.real.test.js',
   'dist/test/faults/{dockerd,full-disk,nats-cluster}.real.test.js',
-  'dist/test/simulator/invoker-emulator/transcript.real.test.js',
+  'dist/test/simulator/**/*.real.test.js',
   'dist/test/stock-client.real.test.js',
 ];
-/** Simulations and training in the process: they use a core while tests on real parts wait. */
-const studies = ['dist/test/{agents,bench,experiments}/**/*.test.js'];
 const allReal = ['dist/test/**/*.real.test.js'];
 const inProcess = ['dist/test/**/*.test.js', '!dist/test/**/*.real.test.js'];
-const without = (patterns) => patterns.map((pattern) => `!${pattern}`);
-const host = [...allReal, ...without(ownParts)];
 
 /** Patterns that exclude come last, because AVA applies them to all. */
 const lanes = {
-  'in-process': [...inProcess, ...without(studies)],
-  'own-parts': [...ownParts, ...studies, '!dist/test/{bench,experiments}/**/*.real.test.js'],
-  host,
+  'in-process': inProcess,
+  'own-parts': ownParts,
+  host: [...allReal, ...ownParts.map((pattern) => `!${pattern}`)],
 };
 
 /** As test/support/slowness.ts has it. */
@@ -37,7 +33,7 @@ const minutes = Math.ceil(4 * Math.max(1, Number(process.env.GLEANER_TEST_SLOWNE
 
 export default {
   files: lanes[lane] ?? (real ? allReal : inProcess),
-  concurrency: real ? 1 : 2,
+  concurrency: real || lane !== undefined ? 1 : 2,
   timeout: `${minutes}m`,
   workerThreads: false,
 };

@@ -1,7 +1,7 @@
 /**
- * `npm test`: build, then every AVA test: first those inside the process, then those on real parts
- * in two lanes, one of which also has the longest of the former (ava.config.js); then the line
- * coverage of all together. Ends with a plain line `N passed, N failed`; a folder below the bound
+ * `npm test`: build, then every AVA test in three lanes side by side (ava.config.js): those inside
+ * the process use the time in which the two lanes on real parts wait; then the line coverage of all
+ * together. Ends with a plain line `N passed, N failed`; a folder below the bound
  * counts as a failure, and so does each fault that nothing caught in any process of the tests.
  *
  * A file that fails is run once more, alone, for tests on real parts share their machine with
@@ -9,6 +9,7 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -22,15 +23,16 @@ const bin = (name, file) => join(root, 'node_modules', name, file);
 
 /**
  * Runs a child, passes its output on and returns it with the exit code and the time at which each
- * line came.
+ * line came. `niceness`: of it and its children.
  */
-function run(args, environment = {}) {
+function run(args, environment = {}, niceness = 0) {
   return new Promise((done) => {
     const child = spawn(process.execPath, args, {
       cwd: root,
       env: { ...process.env, ...environment },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
+    if (niceness > 0) setPriority(child.pid, niceness);
     let output = '';
     const lines = [];
     createInterface({ input: child.stdout }).on('line', (line) =>
@@ -51,15 +53,15 @@ const SLOWEST_SHOWN = 15;
 /** More failed files than this are no bad luck. */
 const MAX_RETRIED_FILES = 6;
 
-/** One kind of tests, `environment` saying which. */
-async function runOnce(environment) {
+/** One lane of tests. */
+async function runOnce({ lane, niceness }) {
+  const environment = { ...counted, GLEANER_TEST_LANE: lane };
   const begun = performance.now();
-  const once = await run([ava, '--tap'], environment);
-  if (environment.GLEANER_TEST_REAL === '1') {
-    console.log(`# the slowest files of ${environment.GLEANER_TEST_LANE}, seconds`);
-    for (const [file, millis] of slowestFiles(once.lines, begun, exists).slice(0, SLOWEST_SHOWN))
-      console.log(`#   ${(millis / 1000).toFixed(1).padStart(6)}  ${file}`);
-  }
+  const once = await run([ava, '--tap'], environment, niceness);
+  const seconds = ((performance.now() - begun) / 1000).toFixed(0);
+  console.log(`# ${lane}: ${seconds} s; its slowest files, seconds`);
+  for (const [file, millis] of slowestFiles(once.lines, begun, exists).slice(0, SLOWEST_SHOWN))
+    console.log(`#   ${(millis / 1000).toFixed(1).padStart(6)}  ${file}`);
   return { environment, once, first: resultsByFile(once.output, exists) };
 }
 
@@ -87,12 +89,10 @@ async function runAgain({ environment, once, first }) {
   };
 }
 
-/** Runs of several kinds side by side; what failed runs again when all have ended. */
-async function runTests(environments) {
+/** Lanes side by side; what failed runs again when all have ended. */
+async function runTests(lanes) {
   const results = [];
-  for (const each of await Promise.all(environments.map(runOnce))) {
-    results.push(await runAgain(each));
-  }
+  for (const each of await Promise.all(lanes.map(runOnce))) results.push(await runAgain(each));
   return results;
 }
 
@@ -120,14 +120,12 @@ const faults = join(coverage, 'faults.jsonl');
 const probe = `--require "${join(root, 'test', 'faults-probe.cjs')}"`;
 mkdirSync(coverage, { recursive: true });
 const counted = { NODE_V8_COVERAGE: executed, GLEANER_TEST_FAULTS: faults, NODE_OPTIONS: probe };
-const onRealParts = { ...counted, GLEANER_TEST_REAL: '1' };
-const runs = [
-  ...(await runTests([{ ...counted, GLEANER_TEST_LANE: 'in-process' }])),
-  ...(await runTests([
-    { ...onRealParts, GLEANER_TEST_LANE: 'host' },
-    { ...onRealParts, GLEANER_TEST_LANE: 'own-parts' },
-  ])),
-];
+const runs = await runTests([
+  { lane: 'host', niceness: 0 },
+  { lane: 'own-parts', niceness: 0 },
+  // Tests on real parts have time limits, which those of the CPU alone must not use up.
+  { lane: 'in-process', niceness: 5 },
+]);
 const reporters = ['--reporter=json-summary', '--reporter=text-summary'];
 const report = await run([
   bin('c8', 'bin/c8.js'),

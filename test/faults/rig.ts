@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { GleanerProcess } from '../../bench/benefit/gleaner-process.js';
 import { type Broker, services } from '../../broker/index.js';
 import { NatsBroker } from '../../broker/nats/index.js';
-import { callEveryInstance } from '../../broker/services/index.js';
-import { millis } from '../../config/index.js';
+import { callService } from '../../broker/services/index.js';
 import {
   type Action,
   type ActivationResult,
@@ -18,6 +17,7 @@ import { until, type WatchedContainer, watchContainers } from './cgroups.js';
 const FUNCTIONS = 4;
 const EACH = 5;
 const MEMORY_MB = 128;
+const HOST = 'faults';
 /**
  * Waits most of the time, so that durations say something on two cores; 12 ms of CPU in 0.9 s, of a
  * whole core.
@@ -74,7 +74,7 @@ export class Rig {
       },
       hook: {
         containerPrefix: options.prefix,
-        hostName: 'faults',
+        hostName: HOST,
         stepActivations: EACH,
         stepS: 1,
       },
@@ -191,10 +191,8 @@ export class Rig {
     const end = performance.now() + allowed(15_000);
     for (;;) {
       try {
-        const call = { service: services.hook, endpoint, request, wait: millis(150) };
-        const answers = await callEveryInstance(this.broker, call);
-        const answer = [...answers.values()].find((each) => !(each instanceof Error));
-        if (answer !== undefined) return answer;
+        const call = { service: services.hook, endpoint, request, host: HOST };
+        return await callService(this.broker, call);
       } catch {
         // NATS is on its way back.
       }

@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GleanerProcess } from '../../bench/benefit/gleaner-process.js';
 import { type Broker, services } from '../../broker/index.js';
 import { NatsBroker } from '../../broker/nats/index.js';
-import { callEveryInstance, type ExplanationView } from '../../broker/services/index.js';
-import { millis } from '../../config/index.js';
+import { callService, type ExplanationView } from '../../broker/services/index.js';
+
+const HOST = 'openwhisk';
 
 /** What `inspect` of the hook answers, as far as it is looked at here. */
 export interface HookView {
@@ -38,7 +39,7 @@ export class GleanerFixture {
     this.process = new GleanerProcess({
       mode: 'enforce',
       decision: { controlShare: 0, ...decision },
-      hook: { containerPrefix: 'wsk0', hostName: 'openwhisk', ...hook },
+      hook: { containerPrefix: 'wsk0', hostName: HOST, ...hook },
       ...rest,
     });
   }
@@ -70,10 +71,8 @@ export class GleanerFixture {
     const end = Date.now() + 30_000;
     for (;;) {
       try {
-        const call = { service: services.hook, endpoint, request, wait: millis(500) };
-        const answers = await callEveryInstance(this.#broker!, call);
-        const answer = [...answers.values()].find((each) => !(each instanceof Error));
-        if (answer !== undefined) return answer;
+        const call = { service: services.hook, endpoint, request, host: HOST };
+        return await callService(this.#broker!, call);
       } catch {
         // NATS is on its way back.
       }

@@ -233,7 +233,7 @@ test.serial(
     if (missing(t, dockerAlone)) return;
     // A network of its own: on the shared bridge another container may get the dead one's address
     // at once, and answer.
-    const network = 'wskgldblnet';
+    const network = `wskgldblnet${process.pid}`;
     docker('network', 'create', network);
     try {
       await withEmulator('wskgldblg0', { network }, async (emulator) => {
