@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { ContainerInfo } from '../ports/index.js';
 import { CgroupNamespaceError, CgroupNotFoundError } from './cgroup-errors.js';
 import { below, holds, type Mount, readMounts, readText, searchById } from './cgroup-mounts.js';
 
@@ -25,6 +26,21 @@ const CONTROLLERS = ['cpu', 'cpuacct', 'memory', 'freezer'] as const;
 interface Membership {
   readonly v1: ReadonlyMap<string, string>;
   readonly unified: string | null;
+}
+
+let latest: { of: ContainerInfo; root: string; found: CgroupPaths } | null = null;
+
+/** For a container's limits. Its counters, which are opened next, share the answer. */
+export function cgroupsForLimits(of: ContainerInfo, root: string): CgroupPaths {
+  latest = { of, root, found: resolveCgroups(of.pid, of.id, root) };
+  return latest.found;
+}
+
+export function cgroupsForCounters(of: ContainerInfo, root: string): CgroupPaths {
+  const known = latest;
+  latest = null;
+  if (known?.of === of && known.root === root) return known.found;
+  return resolveCgroups(of.pid, of.id, root);
 }
 
 /**
@@ -60,7 +76,7 @@ export function resolveCgroups(pid: number, id: string, root = '/'): CgroupPaths
     if (path?.includes(id)) {
       const of = mounts.filter((m) => m.type === 'cgroup' && m.controllers.includes(controller));
       const directory = visible(root, of, path, id, pid);
-      return directory === null ? null : { version: 1, directory };
+      return directory === null ? null : { version: 1, directory: copied(directory) };
     }
     if (!unified?.includes(id)) return null;
     const of = mounts.filter((m) => m.type === 'cgroup2');
@@ -72,7 +88,7 @@ export function resolveCgroups(pid: number, id: string, root = '/'): CgroupPaths
       file === undefined
         ? enabledIn(directory).includes(controller)
         : existsSync(join(directory, file));
-    return isThere ? { version: 2, directory } : null;
+    return isThere ? { version: 2, directory: copied(directory) } : null;
   };
 
   const found = {
@@ -86,8 +102,11 @@ export function resolveCgroups(pid: number, id: string, root = '/'): CgroupPaths
       throw new CgroupNamespaceError(`no directory for cgroup ${own} is visible from here`);
     throw new CgroupNotFoundError(`no directory for cgroup ${own}`);
   }
-  return { ...found, unit: upTo(own, id).split('/').at(-1) ?? '' };
+  return { ...found, unit: copied(upTo(own, id).split('/').at(-1) ?? '') };
 }
+
+/** V8 keeps the whole text that a string was cut from. */
+const copied = (text: string): string => Buffer.from(text).toString();
 
 /**
  * The cgroups of the pod that a container is in: the groups above the container's. systemd's slices

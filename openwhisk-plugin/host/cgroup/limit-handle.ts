@@ -8,7 +8,7 @@ import {
   type WriteResult,
 } from '../../decision/index.js';
 import { type ContainerInfo, emptyLimits, type LimitHandle } from '../ports/index.js';
-import type { CgroupPaths } from './cgroup-paths.js';
+import type { CgroupPaths, ControllerDirectory } from './cgroup-paths.js';
 import { UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 import { CpuFiles, MemoryFiles } from './limit-files.js';
 import { memoryCeiling } from './memory-ceiling.js';
@@ -39,16 +39,20 @@ export class CgroupLimitHandle implements LimitHandle {
   readonly #memory: MemoryFiles | null;
   readonly #context: HandleContext;
   readonly #scope: SystemdScope | null;
-  /** File that shows whether the container is paused. */
-  readonly #freezer: string | null;
+  /** Of the file that shows whether the container is paused. */
+  readonly #freezer: ControllerDirectory | null;
   readonly #user: ContainerInfo['user'];
   /** Null on v1, where the file has shares. */
   readonly #weights: ContainerWeight | null;
   readonly #swapAllowance: number;
   readonly #expected = emptyLimits();
-  readonly #scopeListener: ScopeListener;
-  /** Counts changes of the memory limit: a newer one cancels a reduction in progress. */
-  readonly #generation = new Int32Array(new SharedArrayBuffer(4));
+  /** Null on hosts without systemd's scopes, of which there are thousands of containers. */
+  readonly #scopeListener: ScopeListener | null;
+  /**
+   * Counts changes of the memory limit: a newer one cancels a reduction in progress. Null before
+   * the first reduction, which most containers never see.
+   */
+  #generation: Int32Array | null = null;
   #ceiling = UNLIMITED;
   #weight: number;
   #lowering: Promise<WriteResult> | null = null;
@@ -63,8 +67,7 @@ export class CgroupLimitHandle implements LimitHandle {
     const { user } = container;
     this.#cpu = cpu && new CpuFiles(cpu, user.periodMicros);
     this.#memory = memory && MemoryFiles.open(memory);
-    this.#freezer =
-      freezer && join(freezer.directory, freezer.version === 1 ? 'freezer.state' : 'cgroup.freeze');
+    this.#freezer = freezer;
     this.#context = context;
     this.#scope = scope;
     this.#user = user;
@@ -75,7 +78,7 @@ export class CgroupLimitHandle implements LimitHandle {
     this.#weight = this.#cpu?.weight() ?? UNREADABLE;
     this.#weights =
       this.#cpu?.version === 2 ? new ContainerWeight(user, this.#weight, scope, context) : null;
-    this.#scopeListener = {
+    this.#scopeListener = scope && {
       failed: (error) => context.scopeFailed(container, error),
       applied: () => this.#writeAgain(),
     };
@@ -154,7 +157,7 @@ export class CgroupLimitHandle implements LimitHandle {
     const found = memory.limit();
     if (found === UNREADABLE) return 'gone';
     if (samePages(found, requested)) {
-      Atomics.add(this.#generation, 0, 1);
+      this.#cancelLowering();
       this.#expected.memory = memoryBytes(found);
       return this.#repairSwap(memory, found);
     }
@@ -163,7 +166,7 @@ export class CgroupLimitHandle implements LimitHandle {
     // may.
     if (requested > wholePages(this.#user.memory) && requested > this.memoryCeiling())
       return 'refused';
-    Atomics.add(this.#generation, 0, 1);
+    this.#cancelLowering();
     const oldSwap = memory.swap();
     const failed = memory.raise(requested, this.#swapAllowance);
     if (failed) {
@@ -189,12 +192,14 @@ export class CgroupLimitHandle implements LimitHandle {
     if (memory === null) return 'unsupported';
     const requested = wholePages(limit);
     if (!(requested > 0) || requested === UNLIMITED) return 'refused';
-    const own = Atomics.add(this.#generation, 0, 1) + 1;
+    this.#generation ??= new Int32Array(new SharedArrayBuffer(4));
+    const generation = this.#generation;
+    const own = Atomics.add(generation, 0, 1) + 1;
     while (this.#lowering) await this.#lowering;
     // systemd writes limits whatever the use: it must not be about to write an older, lower one.
     if (this.#scope?.isBusy) await this.#scope.idle();
     if (this.#closed) return 'gone';
-    if (Atomics.load(this.#generation, 0) !== own) return 'refused';
+    if (Atomics.load(generation, 0) !== own) return 'refused';
     const found = memory.limit();
     if (found === UNREADABLE) return 'gone';
     if (samePages(found, requested)) {
@@ -213,14 +218,14 @@ export class CgroupLimitHandle implements LimitHandle {
         limit: requested,
         swap: this.#swapAllowance,
         margin: isUserValue ? 0 : this.#context.margin,
-        freezer: isUserValue ? null : this.#freezer,
+        freezer: isUserValue ? null : this.#freezerFile,
       },
-      this.#generation,
+      generation,
     );
     const result = await this.#lowering;
     this.#lowering = null;
     if (this.#closed) return result;
-    if (Atomics.load(this.#generation, 0) !== own) {
+    if (Atomics.load(generation, 0) !== own) {
       // A raise came while the kernel was reclaiming, and the newer limit wins.
       if (this.#expected.memory !== before || result === 'written')
         memory.raise(wholePages(this.#expected.memory), this.#swapAllowance);
@@ -296,7 +301,7 @@ export class CgroupLimitHandle implements LimitHandle {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    Atomics.add(this.#generation, 0, 1);
+    this.#cancelLowering();
     if (this.#memory !== null) this.#context.guaranteedBytes.delete(this.#memory.directory);
     if (this.#cpu !== null) this.#context.siblings.managed.delete(this.#cpu.directory);
     this.#cpu?.close();
@@ -334,9 +339,20 @@ export class CgroupLimitHandle implements LimitHandle {
     return this.#weights.shares(weight);
   }
 
+  #cancelLowering(): void {
+    if (this.#generation !== null) Atomics.add(this.#generation, 0, 1);
+  }
+
+  get #freezerFile(): string | null {
+    if (this.#freezer === null) return null;
+    const { directory, version } = this.#freezer;
+    return join(directory, version === 1 ? 'freezer.state' : 'cgroup.freeze');
+  }
+
   #notifySystemd(memory: MemoryFiles): void {
+    if (this.#scope === null || this.#scopeListener === null) return;
     const limit = wholePages(this.#expected.memory);
-    this.#scope?.tell(limit, this.#swapAllowance, memory.protection(), this.#scopeListener);
+    this.#scope.tell(limit, this.#swapAllowance, memory.protection(), this.#scopeListener);
   }
 
   /** Whether systemd has a runtime memory limit that is not the present one. */

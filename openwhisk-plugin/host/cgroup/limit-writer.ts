@@ -1,5 +1,5 @@
 import type { ContainerInfo, LimitHandle, LimitWriter } from '../ports/index.js';
-import { podCgroups, resolveCgroups } from './cgroup-paths.js';
+import { cgroupsForLimits, podCgroups } from './cgroup-paths.js';
 import { CgroupLimitHandle, type HandleContext } from './limit-handle.js';
 import { MemoryLowerer } from './memory-lowerer.js';
 import { PodLimitHandle } from './pod-limit-handle.js';
@@ -53,7 +53,7 @@ export class CgroupLimitWriter implements LimitWriter {
 
   /** Throws CgroupNotFoundError (ended), CgroupNamespaceError, CgroupReadOnlyError. */
   open(container: ContainerInfo): Required<LimitHandle> {
-    const paths = resolveCgroups(container.pid, container.id, this.#root);
+    const paths = cgroupsForLimits(container, this.#root);
     const version = paths.memory?.version ?? paths.cpu?.version ?? this.#version;
     const { scopes } = this.#options;
     const scopeOf = (unit: string): SystemdScope | null =>

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Bytes, type Clock, systemClock } from '../../../config/index.js';
 import type { ContainerInfo, UsageMonitor, UsageProbe } from '../ports/index.js';
-import { resolveCgroups } from './cgroup-paths.js';
+import { cgroupsForCounters } from './cgroup-paths.js';
 import { ControlFile, StatKey } from './control-file.js';
 import { FileBudget } from './file-budget.js';
 import { CgroupUsageProbe } from './usage-probe.js';
@@ -30,7 +30,7 @@ export class CgroupUsageMonitor implements UsageMonitor {
 
   /** Throws CgroupNotFoundError, CgroupNamespaceError, CgroupOpenFilesError. */
   open(container: ContainerInfo): UsageProbe {
-    const paths = resolveCgroups(container.pid, container.id, this.#root);
+    const paths = cgroupsForCounters(container, this.#root);
     const schedstat = join(this.#root, `proc/${container.pid}/schedstat`);
     return new CgroupUsageProbe(paths, schedstat, this.#clock, this.#budget);
   }
