@@ -59,12 +59,12 @@ export class TrafficRecorder {
     }
   }
 
-  /** Waits until a line that fits is there. */
-  async until(what: string, fits: (line: Line) => boolean, timeoutMs = 60_000): Promise<void> {
+  /** Waits until the lines are as they should. */
+  async until(what: string, fits: () => boolean, timeoutMs = 60_000): Promise<void> {
     const end = Date.now() + allowed(timeoutMs);
-    while (!this.lines.some(fits)) {
+    while (!fits()) {
       if (Date.now() > end) throw new Error(`never seen: ${what}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
 

@@ -119,7 +119,10 @@ test.serial(
       // Until the recorded action of 5 s has answered its relay, although its caller has gone after
       // 1 s.
       oomPolls: allowed(900),
-      docker: { env: { DOCKER_HOST: `unix://${join(folder, 'docker.sock')}` } },
+      docker: {
+        env: { DOCKER_HOST: `unix://${join(folder, 'docker.sock')}` },
+        pauseTimeoutMs: allowed(10_000),
+      },
     });
     let played: Line[] = [];
     try {
