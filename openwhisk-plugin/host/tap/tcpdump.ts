@@ -30,6 +30,10 @@ const QUIET = 1000;
  */
 const MAX_UNANSWERED = 100;
 const MAX_UNANSWERED_SLOW = 10;
+/** Said once signals are handled, which before would end it. */
+const HANDLES_SIGNALS = /^.*\blistening on .*\n/m;
+/** A tcpdump that did not say it is asked for its counters after this long. */
+const SIGNAL_GRACE = 1000;
 const READ_BUFFER = 256 * 1024;
 const LONGEST_LINE = 4096;
 const TERMINATION = millis(1000);
@@ -53,6 +57,8 @@ export class Capture {
   /** It has reported its counters before: without permission to signal it there are none. */
   #answers = false;
   #unanswered = 0;
+  #handlesSignals = false;
+  #readyAt = Number.NaN;
   #stopped = false;
 
   constructor(
@@ -95,6 +101,7 @@ export class Capture {
       if (pcap.state === 'broken') fail(`tcpdump's output cannot be read: ${pcap.reason}`);
       else if (!isReady && pcap.state === 'packets') {
         isReady = true;
+        this.#readyAt = performance.now();
         this.#listener.listening();
       }
       return !isOver;
@@ -112,6 +119,7 @@ export class Capture {
 
   /** Requests tcpdump's counters; the listener gets the drops since the last time. */
   askForDrops(): void {
+    if (!this.#handlesSignals && performance.now() - this.#readyAt < SIGNAL_GRACE) return;
     const { kind, namespaceOf } = this.#options;
     const isSlow = kind === 'closes' || namespaceOf !== undefined;
     if (this.#unanswered >= (isSlow ? MAX_UNANSWERED_SLOW : MAX_UNANSWERED))
@@ -144,6 +152,7 @@ export class Capture {
     this.#droppedAt = Number.NaN;
     this.#answers = false;
     this.#unanswered = 0;
+    this.#handlesSignals = false;
     let child: ChildProcess;
     try {
       child = spawn(command.file, command.args, { stdio: ['ignore', output, 'pipe'] });
@@ -157,7 +166,9 @@ export class Capture {
       child.once('error', () => resolve());
     });
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      stderrText = this.#readCounters((stderrText + text).slice(-LONGEST_LINE));
+      stderrText = (stderrText + text).slice(-LONGEST_LINE);
+      if (!this.#handlesSignals) stderrText = this.#readStart(stderrText);
+      stderrText = this.#readCounters(stderrText);
     });
     // Not only a failed start: Node also reports here each signal that may not be sent.
     child.on('error', (error) => fail(messageOf(error)));
@@ -166,6 +177,14 @@ export class Capture {
     child.once('close', (code, signal) => {
       fail(`tcpdump ended (${signal ?? `code ${code}`})${reasonIn(stderrText)}`);
     });
+  }
+
+  /** Removes what it says when it starts, which is no reason of its end. */
+  #readStart(text: string): string {
+    const said = HANDLES_SIGNALS.exec(text);
+    if (said === null) return text;
+    this.#handlesSignals = true;
+    return text.slice(said.index + said[0].length);
   }
 
   /** Removes the lines with counters; returns the other text, which has the reason of its end. */

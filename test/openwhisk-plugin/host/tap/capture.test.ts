@@ -54,12 +54,16 @@ const ANSWERING =
  * A program in tcpdump's place: what cannot be provoked with the real one (kernel drops, a stream
  * out of step).
  */
-function otherProcess(script: string, closes = ANSWERING): { path: string; remove: () => void } {
+function otherProcess(
+  script: string,
+  closes = ANSWERING,
+  says = "echo 'tcpdump: listening on none0' >&2",
+): { path: string; remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'gltap-test-'));
   const path = join(folder, 'tcpdump');
   // Only the capture of heads is immediate.
   const choice = `case "$*" in *--immediate-mode*) ;; *)\n${closes};; esac`;
-  writeFileSync(path, `#!/bin/sh\n${choice}\n${script}\n`);
+  writeFileSync(path, `#!/bin/sh\n${says}\n${choice}\n${script}\n`);
   chmodSync(path, 0o755);
   chmodSync(folder, 0o755);
   return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
@@ -202,6 +206,44 @@ test('a tcpdump that stops answering is lost, and another one is started', async
   t.is(reasons[0], 'restarted: tcpdump does not answer any more');
   await until('another one', () => tap.listeningOn.length === 1);
   await tap.stop();
+  fake.remove();
+});
+
+test('a tcpdump that does not handle signals yet is not asked for its counters', async (t) => {
+  // It says that it listens after the head of its file, and handles signals just before.
+  const fake = otherProcess(
+    `printf '${octal(stream())}'\nsleep 0.3\ntrap 'echo "7 packets dropped by interface" >&2' ` +
+      `USR1\necho 'tcpdump: listening on none0' >&2\nwhile :; do sleep 0.02; done`,
+    ANSWERING,
+    '',
+  );
+  const ends: string[] = [];
+  let isReady = false;
+  let answers = 0;
+  const capture = new Capture(
+    'none0',
+    { tcpdump: fake.path, port: 8080, kind: 'heads' },
+    systemTimers,
+    {
+      packet: () => undefined,
+      listening: () => {
+        isReady = true;
+      },
+      ended: (_unavailable, detail) => ends.push(detail),
+      dropped: () => undefined,
+      counted: () => {
+        answers++;
+      },
+    },
+  );
+  capture.start();
+  await until('it listens', () => isReady);
+  await until('an answer', () => {
+    capture.askForDrops();
+    return answers > 0;
+  });
+  t.deepEqual(ends, []);
+  await capture.stop();
   fake.remove();
 });
 
