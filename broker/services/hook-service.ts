@@ -278,7 +278,7 @@ export const hookService = {
   },
   explain: {
     description:
-      "a function's last 16 activations: peaks, demand, range with its reason, grant, outcome",
+      "a function's last 10 activations: peaks, demand, range with its reason, grant, outcome",
     request: z.object({ function: functionField }),
     answer: z.object({
       function: functionField,

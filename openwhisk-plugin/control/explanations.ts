@@ -46,12 +46,27 @@ export interface Explanation {
   saved: number;
 }
 
-const KEPT = 16;
+/** As many as `gleaner explain` shows. */
+const KEPT = 10;
 /** Of one activation, in the order of `record` and `#at`. */
-const NUMBERS = 32;
-const TEXTS = 9;
+const NUMBERS = 27;
+const TEXTS = 3;
+const WORDS = 6;
 const GRANT_NUMBERS = 7;
 const NO_NUMBERS = new Float64Array(0);
+
+/** The reasons and modes so far, of which there are tens, by their numbers. */
+const words: string[] = [];
+const numbersOfWords = new Map<string, number>();
+
+function numberOf(word: string): number {
+  let number = numbersOfWords.get(word);
+  if (number === undefined) {
+    number = words.push(word) - 1;
+    numbersOfWords.set(word, number);
+  }
+  return number;
+}
 
 /**
  * The last activations of one function, as numbers; made into text on request. Flat: as
@@ -59,7 +74,8 @@ const NO_NUMBERS = new Float64Array(0);
  */
 export class Explanations {
   #numbers = NO_NUMBERS;
-  readonly #texts: string[] = [];
+  readonly #texts: string[] = new Array<string>(KEPT * TEXTS).fill('');
+  readonly #words = new Uint8Array(KEPT * WORDS);
   #room = 0;
   #count = 0;
   #next = 0;
@@ -73,16 +89,11 @@ export class Explanations {
     numbers[at++] = activation.startedAt;
     numbers[at++] = activation.duration / 1000;
     numbers[at++] = activation.initMicros / 1000;
-    numbers[at++] = Number(activation.cold);
-    numbers[at++] = Number(run.control);
-    numbers[at++] = Number(run.enforced);
+    numbers[at++] = flagsOf(activation);
     numbers[at++] = activation.status;
-    numbers[at++] = Number(activation.clean);
     numbers[at++] = run.shares;
     numbers[at++] = container.user.shares;
     numbers[at++] = run.container.memoryLoan;
-    numbers[at++] = Number(run.trippedCpu);
-    numbers[at++] = Number(run.trippedMemory);
     numbers[at++] = run.targetCpu;
     numbers[at++] = run.targetMemory;
     numbers[at++] = run.harvested;
@@ -90,17 +101,17 @@ export class Explanations {
     numbers[at++] = run.saved;
     putGrant(numbers, at, run.cpu);
     putGrant(numbers, at + GRANT_NUMBERS, run.memory);
-    const texts = this.#texts;
     at = this.#next * TEXTS;
-    texts[at++] = activation.id;
-    texts[at++] = activation.revision.version;
-    texts[at++] = container.id;
-    texts[at++] = activation.reason;
-    texts[at++] = run.container.mode;
-    texts[at++] = run.cpu.reason;
-    texts[at++] = run.cpu.choice;
-    texts[at++] = run.memory.reason;
-    texts[at++] = run.memory.choice;
+    this.#texts[at++] = activation.id;
+    this.#texts[at++] = activation.revision.version;
+    this.#texts[at++] = container.id;
+    at = this.#next * WORDS;
+    this.#words[at++] = numberOf(activation.reason);
+    this.#words[at++] = numberOf(run.container.mode);
+    this.#words[at++] = numberOf(run.cpu.reason);
+    this.#words[at++] = numberOf(run.cpu.choice);
+    this.#words[at++] = numberOf(run.memory.reason);
+    this.#words[at++] = numberOf(run.memory.choice);
     this.#next++;
     if (this.#count < KEPT) this.#count++;
   }
@@ -126,9 +137,10 @@ export class Explanations {
 
   #at(place: number): Explanation {
     const numbers = this.#numbers.subarray(place * NUMBERS, (place + 1) * NUMBERS);
-    const texts = this.#texts.slice(place * TEXTS, (place + 1) * TEXTS);
     const number = (at: number): number => numbers[at]!;
-    const text = (at: number): string => texts[at]!;
+    const flag = (bit: number): boolean => (number(3) & bit) !== 0;
+    const text = (at: number): string => this.#texts[place * TEXTS + at]!;
+    const word = (at: number): string => words[this.#words[place * WORDS + at]!]!;
     return {
       activation: text(0),
       version: text(1),
@@ -136,28 +148,38 @@ export class Explanations {
       startedAt: number(0),
       durationMillis: number(1),
       initMillis: number(2),
-      cold: number(3) === 1,
-      control: number(4) === 1,
-      enforced: number(5) === 1,
-      ended: text(3) as EndReason,
-      status: number(6),
-      clean: number(7) === 1,
-      cpuMode: text(4) as Explanation['cpuMode'],
-      shares: number(8),
-      userShares: number(9),
-      cpu: grantOf(numbers, 18, text(5), text(6)),
-      memory: grantOf(numbers, 18 + GRANT_NUMBERS, text(7), text(8)),
-      loan: number(10),
-      trippedCpu: number(11) === 1,
-      trippedMemory: number(12) === 1,
-      targetCpu: number(13),
-      targetMemory: number(14),
-      harvested: number(15),
-      accelerated: number(16),
-      saved: number(17),
+      cold: flag(Flag.cold),
+      control: flag(Flag.control),
+      enforced: flag(Flag.enforced),
+      ended: word(0) as EndReason,
+      status: number(4),
+      clean: flag(Flag.clean),
+      cpuMode: word(1) as Explanation['cpuMode'],
+      shares: number(5),
+      userShares: number(6),
+      cpu: grantOf(numbers, 13, word(2), word(3)),
+      memory: grantOf(numbers, 13 + GRANT_NUMBERS, word(4), word(5)),
+      loan: number(7),
+      trippedCpu: flag(Flag.trippedCpu),
+      trippedMemory: flag(Flag.trippedMemory),
+      targetCpu: number(8),
+      targetMemory: number(9),
+      harvested: number(10),
+      accelerated: number(11),
+      saved: number(12),
     };
   }
 }
+
+const Flag = { cold: 1, control: 2, enforced: 4, clean: 8, trippedCpu: 16, trippedMemory: 32 };
+
+const flagsOf = ({ cold, clean, run }: EndedActivation): number =>
+  (cold ? Flag.cold : 0) |
+  (run.control ? Flag.control : 0) |
+  (run.enforced ? Flag.enforced : 0) |
+  (clean ? Flag.clean : 0) |
+  (run.trippedCpu ? Flag.trippedCpu : 0) |
+  (run.trippedMemory ? Flag.trippedMemory : 0);
 
 function putGrant(into: Float64Array, at: number, grant: Grant): void {
   into[at] = grant.user;

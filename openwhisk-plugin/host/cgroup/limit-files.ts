@@ -23,20 +23,77 @@ const MEMORY_FILES = {
     events: 'memory.events',
   },
 } as const;
+const PERIOD_FILE = 'cpu.cfs_period_us';
 /** The text for "no limit". */
 const NONE = { 1: '-1', 2: 'max' } as const;
 
-/** The quota of a group and its period, us; null where the files are missing. */
-function quotaOf(directory: string, version: 1 | 2): { quota: number; period: number } | null {
-  const file = ControlFile.open(join(directory, CPU_FILES[version].quota), 'r');
-  if (file === null) return null;
-  const quota = file.number();
-  const other = version === 1 ? ControlFile.open(join(directory, 'cpu.cfs_period_us'), 'r') : null;
-  const period = version === 1 ? (other?.number() ?? UNREADABLE) : file.number(1);
-  file.close();
-  other?.close();
-  return { quota, period };
+/** The files that have a group's quota and its period, which v2 has in one. */
+class QuotaFiles {
+  readonly #quota: ControlFile;
+  readonly #period: ControlFile | null;
+
+  private constructor(quota: ControlFile, period: ControlFile | null) {
+    this.#quota = quota;
+    this.#period = period;
+  }
+
+  /** Null where the files are missing: at the root of a hierarchy. */
+  static open(directory: string, version: 1 | 2): QuotaFiles | null {
+    const quota = ControlFile.open(join(directory, CPU_FILES[version].quota), 'r');
+    if (quota === null) return null;
+    const period = version === 1 ? ControlFile.open(join(directory, PERIOD_FILE), 'r') : null;
+    return new QuotaFiles(quota, period);
+  }
+
+  /** us; {@link UNREADABLE} when the group is gone. */
+  quota(): number {
+    return this.#quota.number();
+  }
+
+  period(version: 1 | 2): number {
+    return version === 1 ? (this.#period?.number() ?? UNREADABLE) : this.#quota.number(1);
+  }
+
+  close(): void {
+    this.#quota.close();
+    this.#period?.close();
+  }
 }
+
+/** More than there are groups above the containers of one node, but for pods' own. */
+const MAX_GROUPS = 16;
+
+/** Quotas of the groups above containers, which all of them share, in files that stay open. */
+class GroupQuotas {
+  readonly #files = new Map<string, QuotaFiles | null>();
+
+  /** Null at the root of the hierarchy. */
+  of(directory: string, version: 1 | 2): { quota: number; period: number } | null {
+    let files = this.#files.get(directory);
+    let quota = files?.quota() ?? UNREADABLE;
+    // Not known, or another group of that name by now.
+    if (files !== null && quota === UNREADABLE) {
+      files?.close();
+      files = this.#open(directory, version);
+      quota = files?.quota() ?? UNREADABLE;
+    }
+    return files ? { quota, period: files.period(version) } : null;
+  }
+
+  #open(directory: string, version: 1 | 2): QuotaFiles | null {
+    this.#files.delete(directory);
+    const [oldest] = this.#files;
+    if (oldest !== undefined && this.#files.size >= MAX_GROUPS) {
+      oldest[1]?.close();
+      this.#files.delete(oldest[0]);
+    }
+    const files = QuotaFiles.open(directory, version);
+    this.#files.set(directory, files);
+    return files;
+  }
+}
+
+const groups = new GroupQuotas();
 
 /**
  * The CPU limits of one container in the kernel's units. Numbers: UNLIMITED for none, UNREADABLE
@@ -57,7 +114,9 @@ export class CpuFiles {
     this.directory = directory;
     this.#weight = ControlFile.open(join(directory, CPU_FILES[version].weight), 'r+');
     this.#quota = ControlFile.open(join(directory, CPU_FILES[version].quota), 'r+');
-    const period = quotaOf(directory, version)?.period ?? UNREADABLE;
+    const own = QuotaFiles.open(directory, version);
+    const period = own?.period(version) ?? UNREADABLE;
+    own?.close();
     this.#firstPeriod = period > 0 ? period : userPeriod;
     this.#openBurst();
   }
@@ -103,7 +162,7 @@ export class CpuFiles {
   ceiling(): number {
     let ceiling = UNLIMITED;
     for (let at = dirname(this.directory); at !== dirname(at); at = dirname(at)) {
-      const group = quotaOf(at, this.version);
+      const group = groups.of(at, this.version);
       if (group === null) break;
       // In this order, or rounding takes a microsecond from a quota that the groups share.
       const allowed = (group.quota * this.period) / Math.max(1, group.period);

@@ -79,14 +79,14 @@ test('an explanation shows the figures of its activation', (t) => {
   }
 });
 
-test('the last sixteen are kept, the youngest first, however many there were', (t) => {
+test('the last ten are kept, the youngest first, however many there were', (t) => {
   const explanations = new Explanations();
   t.is(explanations.newest, null);
   t.deepEqual(explanations.latest(), []);
   for (let n = 1; n <= 50; n++) {
     explanations.record(ended(n));
     t.is(explanations.newest?.activation, `id${n}`);
-    const demand = Array.from({ length: Math.min(n, 16) }, (_, i) => `id${n - i}`);
+    const demand = Array.from({ length: Math.min(n, 10) }, (_, i) => `id${n - i}`);
     t.deepEqual(
       explanations.latest().map(({ activation }) => activation),
       demand,

@@ -1,5 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { bytes, millicores, millis, SeededRandom } from '../../../../config/index.js';
@@ -12,6 +19,7 @@ import {
   restoreAll,
   SystemdBus,
 } from '../../../../openwhisk-plugin/host/cgroup/index.js';
+import { CpuFiles } from '../../../../openwhisk-plugin/host/cgroup/limit-files.js';
 import { DockerEngine } from '../../../../openwhisk-plugin/host/docker/index.js';
 import type { ContainerInfo, HostFacts } from '../../../../openwhisk-plugin/host/ports/index.js';
 import { dockerAlone, missing } from '../../../support/real-parts.js';
@@ -587,4 +595,27 @@ test.serial(
 test.serial('this suite has compared limits with the kernel', (t) => {
   if (missing(t, dockerAlone)) return;
   t.true(compared > 50, `${compared}`);
+});
+
+test("the quota of a group above is the kernel's, also of another group of its name", (t) => {
+  if (missing(t, dockerAlone)) return;
+  const version = existsSync('/sys/fs/cgroup/cgroup.controllers') ? 2 : 1;
+  const root = version === 2 ? '/sys/fs/cgroup' : '/sys/fs/cgroup/cpu';
+  const above = join(root, `gleaner-again-${process.pid}`);
+  const directory = join(above, 'container');
+  const put = (quota: number): void =>
+    writeFileSync(join(above, version === 2 ? 'cpu.max' : 'cpu.cfs_quota_us'), String(quota));
+  for (const quota of [50_000, 20_000]) {
+    mkdirSync(above);
+    if (version === 2) writeFileSync(join(above, 'cgroup.subtree_control'), '+cpu');
+    mkdirSync(directory);
+    const files = new CpuFiles({ directory, version }, 100_000);
+    for (const each of [quota, quota / 2]) {
+      put(each);
+      t.is(files.ceiling(), each);
+    }
+    files.close();
+    rmdirSync(directory);
+    rmdirSync(above);
+  }
 });
