@@ -265,7 +265,7 @@ async function lose(
     const restores = restoresIn(auditPath);
     if (changed.length < RESTORED.size) t.log(`only ${changed.join(', ')} differed`);
     t.true(changed.length > 0);
-    // systemd, which is told of the memory limit, may write the user's weight before the hook does.
+    // systemd, which writes the memory limit too, may write the user's weight before the hook does.
     const bySystemd = existsSync('/sys/fs/cgroup/cgroup.controllers') ? 'quota shares' : '';
     for (const limit of changed.filter((each) => each !== bySystemd))
       t.true(
