@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import test from 'ava';
 import { benchTrace } from '../../bench/benefit/trace.js';
 import { missing, realParts } from '../support/real-parts.js';
@@ -18,6 +19,8 @@ test.serial('the trace on real containers ends as it does without Gleaner', asyn
     t.is(figure(name).ratio, 1, name);
   }
   // The wide function wants four times its user CPU, and the greedy manager raises it from its
-  // second step on.
-  t.true(figure('accelerated').value > 0);
+  // second step on. One core, which the others keep busy, has nothing for it.
+  const accelerated = figure('accelerated').value;
+  if (availableParallelism() > 1) t.true(accelerated > 0, 'accelerated');
+  else t.log(`accelerated on one core: ${accelerated}`);
 });

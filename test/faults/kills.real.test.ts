@@ -9,7 +9,8 @@ import { PARTS } from './processes.js';
 import { Rig } from './rig.js';
 import { playRounds, RESTORE_BOUND, ratioOf, STALE_SLACK, table } from './rounds.js';
 
-const STALE = 2500;
+/** Agents on a slow machine do not decide within a shorter time. */
+const STALE = Math.min(10_000, allowed(2500));
 /** A limit that stays lowered costs more than this. */
 const TOLERANCE = 1.25;
 
