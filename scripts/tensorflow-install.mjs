@@ -8,7 +8,7 @@
  * one of the tensorflow-cpu wheel, pinned by hash (scripts/tensorflow.txt); the package's own two
  * source files are compiled against its headers.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,11 +26,14 @@ function fail(message, hint) {
   process.exit(1);
 }
 
-function run(what, command, args, options = {}) {
+async function run(what, command, args, options = {}) {
   console.error(`tensorflow:install: ${what} …`);
-  const { status, error } = spawnSync(command, args, { stdio: ['ignore', 2, 2], ...options });
-  if (status !== 0)
-    fail(`${what} failed${error ? `: ${error.message}` : ''}`, 'see the lines above');
+  const child = spawn(command, args, { stdio: ['ignore', 2, 2], ...options });
+  const problem = await new Promise((done) => {
+    child.on('error', ({ message }) => done(`: ${message}`));
+    child.on('close', (status) => done(status === 0 ? null : ''));
+  });
+  if (problem !== null) fail(`${what} failed${problem}`, 'see the lines above');
 }
 
 /**
@@ -82,9 +85,12 @@ const quiet = [
   '--no-fund',
   '--loglevel=error',
 ];
-run('installing the packages of package-lock.json', npm[0], [...npm.slice(1), ...quiet], {
-  cwd: target,
-});
+const packages = run(
+  'installing the packages of package-lock.json',
+  npm[0],
+  [...npm.slice(1), ...quiet],
+  { cwd: target },
+);
 
 const pip = [
   '-m',
@@ -104,9 +110,14 @@ const pinned = [
   '--dest',
   download,
 ];
-run('fetching TensorFlow’s library (187 MB)', 'python3', [...pip, ...wheelFor, ...pinned], {
-  env: { ...process.env, PIP_ROOT_USER_ACTION: 'ignore' },
-});
+const fetched = run(
+  'fetching TensorFlow’s library (187 MB)',
+  'python3',
+  [...pip, ...wheelFor, ...pinned],
+  { env: { ...process.env, PIP_ROOT_USER_ACTION: 'ignore' } },
+);
+// Beside each other: one is mostly small files, the other one large download.
+await Promise.all([packages, fetched]);
 
 const wheel = readdirSync(download).find((file) => file.endsWith('.whl'));
 const unpack = `
@@ -126,14 +137,17 @@ with zipfile.ZipFile(wheel) as archive:
         with archive.open(name) as source, open(path, 'wb') as out:
             while chunk := source.read(1 << 20): out.write(chunk)
 `;
-run('unpacking it', 'python3', ['-c', unpack, join(download, wheel), library, include]);
+await run('unpacking it', 'python3', ['-c', unpack, join(download, wheel), library, include]);
 const files = ['libtensorflow_cc.so.2', 'libtensorflow_framework.so.2'];
-run('stripping it', 'strip', ['--strip-unneeded', ...files.map((file) => join(library, file))]);
+await run('stripping it', 'strip', [
+  '--strip-unneeded',
+  ...files.map((file) => join(library, file)),
+]);
 symlinkSync(files[0], join(library, 'libtensorflow.so'));
 symlinkSync(files[1], join(library, 'libtensorflow_framework.so'));
 
 mkdirSync(binding, { recursive: true });
-run('compiling tfjs-node’s binding', 'g++', [
+await run('compiling tfjs-node’s binding', 'g++', [
   ...['-std=c++17', '-O2', '-fPIC', '-shared', '-w', '-DNAPI_VERSION=8'],
   ...['-I', packageFolder, '-I', include, '-I', napi],
   ...['tfjs_backend.cc', 'tfjs_binding.cc'].map((file) => join(packageFolder, 'binding', file)),

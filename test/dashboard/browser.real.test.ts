@@ -255,7 +255,8 @@ for (const [width, dark] of [
   [1280, false],
   [1920, false],
 ] as const)
-  test.serial(
+  // At the same time, because each waits most of it; AVA runs them after those that are serial.
+  test(
     `${width} px: no text of any page is clipped, and no page is wider than the screen`,
     async (t) => {
       const made = await stage(t, 30, { width, height: 860, dark });

@@ -9,7 +9,7 @@ const SMALL = [
   '--workloads',
   'azure-sample',
   '--functions',
-  '40',
+  '20',
   '--hosts',
   '2',
   '--cores',
@@ -43,7 +43,7 @@ test('the same request writes the same bytes on 1 worker and on 2', async (t) =>
   const comparison = JSON.parse(one.read('comparison.json')) as Comparison;
   t.is(
     comparison.command,
-    'gleaner compare --managers all --seeds 2 --workloads azure-sample --functions 40 --loads ' +
+    'gleaner compare --managers all --seeds 2 --workloads azure-sample --functions 20 --loads ' +
       '0.7 --density 4096 --hosts 2 --cores 4 --memory 16384 --user-memory 8192',
   );
   t.deepEqual(
