@@ -31,6 +31,8 @@ const SLOW_MILLIS = 500;
 
 type SamplePaths = Pick<CgroupPaths, 'cpu' | 'memory' | 'freezer'>;
 
+type MemoryUseFiles = Pick<SampleFiles, 'usage' | 'memoryStat'>;
+
 /** The files that only a sample reads. */
 class SampleFiles {
   readonly cpuStat: ControlFile | null;
@@ -47,11 +49,10 @@ class SampleFiles {
     this.cpuStat = readable(cpu, 'cpu.stat', null);
     this.pressure = readable(cpu, null, 'cpu.pressure');
     this.schedstat = this.pressure ? null : quietly(() => ControlFile.open(schedstat, 'r'));
-    this.usage = readable(memory, 'memory.usage_in_bytes', 'memory.current');
-    this.memoryStat = readable(memory, 'memory.stat', 'memory.stat');
+    ({ usage: this.usage, memoryStat: this.memoryStat } = memoryFiles(memory));
     this.events = readable(memory, null, 'memory.events');
     this.limit = readable(memory, 'memory.limit_in_bytes', null);
-    this.frozen = readable(freezer, 'freezer.state', 'cgroup.freeze');
+    this.frozen = freezerFile(freezer);
   }
 
   close(): void {
@@ -128,7 +129,7 @@ export class CgroupUsageProbe implements UsageProbe {
     // Without CPU use since then nothing else has changed, except that it may be paused.
     const isIdle = this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !into.frozen;
     if (isIdle && into.at - this.#filledAt < FULL_READ_MILLIS)
-      return !this.#isSlow || this.#withFiles(({ frozen }) => this.#readFreezer(into, frozen));
+      return !this.#isSlow || this.#readFreezerOnly(into);
     into.cpu = Math.max(0, cpu) as Micros;
     into.waiting = -1;
     into.periods = 0;
@@ -153,7 +154,13 @@ export class CgroupUsageProbe implements UsageProbe {
   }
 
   workingSet(): number {
-    return this.#withFiles((files) => this.#workingSet(files, this.#clock.monotonic()));
+    const now = this.#clock.monotonic();
+    if (this.#files !== null) return this.#workingSet(this.#files, now);
+    const files = memoryFiles(this.#paths.memory);
+    const found = this.#workingSet(files, now);
+    files.usage?.close();
+    files.memoryStat?.close();
+    return found;
   }
 
   /** The peak becomes the present use; on v2 for this descriptor only, from kernel 6.12 on. */
@@ -181,13 +188,13 @@ export class CgroupUsageProbe implements UsageProbe {
     this.#peak?.close();
   }
 
-  /** Opens the files for this reading only if they are closed. */
-  #withFiles<T>(read: (files: SampleFiles) => T): T {
-    if (this.#files !== null) return read(this.#files);
-    const files = new SampleFiles(this.#paths, this.#schedstat);
-    const found = read(files);
-    files.close();
-    return found;
+  /** Opens no other file: many containers wait for an answer and use no CPU. */
+  #readFreezerOnly(into: UsageSample): boolean {
+    if (this.#files !== null) return this.#readFreezer(into, this.#files.frozen);
+    const frozen = freezerFile(this.#paths.freezer);
+    const isRead = this.#readFreezer(into, frozen);
+    frozen?.close();
+    return isRead;
   }
 
   /** From the `cpu.stat` that was just read: v2 has CPU time and throttling in one file. */
@@ -227,7 +234,7 @@ export class CgroupUsageProbe implements UsageProbe {
     return Math.max(0, version === 1 ? time / 1000 : time);
   }
 
-  #workingSet({ usage: usageFile, memoryStat }: SampleFiles, now: number): number {
+  #workingSet({ usage: usageFile, memoryStat }: MemoryUseFiles, now: number): number {
     if (usageFile === null || memoryStat === null) return 0;
     const usage = usageFile.number();
     if (usage === UNREADABLE) return -1;
@@ -320,6 +327,14 @@ function file(
 
 /** As {@link file}; null, too, if it cannot be opened now: a sample must not fail. */
 const readable = (...of: Parameters<typeof file>): ControlFile | null => quietly(() => file(...of));
+
+const memoryFiles = (memory: ControllerDirectory | null): MemoryUseFiles => ({
+  usage: readable(memory, 'memory.usage_in_bytes', 'memory.current'),
+  memoryStat: readable(memory, 'memory.stat', 'memory.stat'),
+});
+
+const freezerFile = (freezer: ControllerDirectory | null): ControlFile | null =>
+  readable(freezer, 'freezer.state', 'cgroup.freeze');
 
 /** CPU time in the `cpu.stat` that was just read, us. */
 const timeIn = (length: number): number => (length < 0 ? -1 : USAGE_USEC.valueOf(length));
