@@ -15,7 +15,6 @@ const ownParts = [
   'dist/test/cli/{mode-not-stored,nats-config,start,up}.real.test.js',
   'dist/test/deploy/{ansible,metrics}.real.test.js',
   'dist/test/faults/{dockerd,full-disk,nats-cluster}.real.test.js',
-  'dist/test/openwhisk-plugin/host/{cgroup,docker}/*.real.test.js',
   'dist/test/simulator/**/*.real.test.js',
   'dist/test/stock-client.real.test.js',
 ];
