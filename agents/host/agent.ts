@@ -84,6 +84,8 @@ export class Agent {
   #newest: Observation | null = null;
   #changed: { readonly at: Micros; readonly reason: string } | null = null;
   readonly #actions: [number, number, number] = [0, 0, 0];
+  /** The newest one, while the next one would say the same; null: to be made. */
+  #contribution: Contribution | null = null;
   /** Oldest first. */
   readonly #log: AgentDecision[] = [];
 
@@ -104,6 +106,7 @@ export class Agent {
     now: Millis,
   ): Decision {
     this.#see(observation, now);
+    this.#contribution = null;
     this.lastSeen = now;
     this.steps++;
     const { field, others, price, invoker } = meanField;
@@ -157,15 +160,16 @@ export class Agent {
 
   /**
    * The agent's part of the mean field, over the hosts seen since `since`. Actions are summed since
-   * the last call and reduced to their sign.
+   * the last call and reduced to their sign. Most agents have seen nothing new since then.
    */
   contribution(since: Millis): Contribution {
+    if (this.#forgetHosts(since)) this.#contribution = null;
+    if (this.#contribution !== null) return this.#contribution;
     let cpu = 0;
     let memory = 0;
     let containers = 0;
     let demandCpu = 0;
     let demandMemory = 0;
-    this.#forgetHosts(since);
     for (const seen of this.#hosts) {
       cpu += seen.cpu;
       memory += seen.memory;
@@ -175,13 +179,16 @@ export class Agent {
     }
     const [containerSteps, cpuSteps, memorySteps] = this.#actions;
     this.#actions.fill(0);
-    return {
+    const actions = [Math.sign(containerSteps), Math.sign(cpuSteps), Math.sign(memorySteps)];
+    const contribution: Contribution = {
       state: this.features,
-      actions: [Math.sign(containerSteps), Math.sign(cpuSteps), Math.sign(memorySteps)],
+      actions,
       allocated: { cpu: cpu as Millicores, memory: memory as Bytes, containers },
       demand: { cpu: demandCpu as Millicores, memory: demandMemory as Bytes },
       ...(this.#lateness?.hasObjective === true ? { lateness: latenessOf(this.#lateness) } : {}),
     };
+    if (actions.every((steps) => steps === 0)) this.#contribution = contribution;
+    return contribution;
   }
 
   /** Highest recent memory use of a container of this size on any host; null if unknown. */
@@ -243,12 +250,13 @@ export class Agent {
     };
   }
 
-  /** They stand in the order of their newest observations. */
-  #forgetHosts(since: Millis): void {
+  /** They stand in the order of their newest observations. True: some were forgotten. */
+  #forgetHosts(since: Millis): boolean {
     const hosts = this.#hosts;
     let old = 0;
     while (old < hosts.length && hosts[old]!.at < since) old++;
     if (old > 0) hosts.splice(0, old);
+    return old > 0;
   }
 
   #see(observation: Observation, now: Millis): void {

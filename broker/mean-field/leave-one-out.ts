@@ -38,7 +38,7 @@ export class LeaveOneOut {
       if (this.#batches.size <= KEPT) break;
       this.#batches.delete(old);
     }
-    return sumOf(contributions.values());
+    return sumOf(contributions);
   }
 
   /**

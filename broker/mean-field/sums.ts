@@ -38,19 +38,6 @@ export const emptySums = (): Sums => ({
 
 const at = (values: readonly number[], index: number): number => values[index] ?? 0;
 
-function addContribution(sums: Sums, one: Contribution): void {
-  sums.members++;
-  for (let i = 0; i < one.state.length; i++) {
-    const value = one.state[i]!;
-    sums.state[i] = at(sums.state, i) + value;
-    sums.squares[i] = at(sums.squares, i) + value * value;
-  }
-  for (let i = 0; i < one.actions.length; i++)
-    sums.actions[i] = at(sums.actions, i) + one.actions[i]!;
-  addAmounts(sums, one.allocated, one.demand);
-  if (one.lateness !== undefined) addLateness(sums, one.lateness.objective, one.lateness);
-}
-
 export function addSums(total: Sums, part: Sums): void {
   total.members += part.members;
   for (let i = 0; i < part.state.length; i++) {
@@ -59,26 +46,45 @@ export function addSums(total: Sums, part: Sums): void {
   }
   for (let i = 0; i < part.actions.length; i++)
     total.actions[i] = at(total.actions, i) + part.actions[i]!;
-  addAmounts(total, part.allocated, part.demand);
-  if (part.lateness === undefined) return;
-  addLateness(total, 'urgent', part.lateness.urgent);
-  addLateness(total, 'patient', part.lateness.patient);
-}
-
-function addAmounts(
-  total: Sums,
-  allocated: Contribution['allocated'],
-  demand: Contribution['demand'],
-): void {
+  const { allocated, demand } = part;
   total.allocated.cpu = (total.allocated.cpu + allocated.cpu) as Millicores;
   total.allocated.memory = (total.allocated.memory + allocated.memory) as Bytes;
   total.allocated.containers += allocated.containers;
   total.demand.cpu = (total.demand.cpu + demand.cpu) as Millicores;
   total.demand.memory = (total.demand.memory + demand.memory) as Bytes;
+  if (part.lateness === undefined) return;
+  addLateness(total, 'urgent', part.lateness.urgent);
+  addLateness(total, 'patient', part.lateness.patient);
 }
 
-export function sumOf(contributions: Iterable<Contribution>): Sums {
+/** Thousands of contributions at each step: amounts are summed in variables. */
+export function sumOf(contributions: ReadonlyMap<string, Contribution>): Sums {
   const sums = emptySums();
-  for (const one of contributions) addContribution(sums, one);
+  const { state: states, squares, actions: steps } = sums;
+  let cpu = 0;
+  let memory = 0;
+  let containers = 0;
+  let demandCpu = 0;
+  let demandMemory = 0;
+  // An iterator would allocate an object for each of them.
+  const all = [...contributions.values()];
+  for (let one = 0; one < all.length; one++) {
+    const { state, actions, allocated, demand, lateness } = all[one]!;
+    for (let i = 0; i < state.length; i++) {
+      const value = state[i]!;
+      states[i] = at(states, i) + value;
+      squares[i] = at(squares, i) + value * value;
+    }
+    for (let i = 0; i < actions.length; i++) steps[i] = at(steps, i) + actions[i]!;
+    cpu += allocated.cpu;
+    memory += allocated.memory;
+    containers += allocated.containers;
+    demandCpu += demand.cpu;
+    demandMemory += demand.memory;
+    if (lateness !== undefined) addLateness(sums, lateness.objective, lateness);
+  }
+  sums.members = contributions.size;
+  sums.allocated = { cpu: cpu as Millicores, memory: memory as Bytes, containers };
+  sums.demand = { cpu: demandCpu as Millicores, memory: demandMemory as Bytes };
   return sums;
 }

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { Agent, AgentHostCore } from '../../../agents/host/index.js';
+import type { Decision } from '../../../agents/index.js';
 import { fixedManager } from '../../../agents/managers/index.js';
 import { Aggregator } from '../../../broker/mean-field/index.js';
 import {
@@ -13,6 +14,7 @@ import { amounts, observation } from '../../support/observations.js';
 
 const INTERVAL = millis(1000);
 const at = (seconds: number) => millis(1000 * seconds);
+const STEP_UP: Decision = { actions: [0, 1, 0] };
 
 function stage() {
   const core = new AgentHostCore({
@@ -52,6 +54,23 @@ test('an agent contributes what it uses of the hosts that were seen lately, in a
   t.is(used(3), 9, 'all but the three of invoker-2');
   t.is(used(4), 5);
   t.is(used(4.001), 0);
+});
+
+test('steps count in one batch only; the rest is said again until it changes', (t) => {
+  const { core } = stage();
+  const manager = { ...fixedManager(), decide: () => ({ state: null, decision: STEP_UP }) };
+  const a = new Agent('/guest/a', manager);
+  const see = (containers: number, seconds: number) =>
+    core.decide(a, observation({ function: a.fn, containers }), at(seconds));
+  see(2, 1);
+  see(3, 2);
+  const first = a.contribution(at(1));
+  t.deepEqual(first.actions, [0, 1, 0]);
+  const second = a.contribution(at(1));
+  t.deepEqual(second, { ...first, actions: [0, 0, 0] });
+  t.is(a.contribution(at(1)), second);
+  see(4, 3);
+  t.deepEqual(a.contribution(at(1)).actions, [0, 1, 0]);
 });
 
 test('each function sees the newest mean field without its own contribution', (t) => {
