@@ -1,3 +1,5 @@
+import { zeros } from './doubles.js';
+
 /** Places of the smallest piece of memory. */
 const SMALLEST = 8;
 const NOTHING: readonly number[] = [];
@@ -88,6 +90,3 @@ export class BucketRow {
     return bucket - origin;
   }
 }
-
-/** A fraction first, so that the elements are doubles from the start. */
-const zeros = (length: number): number[] => new Array<number>(length).fill(0.5).fill(0);

@@ -9,6 +9,7 @@ export {
   type Timers,
   timeOfDay,
 } from './clock.js';
+export { Doubles } from './doubles.js';
 export { errorsReference } from './error-table.js';
 export { errorClass, GleanerError, messageOf } from './errors.js';
 export * from './exit.js';

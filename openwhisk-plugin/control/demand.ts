@@ -1,3 +1,4 @@
+import { Doubles } from '../../config/index.js';
 import type { Run } from '../decision/index.js';
 import { MeanLevel } from './mean-level.js';
 
@@ -15,8 +16,9 @@ export class ContainerDemand {
  * by the interval. One for each function on a host, and one for the host.
  */
 export class Demand {
-  readonly cpu = new MeanLevel();
-  readonly memory = new MeanLevel();
+  readonly #doubles = new Doubles(2 * MeanLevel.SIZE);
+  readonly cpu = new MeanLevel(this.#doubles);
+  readonly memory = new MeanLevel(this.#doubles);
 
   add(cpu: number, memory: number, now: number): void {
     this.cpu.set(positive(this.cpu.level + cpu), now);
@@ -33,16 +35,19 @@ const positive = (value: number): number => (value > NOTHING ? value : 0);
 export function updateDemand(
   of: ContainerDemand,
   runs: readonly Run[],
-  sums: readonly Demand[],
+  ofFunction: Demand,
+  ofHost: Demand,
   now: number,
 ): void {
   let cpu = 0;
   let memory = 0;
-  for (const run of runs) {
+  for (let i = 0; i < runs.length; i++) {
+    const run = runs[i]!;
     cpu = larger(cpu, run.cpu.demand);
     memory = larger(memory, run.memory.demand);
   }
-  for (const sum of sums) sum.add(cpu - of.cpu, memory - of.memory, now);
+  ofFunction.add(cpu - of.cpu, memory - of.memory, now);
+  ofHost.add(cpu - of.cpu, memory - of.memory, now);
   of.cpu = cpu;
   of.memory = memory;
 }

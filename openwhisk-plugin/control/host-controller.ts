@@ -240,7 +240,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     step.throttledPeriods += Math.max(0, sample.throttledPeriods - container.throttledPeriods);
     if (sample.waiting >= 0 && container.waiting >= 0) {
       const waited = Math.max(0, sample.waiting - container.waiting) / 1000;
-      step.waited += waited;
+      step.addWait(waited);
       this.load.addWait(waited);
     }
     if (sample.waiting >= 0) step.waits = true;
@@ -450,7 +450,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
 
   /** An activation has started or ended in the container. */
   #updateLoad({ state, demand }: C, fn: FunctionRecord, now: Millis): void {
-    updateDemand(demand, state.runs, [fn.demand, this.load.demand], now);
+    updateDemand(demand, state.runs, fn.demand, this.load.demand, now);
     this.load.weights.set(this.decider.weights.inForce, now);
   }
 

@@ -1,33 +1,42 @@
 import { LatencyHistogram } from '../../broker/messages/index.js';
+import { Doubles } from '../../config/index.js';
 import type { EndedActivation } from './ended-activation.js';
 
 /** What a step reads of an activation. */
 export type EndedStep = Pick<EndedActivation, 'run' | 'duration' | 'initMicros' | 'cold' | 'clean'>;
 
+const Place = { min: 0, max: 1, sum: 2, count: 3 } as const;
+
 /** Minimum, mean and maximum of something, without keeping it. */
 class Spread {
-  min = Number.POSITIVE_INFINITY;
-  max = 0;
-  #sum = 0;
-  #count = 0;
+  static readonly SIZE = 4;
+  readonly #numbers: number[];
+  readonly #from: number;
+
+  constructor(doubles: Doubles) {
+    this.#numbers = doubles.values;
+    this.#from = doubles.take(Spread.SIZE);
+  }
 
   add(value: number): void {
-    if (value < this.min) this.min = value;
-    if (value > this.max) this.max = value;
-    this.#sum += value;
-    this.#count++;
+    const numbers = this.#numbers;
+    const from = this.#from;
+    const count = numbers[from + Place.count]!;
+    if (count === 0 || value < numbers[from + Place.min]!) numbers[from + Place.min] = value;
+    if (value > numbers[from + Place.max]!) numbers[from + Place.max] = value;
+    numbers[from + Place.sum] = numbers[from + Place.sum]! + value;
+    numbers[from + Place.count] = count + 1;
   }
 
+  /** All 0 where there is nothing. */
   toMessage(): { min: number; mean: number; max: number } {
-    if (this.#count === 0) return { min: 0, mean: 0, max: 0 };
-    return { min: this.min, mean: this.#sum / this.#count, max: this.max };
-  }
-
-  clear(): void {
-    this.min = Number.POSITIVE_INFINITY;
-    this.max = 0;
-    this.#sum = 0;
-    this.#count = 0;
+    const numbers = this.#numbers;
+    const from = this.#from;
+    return {
+      min: numbers[from + Place.min]!,
+      mean: numbers[from + Place.sum]! / Math.max(1, numbers[from + Place.count]!),
+      max: numbers[from + Place.max]!,
+    };
   }
 }
 
@@ -37,38 +46,78 @@ export interface StepLength {
   readonly stepMillis: number;
 }
 
+const At = {
+  beganAt: 0,
+  peakCpu: 1,
+  peakMemory: 2,
+  usedCpu: 3,
+  usedMemory: 4,
+  used: 5,
+  waited: 6,
+  initTotal: 7,
+} as const;
+const SUMS = 8;
+
 /** Sums of one control step of one function, filled as activations end. Times in ms. */
 export class Step {
+  readonly #doubles = new Doubles(SUMS + 2 * Spread.SIZE);
+  readonly #sums = this.#doubles.values;
   number = 0;
-  /** Monotonic time at which it began; 0 before its first activation. */
-  beganAt = 0;
   /** Activations that ended in it, those of the control arm included, and without them. */
   ended = 0;
   activations = 0;
   coldStarts = 0;
   failures = 0;
   oomKills = 0;
+  periods = 0;
+  throttledPeriods = 0;
+  /** This host's kernel reports waiting. */
+  waits = false;
+  inits = 0;
   readonly latency = new LatencyHistogram();
   /** The part of it that started cold. */
   readonly coldLatency = new LatencyHistogram();
   readonly control = new LatencyHistogram();
-  peakCpu = 0;
-  peakMemory = 0;
-  #usedCpu = 0;
-  #usedMemory = 0;
-  #used = 0;
-  periods = 0;
-  throttledPeriods = 0;
-  waited = 0;
-  /** This host's kernel reports waiting. */
-  waits = false;
-  initTotal = 0;
-  inits = 0;
-  readonly cpu = new Spread();
-  readonly memory = new Spread();
+  readonly cpu: Spread;
+  readonly memory: Spread;
+
+  constructor() {
+    this.#doubles.take(SUMS);
+    this.cpu = new Spread(this.#doubles);
+    this.memory = new Spread(this.#doubles);
+  }
 
   get empty(): boolean {
     return this.ended === 0;
+  }
+
+  /** Monotonic time at which it began; 0 before its first activation. */
+  get beganAt(): number {
+    return this.#sums[At.beganAt]!;
+  }
+
+  get peakCpu(): number {
+    return this.#sums[At.peakCpu]!;
+  }
+
+  get peakMemory(): number {
+    return this.#sums[At.peakMemory]!;
+  }
+
+  get usedCpu(): number {
+    return this.#sums[At.usedCpu]! / Math.max(1, this.#sums[At.used]!);
+  }
+
+  get usedMemory(): number {
+    return this.#sums[At.usedMemory]! / Math.max(1, this.#sums[At.used]!);
+  }
+
+  get waited(): number {
+    return this.#sums[At.waited]!;
+  }
+
+  get initTotal(): number {
+    return this.#sums[At.initTotal]!;
   }
 
   isFull({ stepActivations }: StepLength): boolean {
@@ -80,17 +129,14 @@ export class Step {
     return this.beganAt + stepMillis;
   }
 
-  get usedCpu(): number {
-    return this.#used === 0 ? 0 : this.#usedCpu / this.#used;
-  }
-
-  get usedMemory(): number {
-    return this.#used === 0 ? 0 : this.#usedMemory / this.#used;
+  /** A container has waited for a CPU, ms. */
+  addWait(millis: number): void {
+    this.#add(At.waited, millis);
   }
 
   /** `failed` as the outcome says; `cpu`, millicores busy on average over it, -1 unknown. */
   record(activation: EndedStep, failed: boolean, cpu: number, now: number): void {
-    if (this.empty) this.beganAt = now;
+    if (this.empty) this.#sums[At.beganAt] = now;
     this.ended++;
     const { run } = activation;
     const latency = (activation.duration + activation.initMicros) / 1000;
@@ -101,7 +147,7 @@ export class Step {
     this.activations++;
     if (activation.cold) this.coldStarts++;
     if (activation.initMicros > 0) {
-      this.initTotal += activation.initMicros / 1000;
+      this.#add(At.initTotal, activation.initMicros / 1000);
       this.inits++;
     }
     if (failed) this.failures++;
@@ -109,12 +155,12 @@ export class Step {
       this.latency.record(latency);
       if (activation.cold) this.coldLatency.record(latency);
     }
-    if (run.cpu.peak > this.peakCpu) this.peakCpu = run.cpu.peak;
-    if (run.memory.peak > this.peakMemory) this.peakMemory = run.memory.peak;
+    if (run.cpu.peak > this.peakCpu) this.#sums[At.peakCpu] = run.cpu.peak;
+    if (run.memory.peak > this.peakMemory) this.#sums[At.peakMemory] = run.memory.peak;
     if (cpu >= 0 && run.memory.peak >= 0) {
-      this.#usedCpu += cpu;
-      this.#usedMemory += run.memory.peak;
-      this.#used++;
+      this.#add(At.usedCpu, cpu);
+      this.#add(At.usedMemory, run.memory.peak);
+      this.#add(At.used, 1);
     }
     // In modes that write nothing the user's limits were in force.
     this.cpu.add(run.enforced ? run.cpu.granted : run.cpu.user);
@@ -123,14 +169,15 @@ export class Step {
 
   clear(): void {
     this.number++;
-    this.beganAt = 0;
     this.ended = this.activations = this.coldStarts = this.failures = this.oomKills = 0;
+    this.periods = this.throttledPeriods = this.inits = 0;
+    this.#sums.fill(0);
     this.latency.clear();
     this.coldLatency.clear();
     this.control.clear();
-    this.peakCpu = this.peakMemory = this.#usedCpu = this.#usedMemory = this.#used = 0;
-    this.periods = this.throttledPeriods = this.waited = this.initTotal = this.inits = 0;
-    this.cpu.clear();
-    this.memory.clear();
+  }
+
+  #add(place: number, amount: number): void {
+    this.#sums[place] = this.#sums[place]! + amount;
   }
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Bytes, Millicores, Millis } from '../../config/index.js';
+import { type Bytes, Doubles, type Millicores, type Millis } from '../../config/index.js';
 import { ControlStatistics, DurationStatistics } from './arm-statistics.js';
 import type { UserLimits } from './limits.js';
 import { PayloadEstimate } from './payload-estimate.js';
@@ -12,6 +12,14 @@ import { DecayingHistogram, DecayingMean, DecayingPeak } from './statistics.js';
  * docs/decisions/0002-weight-floor-until-measured.md, 0014-range-and-reference.md.
  */
 export const UNPROVEN_MIN_FACTOR = 1 / 8;
+
+const DOUBLES =
+  4 * DecayingPeak.SIZE +
+  2 * DecayingMean.SIZE +
+  2 * DurationStatistics.SIZE +
+  DecayingHistogram.SIZE +
+  ControlStatistics.SIZE +
+  PayloadEstimate.SIZE;
 
 /** History of one function (action, version, user limits) on this host. */
 export class FunctionState {
@@ -34,30 +42,31 @@ export class FunctionState {
   /** False: this function never enters a control arm. */
   controlArm = true;
 
-  readonly cpuPeak = new DecayingPeak();
-  readonly memoryPeak = new DecayingPeak();
+  readonly #doubles = new Doubles(DOUBLES);
+  readonly cpuPeak = new DecayingPeak(this.#doubles);
+  readonly memoryPeak = new DecayingPeak(this.#doubles);
   /** Of the working set, without the page cache that the kernel's own peak counts. */
-  readonly workingPeak = new DecayingPeak();
+  readonly workingPeak = new DecayingPeak(this.#doubles);
   /** Of the newest clean run: peaks and grants, for the published rules; NaN = none. */
   lastCpuPeak = Number.NaN;
   lastMemoryPeak = Number.NaN;
   lastCpuGrant = Number.NaN;
   lastMemoryGrant = Number.NaN;
   /** CPU-milliseconds of a run. */
-  readonly cpuTime = new DecayingHistogram();
-  readonly expectedCpu = new DecayingMean();
+  readonly cpuTime = new DecayingHistogram(this.#doubles);
+  readonly expectedCpu = new DecayingMean(this.#doubles);
   /** CPU time by the size of the call's body, where that says more than the mean. */
-  readonly cpuByPayload = new PayloadEstimate();
+  readonly cpuByPayload = new PayloadEstimate(this.#doubles);
   /** What the host's reference has counted of it; NaN = nothing. */
   loggedCpu = Number.NaN;
   loggedWeight = 0;
   loggedEpoch = 0;
   p95CpuTime = Number.NaN;
-  readonly duration = new DecayingMean();
-  readonly control = new ControlStatistics();
-  readonly managed = new DurationStatistics();
+  readonly duration = new DecayingMean(this.#doubles);
+  readonly control = new ControlStatistics(this.#doubles);
+  readonly managed = new DurationStatistics(this.#doubles);
   /** Fastest growth of the working set, bytes/ms. */
-  readonly growth = new DecayingPeak();
+  readonly growth = new DecayingPeak(this.#doubles);
 
   lastFailed = false;
   /** The last run tripped or came close to a lowered limit: the next one runs at user limits. */
@@ -80,7 +89,7 @@ export class FunctionState {
   /** Least part of the weight of control activations; above 0 once past the slowdown bound. */
   leastOfNeutral = 0;
   /** Treated durations since `alpha` last changed. */
-  readonly sinceAlpha = new DurationStatistics();
+  readonly sinceAlpha = new DurationStatistics(this.#doubles);
   /**
    * Weight over the neutral weight, geometric mean of the newest managed runs that started beside
    * others.

@@ -1,34 +1,44 @@
-import { BucketRow } from '../../config/index.js';
+import { BucketRow, Doubles } from '../../config/index.js';
 
 /**
  * Running statistics that forget by half-life. Times are monotonic ms. Histograms grow with the
- * span of their samples; nothing else allocates.
+ * span of their samples; nothing else allocates. `doubles`: the block that a statistic shares with
+ * others, without one its own.
  */
 
 const RECENT = 8;
 /** Places of a peak's numbers; the newest runs follow. */
-const Place = { value: 0, at: 1, recentPeak: 2, recent: 3 } as const;
-/** Doubles that start at zero: a typed array of this size takes three times the memory. */
-const NO_RUNS: readonly number[] = new Array<number>(Place.recent + RECENT).fill(0.5).fill(0);
+const Peak = { value: 0, at: 1, recentPeak: 2, next: 3, count: 4, recent: 5 } as const;
 
 /** A maximum that decays, but not below the newest runs, or rare functions would lose theirs. */
 export class DecayingPeak {
-  /** In one place, since a host with thousands of functions reads them from main memory. */
-  readonly #numbers = NO_RUNS.slice();
-  #next = 0;
-  count = 0;
+  static readonly SIZE = Peak.recent + RECENT;
+  readonly #numbers: number[];
+  readonly #from: number;
+
+  constructor(doubles = new Doubles(DecayingPeak.SIZE)) {
+    this.#numbers = doubles.values;
+    this.#from = doubles.take(DecayingPeak.SIZE);
+  }
+
+  /** Samples since the last `forget`. */
+  get count(): number {
+    return this.#numbers[this.#from + Peak.count]!;
+  }
 
   add(sample: number, now: number, halfLife: number): void {
     if (!(sample >= 0) || !Number.isFinite(sample)) return;
     const numbers = this.#numbers;
-    const place = Place.recent + this.#next;
+    const from = this.#from;
+    const next = numbers[from + Peak.next]!;
+    const place = from + Peak.recent + next;
     const oldest = numbers[place]!;
-    const highest = numbers[Place.recentPeak]!;
+    const highest = numbers[from + Peak.recentPeak]!;
     numbers[place] = sample;
-    this.#next = (this.#next + 1) % RECENT;
-    if (sample >= highest) numbers[Place.recentPeak] = sample;
-    else if (oldest === highest) numbers[Place.recentPeak] = this.#highestRecent();
-    this.count++;
+    numbers[from + Peak.next] = next + 1 === RECENT ? 0 : next + 1;
+    if (sample >= highest) numbers[from + Peak.recentPeak] = sample;
+    else if (oldest === highest) numbers[from + Peak.recentPeak] = this.#highestRecent();
+    numbers[from + Peak.count] = numbers[from + Peak.count]! + 1;
     this.#lift(sample, now, halfLife);
   }
 
@@ -40,57 +50,72 @@ export class DecayingPeak {
 
   /** Clears it (calibration of the `freyr` presets). */
   forget(): void {
-    const at = this.#numbers[Place.at]!;
-    this.#numbers.fill(0);
-    this.#numbers[Place.at] = at;
-    this.#next = 0;
-    this.count = 0;
+    const numbers = this.#numbers;
+    const at = numbers[this.#from + Peak.at]!;
+    numbers.fill(0, this.#from, this.#from + DecayingPeak.SIZE);
+    numbers[this.#from + Peak.at] = at;
   }
 
   read(now: number, halfLife: number): number {
     const numbers = this.#numbers;
-    const kept = numbers[Place.value]! * decay(now - numbers[Place.at]!, halfLife);
-    return Math.max(numbers[Place.recentPeak]!, kept);
+    const from = this.#from;
+    const kept = numbers[from + Peak.value]! * decay(now - numbers[from + Peak.at]!, halfLife);
+    return Math.max(numbers[from + Peak.recentPeak]!, kept);
   }
 
   #highestRecent(): number {
+    const first = this.#from + Peak.recent;
     let highest = 0;
-    for (let i = Place.recent; i < Place.recent + RECENT; i++)
-      highest = Math.max(highest, this.#numbers[i]!);
+    for (let i = first; i < first + RECENT; i++) highest = Math.max(highest, this.#numbers[i]!);
     return highest;
   }
 
   #lift(sample: number, now: number, halfLife: number): void {
     const numbers = this.#numbers;
-    const old = numbers[Place.value]! * decay(now - numbers[Place.at]!, halfLife);
-    numbers[Place.value] = Math.max(sample, old);
-    numbers[Place.at] = now;
+    const from = this.#from;
+    const old = numbers[from + Peak.value]! * decay(now - numbers[from + Peak.at]!, halfLife);
+    numbers[from + Peak.value] = Math.max(sample, old);
+    numbers[from + Peak.at] = now;
   }
 }
 
+const Mean = { sum: 0, at: 1, weight: 2 } as const;
+
 /** Mean whose samples lose half their weight per half-life. */
 export class DecayingMean {
-  #sum = 0;
-  #at = 0;
+  static readonly SIZE = 3;
+  readonly #numbers: number[];
+  readonly #from: number;
+
+  constructor(doubles = new Doubles(DecayingMean.SIZE)) {
+    this.#numbers = doubles.values;
+    this.#from = doubles.take(DecayingMean.SIZE);
+  }
+
   /** Sum of the samples' weights at the last sample: at most the number of samples. */
-  weight = 0;
+  get weight(): number {
+    return this.#numbers[this.#from + Mean.weight]!;
+  }
 
   add(sample: number, now: number, halfLife: number): void {
     if (!Number.isFinite(sample)) return;
-    const keep = decay(now - this.#at, halfLife);
-    this.#sum = this.#sum * keep + sample;
-    this.weight = this.weight * keep + 1;
-    this.#at = now;
+    const numbers = this.#numbers;
+    const from = this.#from;
+    const keep = decay(now - numbers[from + Mean.at]!, halfLife);
+    numbers[from + Mean.sum] = numbers[from + Mean.sum]! * keep + sample;
+    numbers[from + Mean.weight] = numbers[from + Mean.weight]! * keep + 1;
+    numbers[from + Mean.at] = now;
   }
 
   forget(): void {
-    this.#sum = 0;
-    this.weight = 0;
+    this.#numbers[this.#from + Mean.sum] = 0;
+    this.#numbers[this.#from + Mean.weight] = 0;
   }
 
   /** NaN without samples. */
   get mean(): number {
-    return this.weight > 0 ? this.#sum / this.weight : Number.NaN;
+    const { weight } = this;
+    return weight > 0 ? this.#numbers[this.#from + Mean.sum]! / weight : Number.NaN;
   }
 }
 
@@ -106,32 +131,43 @@ const MIDDLES = Float64Array.from(
   (_, bucket) => SMALLEST * GROWTH ** (bucket - 0.5),
 );
 
+const Histogram = { reference: 0, total: 1, count: 2, share: 3, known: 4 } as const;
+
 /**
  * Histogram with buckets that grow by 5 % from 0.1 ms (to 0.1 x 1.05^383 = 1.3e7 ms, 3.6 h) and
  * weights that double per half-life, so that older samples count less [VPA]. A percentile is the
  * upper edge of its bucket: at most 5 % too high.
  */
 export class DecayingHistogram {
+  static readonly SIZE = 5;
   readonly #buckets = new BucketRow();
-  #reference = 0;
-  #total = 0;
+  readonly #numbers: number[];
+  readonly #from: number;
+
+  constructor(doubles = new Doubles(DecayingHistogram.SIZE)) {
+    this.#numbers = doubles.values;
+    this.#from = doubles.take(DecayingHistogram.SIZE);
+  }
+
   /** Samples ever. */
-  count = 0;
-  /** The last answer since the last sample: objectives ask for one share again and again. */
-  #share = Number.NaN;
-  #known = Number.NaN;
+  get count(): number {
+    return this.#numbers[this.#from + Histogram.count]!;
+  }
 
   add(sample: number, now: number, halfLife: number): void {
     if (!(sample >= 0) || !Number.isFinite(sample)) return;
-    let exponent = (now - this.#reference) / halfLife;
-    if (this.count === 0) {
-      this.#reference = now;
+    const numbers = this.#numbers;
+    const from = this.#from;
+    const count = numbers[from + Histogram.count]!;
+    let exponent = (now - numbers[from + Histogram.reference]!) / halfLife;
+    if (count === 0) {
+      numbers[from + Histogram.reference] = now;
       exponent = 0;
     } else if (exponent > MAX_EXPONENT) {
       const scale = 2 ** -exponent;
       this.#buckets.scale(scale);
-      this.#total *= scale;
-      this.#reference = now;
+      numbers[from + Histogram.total] = numbers[from + Histogram.total]! * scale;
+      numbers[from + Histogram.reference] = now;
       exponent = 0;
     }
     const weight = 2 ** exponent;
@@ -140,9 +176,9 @@ export class DecayingHistogram {
         ? 0
         : Math.min(BUCKETS - 1, Math.ceil(Math.log(sample / SMALLEST) / LOG_GROWTH - 1e-9));
     this.#buckets.add(index, weight);
-    this.#total += weight;
-    this.count++;
-    this.#share = Number.NaN;
+    numbers[from + Histogram.total] = numbers[from + Histogram.total]! + weight;
+    numbers[from + Histogram.count] = count + 1;
+    numbers[from + Histogram.share] = Number.NaN;
   }
 
   /**
@@ -171,15 +207,21 @@ export class DecayingHistogram {
     return best;
   }
 
-  /** NaN without samples. `share` in (0, 1]. */
+  /**
+   * NaN without samples. `share` in (0, 1]. The last answer since the last sample is kept:
+   * objectives ask for one share again and again.
+   */
   percentile(share: number): number {
-    if (this.count === 0 || !(this.#total > 0)) return Number.NaN;
-    if (share !== this.#share) {
-      const bucket = this.#buckets.findBucketAtSum(share * this.#total * (1 - 1e-12));
-      this.#known = SMALLEST * GROWTH ** (bucket < 0 ? BUCKETS - 1 : bucket);
-      this.#share = share;
+    const numbers = this.#numbers;
+    const from = this.#from;
+    const total = numbers[from + Histogram.total]!;
+    if (this.count === 0 || !(total > 0)) return Number.NaN;
+    if (share !== numbers[from + Histogram.share]) {
+      const bucket = this.#buckets.findBucketAtSum(share * total * (1 - 1e-12));
+      numbers[from + Histogram.known] = SMALLEST * GROWTH ** (bucket < 0 ? BUCKETS - 1 : bucket);
+      numbers[from + Histogram.share] = share;
     }
-    return this.#known;
+    return numbers[from + Histogram.known]!;
   }
 }
 

@@ -106,7 +106,8 @@ test('the next step starts from nothing but its number', (t) => {
   const step = new Step();
   step.record(ended({ cold: true, initMicros: 10_000 as never }), true, 200, 1000);
   step.record(ended({}, { control: true }), false, 200, 1000);
-  Object.assign(step, { oomKills: 1, periods: 4, throttledPeriods: 2, waited: 3 });
+  step.addWait(3);
+  Object.assign(step, { oomKills: 1, periods: 4, throttledPeriods: 2 });
   step.clear();
   const fresh = new Step();
   fresh.number = 1;
@@ -141,7 +142,8 @@ test('an observation has an optional field only where there is something to say'
   step.record(ended(), false, 200, 1000);
   step.record(ended({ cold: true, initMicros: 30_000 as never }), false, 200, 1000);
   step.record(ended({ initMicros: 50_000 as never }), false, 200, 1000);
-  Object.assign(step, { waits: true, waited: 6, periods: 4, throttledPeriods: 6 });
+  step.addWait(6);
+  Object.assign(step, { waits: true, periods: 4, throttledPeriods: 6 });
   const full = observed(step, 250)!;
   t.is(full.cpuWait, millis(2), '6 ms over three activations');
   t.is(full.initTime, millis(40));
