@@ -5,7 +5,7 @@ import type { Millis } from '../config/index.js';
 /** Share of a count that is left after this long is 1 / e, ms. */
 const MEMORY_MILLIS = 60_000;
 /** Latencies within this factor of the objective are near it. */
-const NEAR = 2;
+const NEAR = Math.log(2);
 /** An objective below this multiple of the mean latency is urgent. */
 const URGENT_BELOW = 4;
 
@@ -24,27 +24,36 @@ export interface Lateness {
   readonly isUrgent: boolean;
 }
 
-const NOTHING: Pick<Lateness, 'seconds' | 'activations' | 'runSeconds' | 'atStake' | 'late'> = {
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+const nothing = (): Mutable<Lateness> => ({
   seconds: 0,
+  at: 0 as Millis,
   activations: 0,
   runSeconds: 0,
   atStake: 0,
   late: 0,
-};
+  hasObjective: false,
+  isUrgent: false,
+});
 
-/** After an observation. Cold starts do not count: no weight helps them. */
+/**
+ * After an observation. Cold starts do not count: no weight helps them. `into`: may be `before`;
+ * thousands of agents keep one each.
+ */
 export function latenessAfter(
   before: Lateness | null,
   { latency, coldLatency, slo = Number.POSITIVE_INFINITY as Millis, span }: Observation,
   now: Millis,
+  into: Lateness = nothing(),
 ): Lateness {
-  const old = before ?? NOTHING;
+  const result = into as Mutable<Lateness>;
   const elapsed = Math.max(1, before === null ? span : now - before.at);
   const keep = Math.exp(-elapsed / MEMORY_MILLIS);
   const { first, counts, sum } = withoutPart(latency, coldLatency);
-  let activations = old.activations * keep;
-  let atStake = old.atStake * keep;
-  let late = old.late * keep;
+  let activations = (before?.activations ?? 0) * keep;
+  let atStake = (before?.atStake ?? 0) * keep;
+  let late = (before?.late ?? 0) * keep;
   for (let i = 0; i < counts.length; i++) {
     const count = counts[i]!;
     if (count === 0) continue;
@@ -53,23 +62,22 @@ export function latenessAfter(
     atStake += count * nearness(middle, slo);
     if (middle > slo) late += count;
   }
-  const runSeconds = old.runSeconds * keep + sum / 1000;
-  return {
-    seconds: old.seconds * keep + elapsed / 1000,
-    at: now,
-    activations,
-    runSeconds,
-    atStake,
-    late,
-    hasObjective: slo < Number.POSITIVE_INFINITY,
-    isUrgent: slo * activations < 1000 * URGENT_BELOW * runSeconds,
-  };
+  const runSeconds = (before?.runSeconds ?? 0) * keep + sum / 1000;
+  result.seconds = (before?.seconds ?? 0) * keep + elapsed / 1000;
+  result.at = now;
+  result.activations = activations;
+  result.runSeconds = runSeconds;
+  result.atStake = atStake;
+  result.late = late;
+  result.hasObjective = slo < Number.POSITIVE_INFINITY;
+  result.isUrgent = slo * activations < 1000 * URGENT_BELOW * runSeconds;
+  return result;
 }
 
 /** Triangular kernel over the logarithm of latency / objective: an estimate of its density at 0. */
 function nearness(latency: number, slo: number): number {
-  const distance = Math.abs(Math.log(latency / slo)) / Math.log(NEAR);
-  return distance < 1 ? (1 - distance) / Math.log(NEAR) : 0;
+  const distance = Math.abs(Math.log(latency / slo)) / NEAR;
+  return distance < 1 ? (1 - distance) / NEAR : 0;
 }
 
 /** The function's part of the mean field, per second. */

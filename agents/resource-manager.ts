@@ -28,7 +28,7 @@ export interface View {
   readonly price: PerResource | null;
   /** The observation's host in the mean field; null or absent without one. */
   readonly invoker?: MeanFieldHost | null;
-  /** How late the function is; absent where the caller does not measure it. */
+  /** How late the function is, valid during the decision; absent where it is not measured. */
   readonly lateness?: Lateness;
   readonly random: Random;
 }

@@ -53,6 +53,16 @@ class HostUsage {
 /** Decisions that `explain` shows. */
 const LOGGED_MAX = 16;
 
+/** Signs of steps (containers, CPU, memory) in base 3: shared, as thousands of agents send some. */
+const SIGNS: readonly (readonly number[])[] = Array.from({ length: 27 }, (_, i) => [
+  Math.floor(i / 9) - 1,
+  (Math.floor(i / 3) % 3) - 1,
+  (i % 3) - 1,
+]);
+const signsOf = ([containers, cpu, memory]: readonly [number, number, number]) =>
+  SIGNS[13 + 9 * Math.sign(containers) + 3 * Math.sign(cpu) + Math.sign(memory)]!;
+const NO_STEPS = SIGNS[13]!;
+
 const NO_CHANGES: readonly PhaseChange[] = [];
 
 const shown = (decision: Decision | null) =>
@@ -117,7 +127,7 @@ export class Agent {
     this.transitions = NO_CHANGES;
     this.#price = price;
     this.#hadOthers = others !== null;
-    const lateness = latenessAfter(this.#lateness, observation, now);
+    const lateness = latenessAfter(this.#lateness, observation, now, this.#lateness ?? undefined);
     this.#lateness = lateness;
     const view = { observation, features, others, price, invoker, lateness, random };
     const decided = this.manager.decide(this.#state, view, now);
@@ -177,9 +187,8 @@ export class Agent {
       demandCpu += seen.demandCpu;
       demandMemory += seen.demandMemory;
     }
-    const [containerSteps, cpuSteps, memorySteps] = this.#actions;
+    const actions = signsOf(this.#actions);
     this.#actions.fill(0);
-    const actions = [Math.sign(containerSteps), Math.sign(cpuSteps), Math.sign(memorySteps)];
     const contribution: Contribution = {
       state: this.features,
       actions,
@@ -187,7 +196,7 @@ export class Agent {
       demand: { cpu: demandCpu as Millicores, memory: demandMemory as Bytes },
       ...(this.#lateness?.hasObjective === true ? { lateness: latenessOf(this.#lateness) } : {}),
     };
-    if (actions.every((steps) => steps === 0)) this.#contribution = contribution;
+    if (actions === NO_STEPS) this.#contribution = contribution;
     return contribution;
   }
 
