@@ -68,10 +68,7 @@ export class BucketRow {
   }
 
   toArray(): number[] {
-    const values: number[] = [];
-    for (let bucket = this.low; bucket <= this.high; bucket++)
-      values.push(this.#amounts[bucket - this.#origin]!);
-    return values;
+    return this.#amounts.slice(this.low - this.#origin, this.high + 1 - this.#origin);
   }
 
   /** Moves the memory to where the bucket is in it; returns its place. */

@@ -34,7 +34,8 @@ export class ContainerState {
   chargedLoan: Bytes = 0 as Bytes;
   /** Weight in force: belongs to the container, may stay after the activation. */
   shares: number;
-  /** Own weight and weight in force, as the host's sums count them. */
+  /** Whether the host's sums count it, and its own weight and weight in force as they do. */
+  counted = false;
   countedOwn = 0;
   countedShares = 0;
   /** The user's shares while they are counted, otherwise 0. */

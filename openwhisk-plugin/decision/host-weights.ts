@@ -153,8 +153,11 @@ export class HostWeights {
     const isRunning = container.runs.length > 0 || isBooting;
     const own = isRunning ? ownShares(container) : 0;
     const inForce = isRunning ? container.shares : 0;
-    if (isRunning) this.#running.add(container);
-    else this.#running.delete(container);
+    if (isRunning !== container.counted) {
+      container.counted = isRunning;
+      if (isRunning) this.#running.add(container);
+      else this.#running.delete(container);
+    }
     this.#countSize(container, isRunning);
     this.#own += own - container.countedOwn;
     this.#inForce += inForce - container.countedShares;

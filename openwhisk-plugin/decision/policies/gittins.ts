@@ -54,7 +54,9 @@ export class GittinsPolicy implements ActivationPolicy {
     const { reference, settings, highestFactor } = context;
     if (!(reference > 0)) return Number.NaN;
     const ratio = reference * index;
-    const factor = ratio ** (EXPONENT * exponentOf(run, settings, ratio));
+    const exponent = EXPONENT * exponentOf(run, settings, ratio);
+    // The same, without the cost of a power: most exponents are 2.
+    const factor = exponent === 2 ? ratio * ratio : ratio ** exponent;
     if (!(factor > 0)) return Number.NaN;
     const low = lowestFactor(run, context, highestFactor);
     return Math.min(highestFactor, Math.max(low, factor));
