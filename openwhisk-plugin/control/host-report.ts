@@ -7,9 +7,13 @@ import { amounts } from './observation.js';
 /** A function counts as active for this long after its last start, ms. */
 const ACTIVE_MILLIS = 30_000;
 
+export const isActive = ({ revision, running, lastSeen }: FunctionRecord, now: number): boolean =>
+  revision !== null && (running > 0 || now - lastSeen <= ACTIVE_MILLIS);
+
 /**
  * What a host tells the aggregator: its capacity less the reserve, what the pools have granted and
- * can lend, and its load since the last report, which begins a new interval.
+ * can lend, and its load since the last report, which begins a new interval. `functions`: at least
+ * those that are active.
  */
 export function hostReport(
   sender: Pick<HostReport, 'host' | 'boot' | 'sequence'>,
@@ -24,8 +28,7 @@ export function hostReport(
     capacity.allocatableMemory - settings.memoryReserve,
   );
   let active = 0;
-  for (const { revision, running, lastSeen } of functions)
-    if (revision !== null && (running > 0 || now - lastSeen <= ACTIVE_MILLIS)) active++;
+  for (const fn of functions) if (isActive(fn, now)) active++;
   return {
     v: 1,
     ...sender,

@@ -5,7 +5,7 @@ export type { Explanation } from './explanations.js';
 export { FunctionRecord, type FunctionSettings, Revision } from './function-record.js';
 export { HostController } from './host-controller.js';
 export { HostLoad } from './host-load.js';
-export { hostReport } from './host-report.js';
+export { hostReport, isActive } from './host-report.js';
 export { amounts, closeStep } from './observation.js';
 export type {
   FunctionDirectory,

@@ -149,7 +149,9 @@ export class ControlPlane implements StepListener {
       const agents = this.#agents.filter((agent) => agent !== undefined);
       this.#aggregator.takePartial(this.#core.partial(agents, now), now);
       this.#reports++;
-      this.#limitController.hosts.forEach(({ decider, controller, functions, running }, index) => {
+      this.#limitController.hosts.forEach((host, index) => {
+        const { decider, controller, running } = host;
+        const functions = host.activeFunctions(now);
         const sender = { host: hostName(index), boot: BOOT, sequence: this.#reports };
         const state = { containers: 0, running, mode: 'enforce' as const };
         const report = hostReport(sender, decider, controller.load, functions, state, now);
@@ -163,8 +165,11 @@ export class ControlPlane implements StepListener {
 
 const names: string[] = [];
 
-/** The same string for the same host, so that comparing two is cheap. */
+/**
+ * The same string for the same host. As the key of an object it is internalized, so that comparing
+ * two takes one instruction: an agent looks for its host at each step.
+ */
 const hostName = (host: number): string => {
-  names[host] ??= `host-${host}`;
+  names[host] ??= Object.keys({ [`host-${host}`]: host })[0]!;
   return names[host];
 };

@@ -106,6 +106,7 @@ export class HookLimitController implements LimitController {
     host.controller.containerStarted(container);
     host.controller.beginBoost(container, ms);
     const { state: history } = host.controller.identify(container, spec.name, VERSION, ms)!;
+    host.started(record);
     history.rightSizeFactor = Math.max(1, (spec.memoryMiB * MIB) / user.memory);
     history.configuredSlo = spec.sloMs ?? Number.NaN;
     this.#cluster.scheduleLimitEvent(
@@ -144,6 +145,7 @@ export class HookLimitController implements LimitController {
     this.#activations[a] = activation;
     container.enter(activation);
     record.receive(ms);
+    host.started(record);
     host.controller.onRequest(activation, ms);
     host.running++;
     host.demand += run.cpu.demand;

@@ -52,6 +52,8 @@ export class EngineActivation extends Activation<EngineContainer> {
 export class FunctionOnHost extends FunctionRecord {
   readonly fn: number;
   readonly host: number;
+  /** Its host counts it among those that may be active. */
+  isRecent = false;
   readonly #controller: HostController<EngineContainer>;
   #sent: Target | null = null;
   #rules: TargetRules | null = null;

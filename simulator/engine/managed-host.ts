@@ -2,6 +2,7 @@ import { type Bytes, MIB, type Millicores, type Millis, type Random } from '../.
 import {
   type FunctionDirectory,
   HostController,
+  isActive,
   type LimitPort,
   type ReportPort,
   Revision,
@@ -28,7 +29,6 @@ export interface EnginePorts {
 export class ManagedHost implements FunctionDirectory {
   readonly decider: Decider;
   readonly controller: HostController<EngineContainer>;
-  readonly functions: FunctionOnHost[] = [];
   /** Activations, and what they ask for. */
   running = 0;
   demand = 0;
@@ -36,6 +36,8 @@ export class ManagedHost implements FunctionDirectory {
   borrowedIntegral = 0;
   demandIntegral = 0;
   readonly #byAction = new Map<string, FunctionOnHost>();
+  /** Those that may be active: a host knows tens of times more. */
+  #recent: FunctionOnHost[] = [];
   #countedTo = 0;
 
   constructor(
@@ -54,8 +56,22 @@ export class ManagedHost implements FunctionDirectory {
   }
 
   add(record: FunctionOnHost): void {
-    this.functions.push(record);
     this.#byAction.set(record.action, record);
+  }
+
+  /** A container or an activation of the function starts. */
+  started(record: FunctionOnHost): void {
+    if (record.isRecent) return;
+    record.isRecent = true;
+    this.#recent.push(record);
+  }
+
+  activeFunctions(now: number): readonly FunctionOnHost[] {
+    this.#recent = this.#recent.filter((record) => {
+      record.isRecent = isActive(record, now);
+      return record.isRecent;
+    });
+    return this.#recent;
   }
 
   revision(action: string, version: string, user: UserLimits, now: Millis): Revision | null {
