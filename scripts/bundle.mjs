@@ -51,7 +51,12 @@ async function bundleQueries(esbuild, cli, out) {
 async function bundleHook(esbuild, cli, out) {
   for (const file of await readdir(out)) if (/^hook-\w+\.js$/.test(file)) await rm(join(out, file));
   const dist = resolve(cli, '..');
-  const parts = ['cli/commands/parts', 'runtime/wiring/hook', 'runtime/wiring/simulated-platform'];
+  const parts = [
+    'cli/commands/parts',
+    'runtime/metrics/metric-set',
+    'runtime/wiring/hook',
+    'runtime/wiring/simulated-platform',
+  ];
   await esbuild.build({
     ...options(
       out,

@@ -170,7 +170,7 @@ export async function runAgentsPart({
     : null;
   operating.watch({
     broker,
-    update: () => updateAgents(operating.metrics, agents, trajectories, trainer, offlineTrainer),
+    update: (metrics) => updateAgents(metrics, agents, trajectories, trainer, offlineTrainer),
     checks: () => [],
   });
   return {

@@ -29,7 +29,7 @@ export async function runAggregatorPart({
   });
   operating.watch({
     broker,
-    update: () => updateAggregator(operating.metrics, aggregator),
+    update: (metrics) => updateAggregator(metrics, aggregator),
     checks: () => [],
   });
   return {

@@ -37,10 +37,13 @@ export async function runHookPart(
     boot,
     heartbeat: operating.beat,
   });
-  const metrics = new HookMetrics(operating.metrics, config.metrics);
+  let metrics: HookMetrics | null = null;
   operating.watch({
     broker,
-    update: (now) => metrics.update(hook.figures(), now),
+    update: (set, now) => {
+      metrics ??= new HookMetrics(set, config.metrics);
+      metrics.update(hook.figures(), now);
+    },
     checks: () => {
       const { host, unmanaged } = hook.figures();
       const detail = `${host.containers} managed, ${unmanaged} not`;

@@ -142,7 +142,8 @@ test('tests and development packages are not installed; a second run changes not
   const unit = read(UNIT);
   t.true(
     unit.includes(
-      `ExecStart=${process.execPath} --optimize-for-size /opt/gleaner/current/dist/cli/main.js`,
+      `ExecStart=${process.execPath} --optimize-for-size --max-semi-space-size=4 ` +
+        '/opt/gleaner/current/dist/cli/main.js',
     ),
   );
   t.true(unit.includes(`ExecStopPost=${process.execPath} /opt/gleaner/current/dist/cli/main.js`));

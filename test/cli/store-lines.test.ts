@@ -1,8 +1,9 @@
 import test from 'ava';
 import { StoreFullError } from '../../broker/errors.js';
+import { silentLogger } from '../../broker/index.js';
 import { findServices, serve } from '../../broker/services/index.js';
 import { failingStores, storesOf } from '../../cli/store-lines.js';
-import { millis } from '../../config/index.js';
+import { configSchema, millis } from '../../config/index.js';
 import { Operating } from '../../runtime/metrics/index.js';
 import { seriesOf } from '../runtime/metrics/exposition.js';
 import { ManualTime } from '../support/manual-time.js';
@@ -78,15 +79,19 @@ test('a failing store degrades readiness and is a metric until it recovers', asy
   const { bus, broker } = await partWithFullStore();
   const time = new ManualTime();
   const operating = new Operating('agents', time, 1000);
+  let address = '';
+  const info = (fields: object): void => {
+    address = (fields as { address: string }).address;
+  };
+  const { metrics } = configSchema.parse({ metrics: { agents: '127.0.0.1:0' } });
+  await operating.listen(metrics, { ...silentLogger, info });
+  t.teardown(() => operating.stop());
   operating.watch({ broker, update: () => undefined, checks: () => [] });
   const ready = operating.health.ready(true);
   t.is(ready.status, 200, 'it does its work all the same');
   t.regex(ready.text, /\[~\] stores: gleaner_leases: 3 writes failed \(GLN_BROKER_STORE_FULL\)/);
   t.regex(ready.text, /ok, degraded: stores/);
-  const series = async () => {
-    operating.collect();
-    return seriesOf(await operating.metrics.registry.metrics());
-  };
+  const series = async () => seriesOf(await (await fetch(`${address}/metrics`)).text());
   const labels = '{store="gleaner_leases",operation="write"}';
   const failed = '{store="gleaner_leases",operation="write",result="failed"}';
   let found = await series();
