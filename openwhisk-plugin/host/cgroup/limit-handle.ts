@@ -263,8 +263,8 @@ export class CgroupLimitHandle implements LimitHandle {
       shares = this.#sharesOf(weight);
     }
     if (this.#cpu?.hasQuota) {
-      // v2 takes a quota above that of a group above, and enforces the smaller.
-      this.#ceiling = this.#cpu.ceiling();
+      // v2 takes a quota above that of a group above, and enforces the smaller. v1 refuses it.
+      if (this.#cpu.version === 2) this.#ceiling = this.#cpu.ceiling();
       const micros = this.#cpu.quota();
       if (micros === UNREADABLE) return false;
       quota = quotaMillicores(micros, this.#cpu.period);
