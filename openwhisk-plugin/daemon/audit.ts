@@ -93,36 +93,39 @@ async function cutEnd(file: FileHandle, bytes: number): Promise<void> {
   await file.truncate(size - bytes);
 }
 
-function put(parts: string[], key: string, value: string | number): void {
-  if (typeof value === 'number') {
-    if (value !== -1) parts.push(`"${key}":${Number.isFinite(value) ? value : 'null'}`);
-  } else if (value !== '') parts.push(`"${key}":${quoted(value)}`);
+/** `key` with its comma, quotes and colon. */
+function put(line: string, key: string, value: string | number): string {
+  if (typeof value === 'string') return value === '' ? line : line + key + quoted(value);
+  if (value === -1) return line;
+  return line + key + (Number.isFinite(value) ? value : 'null');
 }
 
-/** One record as one JSON line. Keys that do not apply are absent. */
+/**
+ * One record as one JSON line. Keys that do not apply are absent. One text that grows: an array of
+ * its parts was a third of all that the hook allocates.
+ */
 export function auditLine(record: AuditRecord): string {
-  const parts: string[] = [`"at":"${new Date(record.at / 1000).toISOString()}"`];
-  put(parts, 'who', record.who);
-  put(parts, 'why', record.why);
-  put(parts, 'resource', record.resource);
-  put(parts, 'action', record.action);
-  put(parts, 'version', record.version);
+  let line = `{"at":"${new Date(record.at / 1000).toISOString()}"`;
+  line = put(line, ',"who":', record.who);
+  line = put(line, ',"why":', record.why);
+  line = put(line, ',"resource":', record.resource);
+  line = put(line, ',"action":', record.action);
+  line = put(line, ',"version":', record.version);
   // Unique, so caching its quoted form would be useless.
-  if (record.activation !== '') parts.push(`"activation":${JSON.stringify(record.activation)}`);
-  put(parts, 'container', record.container);
-  put(parts, 'name', record.containerName);
-  put(parts, 'mode', record.mode);
-  put(parts, 'demand', record.demand);
-  if (record.low !== -1 || record.high !== -1)
-    parts.push(`"allowed":[${record.low},${record.high}]`);
-  put(parts, 'allowedReason', record.rangeReason);
-  put(parts, 'granted', record.granted);
-  put(parts, 'old', record.old);
-  put(parts, 'new', record.new);
-  put(parts, 'readBack', record.readBack);
-  put(parts, 'result', record.result);
-  put(parts, 'durationMicros', record.duration < 0 ? -1 : Math.round(record.duration));
-  return `{${parts.join(',')}}\n`;
+  if (record.activation !== '') line += `,"activation":${JSON.stringify(record.activation)}`;
+  line = put(line, ',"container":', record.container);
+  line = put(line, ',"name":', record.containerName);
+  line = put(line, ',"mode":', record.mode);
+  line = put(line, ',"demand":', record.demand);
+  if (record.low !== -1 || record.high !== -1) line += `,"allowed":[${record.low},${record.high}]`;
+  line = put(line, ',"allowedReason":', record.rangeReason);
+  line = put(line, ',"granted":', record.granted);
+  line = put(line, ',"old":', record.old);
+  line = put(line, ',"new":', record.new);
+  line = put(line, ',"readBack":', record.readBack);
+  line = put(line, ',"result":', record.result);
+  line = put(line, ',"durationMicros":', record.duration < 0 ? -1 : Math.round(record.duration));
+  return `${line}}\n`;
 }
 
 /**
