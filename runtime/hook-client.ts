@@ -29,6 +29,8 @@ export interface HookAnswers {
   readonly hooks: readonly HookAnswer[];
   /** A line for each hook whose answer does not fit the contract, as during an upgrade. */
   readonly unread: readonly string[];
+  /** Hosts whose hooks are known to run and do not answer. */
+  readonly missing: readonly string[];
 }
 
 /** Hooks that do not answer in time are left out. `expected`: as in {@link callEveryInstance}. */
@@ -36,20 +38,16 @@ export async function inspectHooks(
   broker: Broker,
   {
     wait = millis(300),
-    expected,
+    expected: known,
     ...request
   }: Partial<InspectRequest> & {
     readonly wait?: Millis;
     readonly expected?: ExpectedInstances;
   } = {},
 ): Promise<HookAnswers> {
-  const answers = await callEveryInstance(broker, {
-    service: services.hook,
-    endpoint: 'inspect',
-    request,
-    wait,
-    expected: expected ?? (await expectedInstances(broker)),
-  });
+  const expected = known ?? (await expectedInstances(broker));
+  const call = { service: services.hook, endpoint: 'inspect', request, wait, expected };
+  const answers = await callEveryInstance(broker, call);
   const hooks: HookAnswer[] = [];
   const unread: string[] = [];
   for (const [host, answer] of answers) {
@@ -62,5 +60,12 @@ export async function inspectHooks(
       );
     }
   }
-  return { hooks: hooks.sort((a, b) => a.host.host.localeCompare(b.host.host)), unread };
+  const expectedHosts = expected.flatMap(({ service, host }) =>
+    service === services.hook ? [host] : [],
+  );
+  return {
+    hooks: hooks.sort((a, b) => a.host.host.localeCompare(b.host.host)),
+    unread,
+    missing: [...new Set(expectedHosts)].filter((host) => !answers.has(host)),
+  };
 }

@@ -1,12 +1,13 @@
 import { userInfo } from 'node:os';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { isFunctionName } from '../../broker/index.js';
+import { isFunctionName, services } from '../../broker/index.js';
 import { reportProblem, UsageError } from '../../config/index.js';
 import {
   type Column,
   type GlobalOptions,
   json,
   type OutputFormat,
+  plainText,
   processScreen,
   table,
 } from '../../runtime/index.js';
@@ -92,6 +93,21 @@ export function warnUnreadable(lines: readonly string[]): void {
   for (const line of lines)
     reportProblem(line, 'upgrade the older part: `gleaner status` shows the version of each part');
 }
+
+/** Reports instances that are known to run and do not answer. */
+export function warnMissing(
+  missing: readonly { readonly service: string; readonly host: string }[],
+): void {
+  for (const { service, host } of missing)
+    reportProblem(
+      `${service} on ${plainText(host)} does not answer`,
+      'it announced itself in the last 15 s and may be slow, disconnected or dead: see its log',
+    );
+}
+
+/** As {@link warnMissing}, of hooks. */
+export const warnMissingHooks = (hosts: readonly string[]): void =>
+  warnMissing(hosts.map((host) => ({ service: services.hook, host })));
 
 /** @throws an error of usage if `name` is given and cannot be the name of an action */
 export function checkFunctionName(name: string | undefined): void {

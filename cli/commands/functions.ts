@@ -20,7 +20,14 @@ import {
   NARROW,
   type TableShape,
 } from '../function-table.js';
-import { globalOptions, reportNoAnswer, seconds, untilStopped, warnUnreadable } from './common.js';
+import {
+  globalOptions,
+  reportNoAnswer,
+  seconds,
+  untilStopped,
+  warnMissingHooks,
+  warnUnreadable,
+} from './common.js';
 
 interface FunctionsOptions {
   readonly output: 'table' | 'wide' | 'json';
@@ -72,6 +79,7 @@ export function addCommands(program: Command): void {
         width: processScreen.isTerminal ? processScreen.columns : NARROW,
         colors: colorsFor(processScreen, process.env),
       };
+      warnMissingHooks(answers.missing);
       warnUnreadable(answers.unread);
       if (answers.hooks.length + answers.unread.length === 0) reportNoAnswer('hook');
       if (options.watch)

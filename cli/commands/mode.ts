@@ -15,6 +15,7 @@ import {
   type OutputOptions,
   print,
   reportNoAnswer,
+  warnMissingHooks,
   warnUnreadable,
 } from './common.js';
 
@@ -35,7 +36,7 @@ export function addCommands(program: Command): void {
   addOutputOption(command).action(async (mode: string | undefined, options: ModeOptions) => {
     checkFunctionName(options.function);
     const { config } = loadSettings(globalOptions(command));
-    const { outcome, hooks, unread } = await withBroker(config, async (broker) => {
+    const { outcome, hooks, unread, missing } = await withBroker(config, async (broker) => {
       if (mode === undefined) return { outcome: null, ...(await inspectHooks(broker)) };
       const who = { author: author(), reason: options.reason };
       const change = { mode: mode === 'default' ? null : (mode as Mode) };
@@ -60,6 +61,7 @@ export function addCommands(program: Command): void {
           ])
         : `${fn ?? 'all functions'}: ${mode}\n`,
     );
+    warnMissingHooks(missing);
     warnUnreadable(unread);
     if (rows.length + unread.length === 0) reportNoAnswer('hook');
     const done = outcome === null ? rows.length > 0 : reportModeOutcome(outcome);

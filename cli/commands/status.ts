@@ -7,7 +7,7 @@ import {
   type ServiceInstance,
   tapText,
 } from '../../broker/services/index.js';
-import { EXIT, millis, reportProblem } from '../../config/index.js';
+import { EXIT, millis } from '../../config/index.js';
 import {
   cores,
   count,
@@ -30,6 +30,7 @@ import {
   globalOptions,
   type OutputOptions,
   reportNoAnswer,
+  warnMissing,
   warnUnreadable,
 } from './common.js';
 
@@ -128,11 +129,7 @@ export function addCommands(program: Command): void {
       );
       if (verdict.length > 0) processScreen.write(`\n${verdict.join('\n')}\n`);
     }
-    for (const { service, host } of missing)
-      reportProblem(
-        `${service} on ${plainText(host)} does not answer`,
-        'it announced itself in the last 15 s and may be slow, disconnected or dead: see its log',
-      );
+    warnMissing(missing);
     warnUnreadable(unread);
     if (hooks.length + unread.length === 0) reportNoAnswer('hook');
     process.exitCode = hooks.length > 0 ? EXIT.ok : EXIT.failed;

@@ -83,6 +83,12 @@ test('parts that the aggregator knows are waited for, and not for a fixed time',
     hooks.map(({ host }) => host.host),
     [HOST],
   );
+  const away = { service: services.hook, host: 'away', id: 'of-away' };
+  const { missing } = await inspectHooks(broker, {
+    wait: millis(100),
+    expected: [...expected, away],
+  });
+  t.deepEqual(missing, ['away']);
   const found = await findServices(broker, null, millis(3_600_000), 'STATS', expected);
   t.deepEqual(found.map(({ name }) => name).sort(), [
     services.agents,
