@@ -143,7 +143,7 @@ test('tests and development packages are not installed; a second run changes not
   t.true(
     unit.includes(
       `ExecStart=${process.execPath} --optimize-for-size --max-semi-space-size=4 ` +
-        '/opt/gleaner/current/dist/cli/main.js',
+        '--v8-pool-size=1 /opt/gleaner/current/dist/cli/main.js',
     ),
   );
   t.true(unit.includes(`ExecStopPost=${process.execPath} /opt/gleaner/current/dist/cli/main.js`));
