@@ -250,45 +250,42 @@ const CLIPPED = `(() => {
   return clipped;
 })()`;
 
+// At the same time, because each waits most of it; AVA runs them after those that are serial.
 for (const [width, dark] of [
   [390, true],
   [1280, false],
   [1920, false],
 ] as const)
-  // At the same time, because each waits most of it; AVA runs them after those that are serial.
-  test(
-    `${width} px: no text of any page is clipped, and no page is wider than the screen`,
-    async (t) => {
-      const made = await stage(t, 30, { width, height: 860, dark });
-      if (made === null) return;
-      const { page, gleaner, pageErrors } = made;
-      t.is(await page.evaluate('document.documentElement.dataset.theme'), dark ? 'dark' : 'light');
-      gleaner.event('drift', gleaner.names[3]!, 'changed_outside');
-      for (const hash of [
-        ...PAGES,
-        `#/function${gleaner.names[0]!}`,
-        '#/function/guest/none',
-        '#/nonsense',
-      ]) {
-        await go(page, hash);
-        await page.locator('h1').waitFor();
-        await page.waitForTimeout(1500);
-        t.true((await overflow(page)) <= 0, `${hash} is wider than the screen`);
-        t.deepEqual(await page.evaluate(CLIPPED), [], `${hash} at ${width} px`);
-      }
-      // What was lost on narrow screens: the reason of a decision, the action of an event, the
-      // comparison of a function.
-      await go(page, `#/function${gleaner.names[0]!}`);
-      await page.getByText('uses less than its limit; target').first().waitFor();
-      await go(page, '#/events');
-      await page.getByText(gleaner.names[3]!).filter({ visible: true }).first().waitFor();
-      await go(page, '#/contention');
-      await page.getByText('−10 %', { exact: true }).filter({ visible: true }).first().waitFor();
-      await page.getByRole('button', { name: 'Theme' }).click();
-      t.is(await page.evaluate('document.documentElement.dataset.theme'), dark ? 'light' : 'dark');
-      t.deepEqual(pageErrors, []);
-    },
-  );
+  test(`${width} px: no text is clipped, and no page is wider than the screen`, async (t) => {
+    const made = await stage(t, 30, { width, height: 860, dark });
+    if (made === null) return;
+    const { page, gleaner, pageErrors } = made;
+    t.is(await page.evaluate('document.documentElement.dataset.theme'), dark ? 'dark' : 'light');
+    gleaner.event('drift', gleaner.names[3]!, 'changed_outside');
+    for (const hash of [
+      ...PAGES,
+      `#/function${gleaner.names[0]!}`,
+      '#/function/guest/none',
+      '#/nonsense',
+    ]) {
+      await go(page, hash);
+      await page.locator('h1').waitFor();
+      await page.waitForTimeout(1500);
+      t.true((await overflow(page)) <= 0, `${hash} is wider than the screen`);
+      t.deepEqual(await page.evaluate(CLIPPED), [], `${hash} at ${width} px`);
+    }
+    // What was lost on narrow screens: the reason of a decision, the action of an event, the
+    // comparison of a function.
+    await go(page, `#/function${gleaner.names[0]!}`);
+    await page.getByText('uses less than its limit; target').first().waitFor();
+    await go(page, '#/events');
+    await page.getByText(gleaner.names[3]!).filter({ visible: true }).first().waitFor();
+    await go(page, '#/contention');
+    await page.getByText('−10 %', { exact: true }).filter({ visible: true }).first().waitFor();
+    await page.getByRole('button', { name: 'Theme' }).click();
+    t.is(await page.evaluate('document.documentElement.dataset.theme'), dark ? 'light' : 'dark');
+    t.deepEqual(pageErrors, []);
+  });
 
 test.serial(
   'the overview shows the change with interval and samples, or how many are missing',
