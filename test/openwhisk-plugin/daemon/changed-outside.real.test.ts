@@ -54,7 +54,13 @@ test.serial(
         // A change of another property resets a quota too, but for the newest versions of systemd.
         const isOver = (): boolean => performance.now() - begun > 7000;
         await until(() => counters(hook).drift! > before || isOver(), 8000, change);
-        await until(() => quotaNow() === own, 1000, `in force again after ${change}`);
+        await until(() => quotaNow() === own, 1000, `in force again after ${change}`).catch(
+          (error: unknown) => {
+            const found = counters(hook).drift! - before;
+            t.log(`${change}: quota ${own}, now ${quotaNow()}, ${found} times`);
+            throw error;
+          },
+        );
         const drift = counters(hook).drift! - before;
         const took = (performance.now() - begun).toFixed(0);
         t.log(`${change}: quota ${own}, ${drift} times, after ${took} ms`);

@@ -170,7 +170,7 @@ async function lowered(): Promise<{ over: Promise<unknown> }> {
       await until(`every kind of limit is another (${tries} tries)`, 600, lower);
       return { over };
     } catch (error) {
-      if (tries === 6) throw error;
+      if (tries === Math.min(20, allowed(6))) throw error;
       await over;
     }
   }
