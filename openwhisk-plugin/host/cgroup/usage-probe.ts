@@ -322,7 +322,8 @@ function file(
   v2: string | null,
 ): ControlFile | null {
   const name = where?.version === 1 ? v1 : v2;
-  return where && name ? ControlFile.open(join(where.directory, name), 'r') : null;
+  // Not by `join`, which looks at each letter of the path: checks open some files again and again.
+  return where && name ? ControlFile.open(`${where.directory}/${name}`, 'r') : null;
 }
 
 /** As {@link file}; null, too, if it cannot be opened now: a sample must not fail. */
