@@ -18,8 +18,7 @@ const DOUBLES =
   2 * DecayingMean.SIZE +
   2 * DurationStatistics.SIZE +
   DecayingHistogram.SIZE +
-  ControlStatistics.SIZE +
-  PayloadEstimate.SIZE;
+  ControlStatistics.SIZE;
 
 /** History of one function (action, version, user limits) on this host. */
 export class FunctionState {
@@ -56,7 +55,7 @@ export class FunctionState {
   readonly cpuTime = new DecayingHistogram(this.#doubles);
   readonly expectedCpu = new DecayingMean(this.#doubles);
   /** CPU time by the size of the call's body, where that says more than the mean. */
-  readonly cpuByPayload = new PayloadEstimate(this.#doubles);
+  readonly cpuByPayload = new PayloadEstimate();
   /** What the host's reference has counted of it; NaN = nothing. */
   loggedCpu = Number.NaN;
   loggedWeight = 0;

@@ -1,4 +1,3 @@
-import { Doubles } from '../../config/index.js';
 import { FORGET, PowerFit } from './power-fit.js';
 
 /** Predictions that must have been tried before any is believed. */
@@ -12,22 +11,6 @@ const LEFT_ABOVE = 1;
  */
 const MOST_EXCESS = Math.log(16);
 
-const Place = {
-  weight: 0,
-  sum: 1,
-  logSum: 2,
-  tried: 3,
-  triedWeight: 4,
-  fitError: 5,
-  meanError: 6,
-  medianError: 7,
-  /** Sum of value / prediction: a power fitted to logarithms is a median, and a mean is wanted. */
-  excess: 8,
-  smallest: 9,
-  largest: 10,
-} as const;
-const PLACES = 11;
-
 /**
  * What the size of a call's body says about how much it needs: a power of the size, fitted to the
  * calls as they end. Each call is predicted before it is learned from, so the error is one on calls
@@ -36,35 +19,35 @@ const PLACES = 11;
  * function's own mean and median; else NaN. Nothing is allocated per call.
  */
 export class PayloadEstimate {
-  static readonly SIZE = PLACES + PowerFit.SIZE;
-  readonly #numbers: number[];
-  readonly #from: number;
-  readonly #fit: PowerFit;
+  readonly #fit = new PowerFit();
+  #weight = 0;
+  #sum = 0;
+  #logSum = 0;
+  #tried = 0;
+  #triedWeight = 0;
+  #fitError = 0;
+  #meanError = 0;
+  #medianError = 0;
+  /** Sum of value / prediction: a power fitted to logarithms is a median, and a mean is wanted. */
+  #excess = 0;
+  #smallest = Number.POSITIVE_INFINITY;
+  #largest = 0;
   #used = false;
-
-  constructor(doubles = new Doubles(PayloadEstimate.SIZE)) {
-    this.#numbers = doubles.values;
-    this.#from = doubles.take(PLACES);
-    this.#numbers[this.#from + Place.smallest] = Number.POSITIVE_INFINITY;
-    this.#fit = new PowerFit(doubles);
-  }
 
   /** `size` in bytes and `value` in any unit; what is not positive is unknown. */
   learn(size: number, value: number): void {
     if (!(size > 0) || !(value > 0) || !Number.isFinite(size) || !Number.isFinite(value)) return;
-    const numbers = this.#numbers;
-    const from = this.#from;
     const log = Math.log(value);
-    if (numbers[from + Place.weight]! > 0) {
+    if (this.#weight > 0) {
       const guess = this.#fit.predict(size);
       if (guess > 0) this.#judge(log, Math.log(guess));
     }
     this.#fit.add(size, value);
-    this.#forget(Place.weight, 1);
-    this.#forget(Place.sum, value);
-    this.#forget(Place.logSum, log);
-    if (size < numbers[from + Place.smallest]!) numbers[from + Place.smallest] = size;
-    if (size > numbers[from + Place.largest]!) numbers[from + Place.largest] = size;
+    this.#weight = this.#weight * FORGET + 1;
+    this.#sum = this.#sum * FORGET + value;
+    this.#logSum = this.#logSum * FORGET + log;
+    if (size < this.#smallest) this.#smallest = size;
+    if (size > this.#largest) this.#largest = size;
   }
 
   /**
@@ -73,8 +56,8 @@ export class PayloadEstimate {
    */
   predict(size: number): number {
     if (!this.#used || !(size > 0)) return Number.NaN;
-    const known = Math.min(this.#at(Place.largest), Math.max(this.#at(Place.smallest), size));
-    return (this.#fit.predict(known) * this.#at(Place.excess)) / this.#at(Place.triedWeight);
+    const known = Math.min(this.#largest, Math.max(this.#smallest, size));
+    return (this.#fit.predict(known) * this.#excess) / this.#triedWeight;
   }
 
   /** The estimate is in use. */
@@ -84,39 +67,25 @@ export class PayloadEstimate {
 
   /** Recent mean absolute error, in logarithms; NaN before the first. */
   get error(): number {
-    const weight = this.#at(Place.triedWeight);
-    return weight > 0 ? this.#at(Place.fitError) / weight : Number.NaN;
+    return this.#triedWeight > 0 ? this.#fitError / this.#triedWeight : Number.NaN;
   }
 
   /** The same of the better of the function's own mean and median. */
   get ownError(): number {
-    const weight = this.#at(Place.triedWeight);
-    return weight > 0 ? this.#leastOwnError() / weight : Number.NaN;
+    return this.#triedWeight > 0
+      ? Math.min(this.#meanError, this.#medianError) / this.#triedWeight
+      : Number.NaN;
   }
 
   #judge(log: number, guess: number): void {
-    const numbers = this.#numbers;
-    const tried = this.#at(Place.tried) + 1;
-    numbers[this.#from + Place.tried] = tried;
-    const weight = this.#at(Place.weight);
-    this.#forget(Place.triedWeight, 1);
-    this.#forget(Place.fitError, Math.abs(log - guess));
-    this.#forget(Place.meanError, Math.abs(log - Math.log(this.#at(Place.sum) / weight)));
-    this.#forget(Place.medianError, Math.abs(log - this.#at(Place.logSum) / weight));
-    this.#forget(Place.excess, Math.exp(Math.min(log - guess, MOST_EXCESS)));
-    const bound = (this.#used ? LEFT_ABOVE : USED_BELOW) * this.#leastOwnError();
-    this.#used = tried >= MIN_TRIED && this.#at(Place.fitError) < bound;
-  }
-
-  #leastOwnError(): number {
-    return Math.min(this.#at(Place.meanError), this.#at(Place.medianError));
-  }
-
-  #at(place: number): number {
-    return this.#numbers[this.#from + place]!;
-  }
-
-  #forget(place: number, sample: number): void {
-    this.#numbers[this.#from + place] = this.#at(place) * FORGET + sample;
+    this.#tried++;
+    this.#triedWeight = this.#triedWeight * FORGET + 1;
+    this.#fitError = this.#fitError * FORGET + Math.abs(log - guess);
+    this.#meanError = this.#meanError * FORGET + Math.abs(log - Math.log(this.#sum / this.#weight));
+    this.#medianError = this.#medianError * FORGET + Math.abs(log - this.#logSum / this.#weight);
+    this.#excess = this.#excess * FORGET + Math.exp(Math.min(log - guess, MOST_EXCESS));
+    const bound =
+      (this.#used ? LEFT_ABOVE : USED_BELOW) * Math.min(this.#meanError, this.#medianError);
+    this.#used = this.#tried >= MIN_TRIED && this.#fitError < bound;
   }
 }

@@ -1,63 +1,44 @@
-import { Doubles } from '../../config/index.js';
 /** Samples after which an older one counts half. */
 export const FORGET = 0.5 ** (1 / 200);
-
-const Sum = { n: 0, x: 1, y: 2, xx: 3, xy: 4, yy: 5 } as const;
 
 /**
  * Least squares of ln y on ln x, newer samples heavier. Demand that grows with a power of the size
  * is a line there.
  */
 export class PowerFit {
-  static readonly SIZE = 6;
-  readonly #numbers: number[];
-  readonly #from: number;
-
-  constructor(doubles = new Doubles(PowerFit.SIZE)) {
-    this.#numbers = doubles.values;
-    this.#from = doubles.take(PowerFit.SIZE);
-  }
+  #n = 0;
+  #x = 0;
+  #y = 0;
+  #xx = 0;
+  #xy = 0;
+  #yy = 0;
 
   add(x: number, y: number): void {
     if (!(x > 0) || !(y > 0) || !Number.isFinite(x) || !Number.isFinite(y)) return;
     const lx = Math.log(x);
     const ly = Math.log(y);
-    this.#forget(Sum.n, 1);
-    this.#forget(Sum.x, lx);
-    this.#forget(Sum.y, ly);
-    this.#forget(Sum.xx, lx * lx);
-    this.#forget(Sum.xy, lx * ly);
-    this.#forget(Sum.yy, ly * ly);
+    this.#n = this.#n * FORGET + 1;
+    this.#x = this.#x * FORGET + lx;
+    this.#y = this.#y * FORGET + ly;
+    this.#xx = this.#xx * FORGET + lx * lx;
+    this.#xy = this.#xy * FORGET + lx * ly;
+    this.#yy = this.#yy * FORGET + ly * ly;
   }
 
   /** NaN without two different sizes. */
   predict(x: number): number {
-    const n = this.#sum(Sum.n);
-    const sumX = this.#sum(Sum.x);
-    const sumY = this.#sum(Sum.y);
-    const spread = n * this.#sum(Sum.xx) - sumX * sumX;
-    if (!(spread > 1e-9 * n * n)) return Number.NaN;
-    const slope = (n * this.#sum(Sum.xy) - sumX * sumY) / spread;
-    return Math.exp((sumY + slope * (n * Math.log(x) - sumX)) / n);
+    const spread = this.#n * this.#xx - this.#x * this.#x;
+    if (!(spread > 1e-9 * this.#n * this.#n)) return Number.NaN;
+    const slope = (this.#n * this.#xy - this.#x * this.#y) / spread;
+    return Math.exp((this.#y + slope * (this.#n * Math.log(x) - this.#x)) / this.#n);
   }
 
   /** Share of the variance explained; 0 where nothing varies. */
   get r2(): number {
-    const n = this.#sum(Sum.n);
-    const sumX = this.#sum(Sum.x);
-    const sumY = this.#sum(Sum.y);
-    const sx = n * this.#sum(Sum.xx) - sumX * sumX;
-    const sy = n * this.#sum(Sum.yy) - sumY * sumY;
-    const sxy = n * this.#sum(Sum.xy) - sumX * sumY;
-    const least = 1e-9 * n * n;
+    const sx = this.#n * this.#xx - this.#x * this.#x;
+    const sy = this.#n * this.#yy - this.#y * this.#y;
+    const sxy = this.#n * this.#xy - this.#x * this.#y;
+    const least = 1e-9 * this.#n * this.#n;
     return sx > least && sy > least ? (sxy * sxy) / (sx * sy) : 0;
-  }
-
-  #sum(place: number): number {
-    return this.#numbers[this.#from + place]!;
-  }
-
-  #forget(place: number, sample: number): void {
-    this.#numbers[this.#from + place] = this.#sum(place) * FORGET + sample;
   }
 }
