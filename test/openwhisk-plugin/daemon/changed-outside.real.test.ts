@@ -1,10 +1,14 @@
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import test from 'ava';
 import type { ActivationResult } from '../../../simulator/invoker-emulator/index.js';
 import { until } from '../../support/gleaner.js';
 import { docker, dockerAndTap, missing } from '../../support/real-parts.js';
 import { allowed } from '../../support/slowness.js';
 import { action, counters, groupOf, together, userShares } from './real-containers.js';
+
+/** The hook runs in this process: nothing may block it. */
+const run = promisify(execFile);
 
 /** What undoes limits of a running container: without systemd's cgroup driver, Docker alone. */
 function changesOf(id: string): readonly (readonly [string, ...string[]])[] {
@@ -45,27 +49,28 @@ test.serial(
           }
         }
       };
-      for (const [program, ...args] of changesOf(id)) {
+      /** False: the safeguard raised the quota during the activation, so that nothing was shown. */
+      const isInForceAgain = async (program: string, args: string[]): Promise<boolean> => {
         const { call, own } = await lowered();
         const before = counters(hook).drift!;
-        execFileSync(program, args, { stdio: 'pipe' });
+        await run(program, args);
         const begun = performance.now();
         const change = args.join(' ');
         // A change of another property resets a quota too, but for the newest versions of systemd.
         const isOver = (): boolean => performance.now() - begun > 7000;
         await until(() => counters(hook).drift! > before || isOver(), 8000, change);
-        await until(() => quotaNow() === own, 1000, `in force again after ${change}`).catch(
-          (error: unknown) => {
-            const found = counters(hook).drift! - before;
-            t.log(`${change}: quota ${own}, now ${quotaNow()}, ${found} times`);
-            throw error;
-          },
-        );
         const drift = counters(hook).drift! - before;
+        await until(() => [own, 100_000].includes(quotaNow()), 1000, `in force after ${change}`);
+        const isRaised = quotaNow() !== own;
         const took = (performance.now() - begun).toFixed(0);
-        t.log(`${change}: quota ${own}, ${drift} times, after ${took} ms`);
+        t.log(`${change}: quota ${own}, now ${quotaNow()}, ${drift} times, after ${took} ms`);
         t.true((await call).ok);
         await until(() => quotaNow() === 100_000, 500, 'what it was at its start');
+        return !isRaised;
+      };
+      for (const [program, ...args] of changesOf(id)) {
+        let tries = 1;
+        while (!(await isInForceAgain(program, args))) t.true(++tries <= 4, 'raised each time');
       }
       t.true(counters(hook).drift! > 0);
       await hook.stop();
