@@ -40,8 +40,7 @@ export const PARTS: readonly Part[] = ['hook', 'agents', 'aggregator', 'nats-ser
 export function pidsOf(part: Part, up: number): number[] {
   const all = processes().filter(({ state }) => state !== 'Z');
   const children = all.filter((each) => each.parent === up);
-  const command = (each: Process): boolean =>
-    each.args.some((arg, i) => arg === part && i > 0 && i < 5);
+  const command = (each: Process): boolean => each.args.includes(part, 1);
   if (part === 'nats-server')
     return children.filter((each) => each.name === part).map((each) => each.pid);
   if (part !== 'tcpdump') return children.filter(command).map((each) => each.pid);
