@@ -48,7 +48,8 @@ function hookWith(driver: CgroupDriver, net: number): void {
       mode: 'enforce',
       platform: 'host',
       hook: { engine, engineSocket: node.socket },
-      decision: { controlShare: 0 },
+      // A first call may peak at the whole core, which is asked for until it is half forgotten.
+      decision: { controlShare: 0, peakHalfLifeS: 5 },
     });
 
   async function managed(t: ExecutionContext, up: Up, work: () => Promise<void>): Promise<void> {
