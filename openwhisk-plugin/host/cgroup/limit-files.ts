@@ -80,6 +80,12 @@ class GroupQuotas {
     return files ? { quota, period: files.period(version) } : null;
   }
 
+  /** It may be removed now, as a pod's is: an open file would keep it in the kernel. */
+  forget(directory: string): void {
+    this.#files.get(directory)?.close();
+    this.#files.delete(directory);
+  }
+
   #open(directory: string, version: 1 | 2): QuotaFiles | null {
     this.#files.delete(directory);
     const [oldest] = this.#files;
@@ -174,6 +180,7 @@ export class CpuFiles {
   close(): void {
     for (const file of [this.#weight, this.#quota, this.#burst]) file?.close();
     this.#burst = null;
+    groups.forget(dirname(this.directory));
   }
 
   #putQuota(quota: number): WriteError | null {

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmdirSync,
   writeFileSync,
 } from 'node:fs';
@@ -615,7 +616,22 @@ test("the quota of a group above is the kernel's, also of another group of its n
       t.is(files.ceiling(), each);
     }
     files.close();
+    const open = readdirSync('/proc/self/fd').map((fd) => linkOf(`/proc/self/fd/${fd}`));
+    t.deepEqual(
+      open.filter((path) => path.startsWith(above)),
+      [],
+      'no file keeps the group',
+    );
     rmdirSync(directory);
     rmdirSync(above);
   }
 });
+
+/** Where a descriptor leads; empty where it is closed meanwhile. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
