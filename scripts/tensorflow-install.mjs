@@ -26,6 +26,12 @@ function fail(message, hint) {
   process.exit(1);
 }
 
+function need(...problems) {
+  const found = problems.flat();
+  if (found.length > 0) fail(found.join('; '), 'see the lines above');
+}
+
+/** What went wrong, or nothing. */
 async function run(what, command, args, options = {}) {
   console.error(`tensorflow:install: ${what} …`);
   const child = spawn(command, args, { stdio: ['ignore', 2, 2], ...options });
@@ -33,7 +39,7 @@ async function run(what, command, args, options = {}) {
     child.on('error', ({ message }) => done(`: ${message}`));
     child.on('close', (status) => done(status === 0 ? null : ''));
   });
-  if (problem !== null) fail(`${what} failed${problem}`, 'see the lines above');
+  return problem === null ? [] : [`${what} failed${problem}`];
 }
 
 /**
@@ -116,8 +122,9 @@ const fetched = run(
   [...pip, ...wheelFor, ...pinned],
   { env: { ...process.env, PIP_ROOT_USER_ACTION: 'ignore' } },
 );
-// Beside each other: one is mostly small files, the other one large download.
-await Promise.all([packages, fetched]);
+// Beside each other: one is mostly small files, the other one large download. Neither may go on
+// when this process has ended.
+need(...(await Promise.all([packages, fetched])));
 
 const wheel = readdirSync(download).find((file) => file.endsWith('.whl'));
 const unpack = `
@@ -137,23 +144,33 @@ with zipfile.ZipFile(wheel) as archive:
         with archive.open(name) as source, open(path, 'wb') as out:
             while chunk := source.read(1 << 20): out.write(chunk)
 `;
-await run('unpacking it', 'python3', ['-c', unpack, join(download, wheel), library, include]);
+need(await run('unpacking it', 'python3', ['-c', unpack, join(download, wheel), library, include]));
 const files = ['libtensorflow_cc.so.2', 'libtensorflow_framework.so.2'];
-await run('stripping it', 'strip', [
-  '--strip-unneeded',
-  ...files.map((file) => join(library, file)),
-]);
+need(
+  await run('stripping it', 'strip', [
+    '--strip-unneeded',
+    ...files.map((file) => join(library, file)),
+  ]),
+);
 symlinkSync(files[0], join(library, 'libtensorflow.so'));
 symlinkSync(files[1], join(library, 'libtensorflow_framework.so'));
 
 mkdirSync(binding, { recursive: true });
-await run('compiling tfjs-node’s binding', 'g++', [
-  ...['-std=c++17', '-O2', '-fPIC', '-shared', '-w', '-DNAPI_VERSION=8'],
-  ...['-I', packageFolder, '-I', include, '-I', napi],
-  ...['tfjs_backend.cc', 'tfjs_binding.cc'].map((file) => join(packageFolder, 'binding', file)),
-  ...['-L', library, '-ltensorflow', '-ltensorflow_framework', '-Wl,-rpath,$ORIGIN/../../deps/lib'],
-  ...['-o', join(binding, 'tfjs_binding.node')],
-]);
+need(
+  await run('compiling tfjs-node’s binding', 'g++', [
+    ...['-std=c++17', '-O2', '-fPIC', '-shared', '-w', '-DNAPI_VERSION=8'],
+    ...['-I', packageFolder, '-I', include, '-I', napi],
+    ...['tfjs_backend.cc', 'tfjs_binding.cc'].map((file) => join(packageFolder, 'binding', file)),
+    ...[
+      '-L',
+      library,
+      '-ltensorflow',
+      '-ltensorflow_framework',
+      '-Wl,-rpath,$ORIGIN/../../deps/lib',
+    ],
+    ...['-o', join(binding, 'tfjs_binding.node')],
+  ]),
+);
 rmSync(download, { recursive: true, force: true });
 if (!works())
   fail('what was installed does not compute', 'the engine `tensorflow` runs without it, slower');

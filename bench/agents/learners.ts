@@ -64,7 +64,7 @@ export class Learners {
     return online;
   }
 
-  /** The hook's explanations of a function's last 16 activations, by id. */
+  /** The hook's explanations of a function's last 10 activations, by id. */
   async explained(fn: string): Promise<Map<string, ExplanationView>> {
     const call = { service: services.hook, endpoint: 'explain', request: { function: fn } };
     const found = new Map<string, ExplanationView>();

@@ -17,6 +17,7 @@ const PRICE_MAX = 1;
 const OCCUPANCY_MAX = 1000;
 /** A host leaves the totals after this many steps without a message: one may be lost. */
 const SILENT_STEPS = 1.5;
+const INTERVAL_STEPS_MAX = 6;
 
 export interface AggregatorOptions {
   readonly host: string;
@@ -80,7 +81,8 @@ export class Aggregator {
     if (refusal) return refusal;
     const { step } = this.#options;
     // The sender's interval is bounded: no message may keep a dead host in the totals.
-    const leaveAfter = SILENT_STEPS * Math.min(Math.max(partial.interval, step), 6 * step);
+    const leaveAfter =
+      SILENT_STEPS * Math.min(Math.max(partial.interval, step), INTERVAL_STEPS_MAX * step);
     this.#agents.set(partial.host, { partial, at: now, leaveAfter });
     return null;
   }

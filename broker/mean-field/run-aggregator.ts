@@ -80,6 +80,8 @@ export function runAggregator(run: AggregatorRun) {
   });
   const count = (refusal: AggregatorRefusal | null, from: string): void => {
     if (!refusal) return;
+    // Whoever sent it may be of another version, which announces nothing.
+    directory.mayMiss(clock.monotonic());
     refusals[refusal] = (refusals[refusal] ?? 0) + 1;
     if (refusals[refusal] === 1)
       logger.warn({ kind: refusal, from }, 'message refused: the host is not in the totals');
@@ -93,11 +95,13 @@ export function runAggregator(run: AggregatorRun) {
       const now = clock.monotonic();
       const partial = partials.take(message.data, now);
       if (partial) count(aggregator.takePartial(partial, now), partial.host);
+      else directory.mayMiss(now);
     }),
     broker.subscribe(wildcards.hostReports, (message) => {
       const now = clock.monotonic();
       const report = reports.take(message.data, now);
       if (report) count(aggregator.takeReport(report, now), report.host);
+      else directory.mayMiss(now);
     }),
     broker.subscribe(wildcards.announcements, (message) => {
       const now = clock.monotonic();

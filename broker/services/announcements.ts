@@ -54,14 +54,16 @@ export class InstanceDirectory {
 
   /**
    * Null if an instance may be missing: each is announced again within an interval. `present`: the
-   * hosts by service that are known to run; those of an older version announce nothing.
+   * hosts by service that are known to run; those of an older version announce nothing. An older
+   * aggregator is not known.
    */
   all(now: Millis, present: Readonly<Record<string, readonly string[]>> = {}): Instances | null {
     for (const [id, { at }] of this.#instances) {
       if (now - at <= SILENCE) continue;
       // On a slow machine its announcement may be late, and it still answers.
       this.#instances.delete(id);
-      this.mayMiss(now);
+      const due = (at + SILENCE) as Millis;
+      if (!(this.#incompleteAt >= due)) this.mayMiss(due);
     }
     if (!(now - this.#incompleteAt > SILENCE)) return null;
     const all: Instances = {};

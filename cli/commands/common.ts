@@ -100,7 +100,7 @@ export function warnMissing(
 ): void {
   for (const { service, host } of missing)
     reportProblem(
-      `${service} on ${plainText(host)} does not answer`,
+      `${plainText(service)} on ${plainText(host)} does not answer`,
       'it announced itself in the last 15 s and may be slow, disconnected or dead: see its log',
     );
 }

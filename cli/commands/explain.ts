@@ -112,7 +112,7 @@ export function addCommands(program: Command): void {
         'and its agent',
     )
     .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action')
-    .option('-n, --last <count>', 'number of activations', wholeNumber, 10);
+    .option('-n, --last <count>', 'number of activations, at most 10', wholeNumber, 10);
   addOutputOption(command).action(async (name: string, options: ExplainOptions) => {
     checkFunctionName(name);
     const { last } = options;

@@ -60,9 +60,11 @@ export function missingServices(
 ): { service: string; host: string }[] {
   const key = (service: string, host: string | undefined): string => `${service} ${host}`;
   const answered = new Set(found.map(({ name, metadata }) => key(name, metadata?.host)));
-  return expected
-    .filter(({ service, host }) => !answered.has(key(service, host)))
-    .map(({ service, host }) => ({ service, host }));
+  const missing = new Map<string, { service: string; host: string }>();
+  // Of one that crashes again and again several instances may be expected.
+  for (const { service, host } of expected)
+    if (!answered.has(key(service, host))) missing.set(key(service, host), { service, host });
+  return [...missing.values()];
 }
 
 const lostTapsOf = ({ tap }: HostView) => tap.filter(({ state }) => state !== 'listening');

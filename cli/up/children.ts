@@ -6,11 +6,10 @@ const main = fileURLToPath(new URL('../main.js', import.meta.url));
 
 /**
  * Keeps the hook small, since it shares its host with functions (docs/results/footprint.md): V8
- * collects after a growth of 30 %, with one thread beside the main one. What an activation needs
- * for long must not be promoted, so the young generation is larger than the 1 MiB of that flag. No
- * source maps.
+ * collects after a growth of 30 % and has a young generation of 1 MiB, with one thread beside the
+ * main one. No source maps.
  */
-const HOOK_FLAGS = ['--optimize-for-size', '--max-semi-space-size=4', '--v8-pool-size=1'];
+const HOOK_FLAGS = ['--optimize-for-size', '--v8-pool-size=1'];
 /** Limits must follow a packet soon, and the hook needs a core for only tens of us at a time. */
 const HOOK_NICE = -10;
 

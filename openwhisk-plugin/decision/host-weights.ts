@@ -50,7 +50,12 @@ export class HostWeights {
 
   set siblingLoss(loss: number) {
     this.#siblingLoss = loss;
-    for (const container of this.#running) this.#countSize(container, true);
+    this.#sizes.clear();
+    this.#largest = 0;
+    for (const container of this.#running) {
+      container.countedSize = 0;
+      this.#countSize(container, true);
+    }
   }
 
   /** False: something beside the managed containers must not wait for raised weights. */
@@ -180,7 +185,8 @@ export class HostWeights {
       this.#largest = Math.max(this.#largest, size);
       return;
     }
-    const left = this.#sizes.get(before)! - 1;
+    // One that ended without a bound is not counted any more.
+    const left = (this.#sizes.get(before) ?? 1) - 1;
     if (left > 0) this.#sizes.set(before, left);
     else this.#sizes.delete(before);
     if (left === 0 && before === this.#largest) this.#largest = Math.max(0, ...this.#sizes.keys());

@@ -142,7 +142,7 @@ test('tests and development packages are not installed; a second run changes not
   const unit = read(UNIT);
   t.true(
     unit.includes(
-      `ExecStart=${process.execPath} --optimize-for-size --max-semi-space-size=4 ` +
+      `ExecStart=${process.execPath} --optimize-for-size ` +
         '--v8-pool-size=1 /opt/gleaner/current/dist/cli/main.js',
     ),
   );

@@ -7,6 +7,7 @@ import { findProgram } from '../../cli/doctor/survey.js';
 import { systemClock, systemTimers } from '../../config/index.js';
 import { type RunningDashboard, runDashboard, Token } from '../../dashboard/index.js';
 import { natsServerHere, RealServer } from '../broker/contract/server.js';
+import { allowed } from '../support/slowness.js';
 import { SyntheticGleaner } from './synthetic.js';
 
 const TOKEN = 'a token of some length';
@@ -14,7 +15,7 @@ const PAGES = ['#/', '#/functions', '#/contention', '#/mean-field', '#/hosts', '
 /** The page may use less than this share of a core with 1000 functions at 1 Hz. */
 const CORE_SHARE = 0.3;
 
-let browser: Browser | null = null;
+let browser: Promise<Browser> | null = null;
 
 async function chromiumHere(t: ExecutionContext): Promise<Browser | null> {
   const executablePath = ['chromium', 'chromium-browser', 'google-chrome']
@@ -26,7 +27,7 @@ async function chromiumHere(t: ExecutionContext): Promise<Browser | null> {
     t.pass();
     return null;
   }
-  browser ??= await chromium.launch({
+  browser ??= chromium.launch({
     executablePath,
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
   });
@@ -64,7 +65,7 @@ async function stage(
     version: '1.2.3',
   });
   const page = await chrome.newPage({ viewport: view, colorScheme: view.dark ? 'dark' : 'light' });
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(allowed(10_000));
   const pageErrors: string[] = [];
   page.on('pageerror', (error) => pageErrors.push(String(error.stack)));
   page.on('console', (message) => {
@@ -89,7 +90,7 @@ const go = (page: Page, hash: string): Promise<unknown> =>
 const overflow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
-test.after.always(() => browser?.close());
+test.after.always(async () => (await browser)?.close());
 
 test.serial('every page shows what came over NATS, by mouse and by keyboard', async (t) => {
   const made = await stage(t, 30, { width: 1280, height: 860 });
@@ -382,7 +383,7 @@ test.serial('1000 functions at 1 Hz use less than a third of a core in the page'
   })`)) as number;
   t.true(told > 900, `${told} rows a second`);
   // The process of the page: its script, its layout and its painting.
-  const system = await browser!.newBrowserCDPSession();
+  const system = await (await browser!).newBrowserCDPSession();
   const used = async (): Promise<number> => {
     const { processInfo } = await system.send('SystemInfo.getProcessInfo');
     return processInfo

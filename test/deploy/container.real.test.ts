@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { stringify } from 'yaml';
+import { freePort } from '../../cli/up/nats-server.js';
 import { runContainer } from '../openwhisk-plugin/host/cgroup/real-containers.js';
 import { until } from '../support/gleaner.js';
 import { docker, dockerAndTap, missing } from '../support/real-parts.js';
@@ -63,6 +64,7 @@ test.serial(
     const base = await baseImage();
     docker('build', '-q', '--force-rm', '--build-arg', `BASE=${base}`, '-t', IMAGE, folder);
     t.teardown(() => docker('rmi', '-f', IMAGE, base));
+    const port = await freePort();
     const etc = join(folder, 'etc');
     const state = join(folder, 'state');
     for (const each of [etc, state]) mkdirSync(each);
@@ -71,7 +73,7 @@ test.serial(
       stringify({
         mode: 'enforce',
         hook: { containerPrefix: 'wskglimage0' },
-        metrics: { hook: null },
+        metrics: { hook: `127.0.0.1:${port}` },
       }),
     );
     const env = { ...process.env, GLEANER_ETC: etc, GLEANER_STATE: state };
@@ -95,6 +97,8 @@ test.serial(
       t.fail(log);
       return;
     }
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    t.regex(metrics, /^gleaner_/m);
     const name = 'wskglimage0_1_guest_hello';
     const id = await runContainer(name, 'setInterval(() => {}, 1000)');
     t.teardown(() => docker('rm', '-f', name));

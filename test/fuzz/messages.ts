@@ -1,3 +1,4 @@
+import { announcementSchema, decodeAnnouncement } from '../../broker/messages/announcement.js';
 import { eventSchema } from '../../broker/messages/event.js';
 import { experiencesSchema } from '../../broker/messages/experiences.js';
 import {
@@ -89,6 +90,7 @@ const messages = [
   kind(eventSchema, decodeEvent),
   kind(experiencesSchema, decodeExperiences),
   kind(trajectorySchema, decodeTrajectory),
+  kind(announcementSchema, decodeAnnouncement),
 ];
 
 /** Every message on a subject, as its receivers decode it. */

@@ -1,6 +1,6 @@
 /**
  * How much longer tests may take on a slow machine: `GLEANER_TEST_SLOWNESS`, 1 by default. It
- * stretches deadlines, and no interval that a test itself waits for.
+ * stretches deadlines, and intervals only where something must have happened within them.
  */
 const slowness = Math.max(1, Number(process.env.GLEANER_TEST_SLOWNESS ?? 1) || 1);
 

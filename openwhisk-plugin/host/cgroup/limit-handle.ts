@@ -46,7 +46,7 @@ export class CgroupLimitHandle implements LimitHandle {
   readonly #weights: ContainerWeight | null;
   readonly #swapAllowance: number;
   readonly #expected = emptyLimits();
-  /** Null on hosts without systemd's scopes, of which there are thousands of containers. */
+  /** One for each of thousands of containers, so null where systemd has no scopes. */
   readonly #scopeListener: ScopeListener | null;
   /**
    * Counts changes of the memory limit: a newer one cancels a reduction in progress. Null before

@@ -58,9 +58,11 @@ test.serial('Each action body ends as its name says', async (t) => {
     t.is(await outcome('io', { sleepMs: 3000 }, { name: 'slow', timeoutMs: 300 }), 'timeout');
     // 300 MB in a container of 128 MB. On cgroup v2 containerd may lose the event, so that the
     // engine never learns of it (https://github.com/containerd/containerd/issues/8893).
-    const exhausted = await outcome('memory', { megabytes: 300 });
-    const isUnified = existsSync('/sys/fs/cgroup/cgroup.controllers');
-    t.true(exhausted === 'oom' || (isUnified && exhausted === 'developer error'), exhausted);
+    const tries = existsSync('/sys/fs/cgroup/cgroup.controllers') ? 4 : 1;
+    const ends: string[] = [];
+    for (let i = 0; i < tries && !ends.includes('oom'); i++)
+      ends.push(await outcome('memory', { megabytes: 300 }));
+    t.is(ends.at(-1), 'oom', ends.join(', '));
     const child = await emulator.invoke(action('memory'), { megabytes: 300, inChild: true });
     t.is(child.kind, 'success', 'an OOM kill of a child leaves the action alive');
     t.like(child.result, { child: { signal: 'SIGKILL' } });
