@@ -80,7 +80,7 @@ export function runAggregator(run: AggregatorRun) {
   });
   const count = (refusal: AggregatorRefusal | null, from: string): void => {
     if (!refusal) return;
-    // Whoever sent it may be of another version, which announces nothing.
+    // Its sender may be of another version, which announces nothing.
     directory.mayMiss(clock.monotonic());
     refusals[refusal] = (refusals[refusal] ?? 0) + 1;
     if (refusals[refusal] === 1)

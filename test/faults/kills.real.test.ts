@@ -11,8 +11,11 @@ import { playRounds, RESTORE_BOUND, ratioOf, STALE_SLACK, table } from './rounds
 
 /** Agents on a slow machine do not decide within a shorter time. */
 const STALE = Math.min(10_000, allowed(2500));
-/** A limit that stays lowered costs more than this. */
-const TOLERANCE = 1.25;
+/**
+ * A limit that stays lowered costs more than this. What is killed is started again on cores that
+ * other tests use as well: 1.42 was seen with nothing lowered.
+ */
+const TOLERANCE = 1.75;
 
 test.serial(
   'after kill -9 of any part no activation fails or is slower, and limits are restored',
