@@ -42,9 +42,17 @@ function isOwnMachine(t: ExecutionContext): boolean {
   return false;
 }
 
-function configure(hook: object): void {
+/** Installs a hook until the end of the test; what doctor says of it. */
+async function installed(t: ExecutionContext, hook: object): Promise<string> {
   mkdirSync('/etc/gleaner', { recursive: true });
   writeFileSync('/etc/gleaner/gleaner.yaml', stringify({ mode: 'enforce', hook }));
+  t.teardown(() => gleaner(['remove']));
+  const { code, err } = await gleaner(['install', '--part', 'hook']);
+  t.is(code, 0, err);
+  await until(ready, 60_000, 'the service is ready');
+  const doctor = await gleaner(['doctor', '--output', 'json']);
+  t.is(doctor.code, 0, doctor.out);
+  return doctor.out;
 }
 
 test.serial(
@@ -52,14 +60,8 @@ test.serial(
   async (t) => {
     if (!isOwnMachine(t) || missing(t, dockerAndTap)) return;
     t.timeout(allowed(240_000));
-    configure({ containerPrefix: 'wskglsvc0' });
-    t.teardown(() => gleaner(['remove']));
-    const installed = await gleaner(['install', '--part', 'hook']);
-    t.is(installed.code, 0, installed.err);
-    await until(ready, 60_000, 'the service is ready');
-    const doctor = await gleaner(['doctor', '--output', 'json']);
-    t.is(doctor.code, 0, doctor.out);
-    t.regex(doctor.out, /runs with this configuration/);
+    const doctor = await installed(t, { containerPrefix: 'wskglsvc0' });
+    t.regex(doctor, /runs with this configuration/);
 
     const first = Number(property('MainPID'));
     const killed = await boosted(t);
@@ -95,13 +97,7 @@ test.serial('after `gleaner remove` on a Kubernetes node every limit is the user
   await untilServing(pod);
   const limits = () => [pod.cgroup, node.pods.groupOf(pod)].map(kernelLimits);
   const users = limits();
-  configure({ engine: 'kubernetes', engineSocket: node.socket });
-  t.teardown(() => gleaner(['remove']));
-  const installed = await gleaner(['install', '--part', 'hook']);
-  t.is(installed.code, 0, installed.err);
-  await until(ready, 60_000, 'the service is ready');
-  const doctor = await gleaner(['doctor', '--output', 'json']);
-  t.is(doctor.code, 0, doctor.out);
+  await installed(t, { engine: 'kubernetes', engineSocket: node.socket });
 
   let n = 0;
   let running = Promise.resolve();

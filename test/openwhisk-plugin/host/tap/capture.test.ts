@@ -209,6 +209,27 @@ test('a tcpdump that stops answering is lost, and another one is started', async
   fake.remove();
 });
 
+/** A capture of heads that listens, with the reasons of its ends and how often it was answered. */
+async function listening(more: { tcpdump: string; namespaceOf?: number }) {
+  let isReady = false;
+  let answers = 0;
+  const ends: string[] = [];
+  const capture = new Capture('none0', { port: 8080, kind: 'heads', ...more }, systemTimers, {
+    packet: () => undefined,
+    listening: () => {
+      isReady = true;
+    },
+    ended: (_unavailable, detail) => ends.push(detail),
+    dropped: () => undefined,
+    counted: () => {
+      answers++;
+    },
+  });
+  capture.start();
+  await until('it listens', () => isReady);
+  return { capture, ends, answers: () => answers };
+}
+
 test('a tcpdump that does not handle signals yet is not asked for its counters', async (t) => {
   // It says that it listens after the head of its file, and handles signals just before.
   const fake = otherProcess(
@@ -217,30 +238,10 @@ test('a tcpdump that does not handle signals yet is not asked for its counters',
     ANSWERING,
     '',
   );
-  const ends: string[] = [];
-  let isReady = false;
-  let answers = 0;
-  const capture = new Capture(
-    'none0',
-    { tcpdump: fake.path, port: 8080, kind: 'heads' },
-    systemTimers,
-    {
-      packet: () => undefined,
-      listening: () => {
-        isReady = true;
-      },
-      ended: (_unavailable, detail) => ends.push(detail),
-      dropped: () => undefined,
-      counted: () => {
-        answers++;
-      },
-    },
-  );
-  capture.start();
-  await until('it listens', () => isReady);
+  const { capture, ends, answers } = await listening({ tcpdump: fake.path });
   await until('an answer', () => {
     capture.askForDrops();
-    return answers > 0;
+    return answers() > 0;
   });
   t.deepEqual(ends, []);
   await capture.stop();
@@ -257,30 +258,12 @@ test('the heads of a pod are lost after ten unanswered requests', async (t) => {
     `trap 'echo "0 packets dropped by kernel, 1 packet dropped by interface" >&2; trap "" USR1' ` +
       `USR1\nprintf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
   );
-  const options = {
+  const { capture, ends, answers } = await listening({
     tcpdump: fake.path,
-    port: 8080,
-    kind: 'heads',
     namespaceOf: process.pid,
-  } as const;
-  let isReady = false;
-  let answers = 0;
-  const ends: string[] = [];
-  const capture = new Capture('pod', options, systemTimers, {
-    packet: () => undefined,
-    listening: () => {
-      isReady = true;
-    },
-    ended: (_unavailable, detail) => ends.push(detail),
-    dropped: () => undefined,
-    counted: () => {
-      answers++;
-    },
   });
-  capture.start();
-  await until('it listens', () => isReady);
   capture.askForDrops();
-  await until('its first answer', () => answers === 1);
+  await until('its first answer', () => answers() === 1);
   for (let asked = 0; asked < 10; asked++) capture.askForDrops();
   t.deepEqual(ends, []);
   capture.askForDrops();
