@@ -62,23 +62,37 @@ const addSeeds = (command: Command, seeds: number, quickSeeds: number, first: nu
     )
     .option('--first-seed <n>', `first seed (default ${first})`, wholeNumber);
 
+const addWorkers = (command: Command): Command =>
+  command.option(
+    '--workers <n>',
+    'threads, without effect on results (default: one per core)',
+    wholeNumber,
+  );
+
 /** The command that repeats a study. */
 const commandOf = (
   name: string,
   quick: boolean,
-  options: Readonly<Record<string, string | number | undefined>>,
+  options: Readonly<Record<string, string | number | boolean | undefined>>,
 ): string =>
   [
     `gleaner reproduce ${name}`,
     ...(quick ? ['--quick'] : []),
     ...Object.entries(options).flatMap(([option, value]) =>
-      value ? [`--${option} ${value}`] : [],
+      value ? [value === true ? `--${option}` : `--${option} ${value}`] : [],
     ),
   ].join(' ');
 
 interface SeedOptions extends ReproduceOptions {
   readonly seeds?: number;
   readonly firstSeed?: number;
+}
+
+interface SimppoOptions extends SeedOptions {
+  readonly all: boolean;
+  readonly only?: string;
+  readonly minutes?: number;
+  readonly workers?: number;
 }
 
 interface AwareOptions extends ReproduceOptions {
@@ -119,39 +133,39 @@ export function addCommands(program: Command): void {
       study.quickSeeds,
       study.firstSeed,
     ).action((options: SeedOptions) => runSeeded(study, options));
-  addSeeds(
-    addStudy(
-      reproduce,
-      'simppo',
-      "SIMPPO's autoscaling protocol: agents with and without virtual agent and price, and " +
-        'rules, on held-out traces, seeds 1-5 and 11-15 apart; growth to 110 functions (hours; ' +
-        '--quick: 5 min); continues a stopped run',
+  addWorkers(
+    addSeeds(
+      addStudy(
+        reproduce,
+        'simppo',
+        "SIMPPO's autoscaling protocol: agents with and without virtual agent and price, and " +
+          'rules, on held-out traces, seeds 1-5 and 11-15 apart (30 min on two cores; --quick: ' +
+          '2 min); continues a stopped run',
+      ),
+      FULL.seeds.length,
+      QUICK.seeds.length,
+      FULL.seeds[0]!,
     ),
-    FULL.seeds.length,
-    QUICK.seeds.length,
-    FULL.seeds[0]!,
   )
+    .option('--all', 'also what each part is worth, and growth to 110 functions (hours)', false)
     .option('--only <piece>', 'only pieces with this prefix: floors, simppo-0.8, growth')
     .option('--minutes <n>', 'start no piece after this time; run again to continue', wholeNumber)
-    .action((options: SeedOptions & { readonly only?: string; readonly minutes?: number }) => {
-      const { quick, seeds, firstSeed, only, minutes, out: folder } = options;
-      const command = commandOf('simppo', quick, { seeds, 'first-seed': firstSeed });
-      const run = { quick, seeds, firstSeed, only, minutes, folder, command };
-      deliver('simppo', reproduceSimppo(run), options);
+    .action(async (options: SimppoOptions) => {
+      const { all, quick, seeds, firstSeed, out: folder } = options;
+      const { workers = availableParallelism() } = options;
+      const command = commandOf('simppo', quick, { all, seeds, 'first-seed': firstSeed });
+      deliver('simppo', await reproduceSimppo({ ...options, workers, folder, command }), options);
     });
-  addStudy(
-    reproduce,
-    'aware',
-    "AWARE's life cycle and meta-learner on the held-out applications, with TL, TL+, HPA+VPA, " +
-      'KPA and behavior cloning (30 min on two cores; --quick: 1 min); continues a stopped run',
+  addWorkers(
+    addStudy(
+      reproduce,
+      'aware',
+      "AWARE's life cycle and meta-learner on the held-out applications, with TL, TL+, HPA+VPA, " +
+        'KPA and behavior cloning (30 min on two cores; --quick: 1 min); continues a stopped run',
+    ),
   )
     .option('--first-seed <n>', `first seed (default ${FIRST_SEED})`, wholeNumber)
     .option('--meta <folder>', 'meta-learner to use instead of the shipped one')
-    .option(
-      '--workers <n>',
-      'threads, without effect on results (default: one per core)',
-      wholeNumber,
-    )
     .action(async (options: AwareOptions) => {
       const { quick, meta, out: folder, workers = availableParallelism() } = options;
       const command = commandOf('aware', quick, { 'first-seed': options.firstSeed, meta });

@@ -41,7 +41,6 @@ export function trainTeam(
   settings: ScalingAgentSettings,
   seed: number,
   episodes: number,
-  onEpisode: (share: number) => void = () => {},
 ): { team: ScalingTeam; curve: number[] } {
   const updates = Math.floor(episodes / settings.batchEpisodes);
   const team = new ScalingTeam({
@@ -59,7 +58,6 @@ export function trainTeam(
       team,
     );
     tenths[Math.floor((CURVE * episode) / episodes)]!.push(mean(rewards));
-    onEpisode((episode + 1) / episodes);
   }
   return { team, curve: tenths.map(mean) };
 }
@@ -73,16 +71,9 @@ export function runLearner(
   setting: Setting,
   seed: number,
   size: StudySize,
-  onEpisode: (share: number) => void,
 ): LearnerResult {
   const arena = environmentOf(size.functions, setting, size);
-  const { team, curve } = trainTeam(
-    arena,
-    settingsOf(variant, setting),
-    seed,
-    size.episodes,
-    onEpisode,
-  );
+  const { team, curve } = trainTeam(arena, settingsOf(variant, setting), seed, size.episodes);
   try {
     const episodes = heldOut(arena, seed, size);
     const scoreOn = (cluster: ScalingCluster): ContenderScore =>

@@ -46,31 +46,32 @@ const stage = z.object({
  */
 const EDITION = 2;
 
-/** A part of the study that is run in one go and kept in a file of its own. */
+/** A part of the study that is run in one go, on any thread, and kept in a file of its own. */
 export interface StudyPart {
   readonly key: string;
-  run(store: PieceStore, onShare: (share: number) => void): unknown;
+  /** Key of the piece that it reads. */
+  readonly needs?: string;
+  /** No comparison between managers needs it. */
+  readonly isExtra?: boolean;
+  run(store: PieceStore): unknown;
 }
 
-/** Agents by setting, in the order in which they are run: each line seed by seed. */
-const LEARNERS: readonly (readonly (readonly [VariantName, Setting])[])[] = [
-  [
-    ['simppo', CONTENDED],
-    ['simppo', KERNEL],
-    ['price-alone', CONTENDED],
-    ['price-alone', KERNEL],
-    ['single-agent', CONTENDED],
-    ['single-agent', KERNEL],
-  ],
-  [
-    ['simppo', PUBLISHED],
-    ['single-agent', PUBLISHED],
-  ],
-  [
-    ['g4', CONTENDED],
-    ['no-price', CONTENDED],
-    ['idle-price', CONTENDED],
-  ],
+/** Agents by setting, in the order in which they are run: seed by seed. */
+const LEARNERS: readonly (readonly [VariantName, Setting])[] = [
+  ['simppo', CONTENDED],
+  ['simppo', KERNEL],
+  ['price-alone', CONTENDED],
+  ['price-alone', KERNEL],
+  ['single-agent', CONTENDED],
+  ['single-agent', KERNEL],
+  ['simppo', PUBLISHED],
+  ['single-agent', PUBLISHED],
+];
+/** What each part of an agent is worth. */
+const ABLATIONS: typeof LEARNERS = [
+  ['g4', CONTENDED],
+  ['no-price', CONTENDED],
+  ['idle-price', CONTENDED],
 ];
 const FLOOR_SETTINGS: readonly Setting[] = [CONTENDED, PUBLISHED, KERNEL];
 
@@ -82,28 +83,35 @@ export const learnerKey = (variant: VariantName, setting: Setting, seed: number)
 export const growthKey = (variant: GrowingVariant, seed: number): string =>
   `growth-${variant}-${seed}`;
 
-/** Every piece of a study, what others need first; the most important ones come before the rest. */
+/** Every piece of a study; the most important ones come before the rest. */
 export function piecesOf(size: StudySize): StudyPart[] {
   const pieces: StudyPart[] = [];
   for (const setting of FLOOR_SETTINGS) {
-    pieces.push({ key: tuneKey(setting), run: () => tuneRules(setting, size) });
+    const needs = tuneKey(setting);
+    pieces.push({ key: needs, run: () => tuneRules(setting, size) });
     for (const seed of size.seeds)
       pieces.push({
         key: floorsKey(setting, seed),
+        needs,
         run: (store) => runFloors(setting, seed, size, store.tuned(setting)),
       });
   }
-  for (const learners of LEARNERS)
+  for (const [learners, isExtra] of [
+    [LEARNERS, false],
+    [ABLATIONS, true],
+  ] as const)
     for (const seed of size.seeds)
       for (const [variant, setting] of learners)
         pieces.push({
           key: learnerKey(variant, setting, seed),
-          run: (_, onShare) => runLearner(variant, setting, seed, size, onShare),
+          isExtra,
+          run: () => runLearner(variant, setting, seed, size),
         });
   for (const seed of size.seeds)
     for (const variant of GROWING)
       pieces.push({
         key: growthKey(variant, seed),
+        isExtra: true,
         run: () => [...grow(variant, seed, size)],
       });
   return pieces;

@@ -1,0 +1,19 @@
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { PieceStore, piecesOf } from './pieces.js';
+import type { StudySize } from './protocol.js';
+
+export interface SimppoThreadData {
+  readonly kind: 'simppo-study';
+  readonly size: StudySize;
+  /** Folder of the pieces: some read what others left there. */
+  readonly folder: string;
+}
+
+/** Runs one piece of the study after the other, by key. */
+if (!isMainThread && (workerData as { kind?: unknown } | null)?.kind === 'simppo-study') {
+  const { size, folder } = workerData as SimppoThreadData;
+  const store = new PieceStore(folder, size);
+  const pieces = new Map(piecesOf(size).map((piece) => [piece.key, piece]));
+  const port = parentPort!;
+  port.on('message', (key: string) => port.postMessage(pieces.get(key)!.run(store)));
+}
