@@ -7,6 +7,7 @@ import {
   type FunctionView,
   type HostView,
   hookService,
+  silentHosts,
 } from '../broker/services/index.js';
 import { type Millis, millis } from '../config/index.js';
 import { plainText } from './output.js';
@@ -60,12 +61,9 @@ export async function inspectHooks(
       );
     }
   }
-  const expectedHosts = expected.flatMap(({ service, host }) =>
-    service === services.hook ? [host] : [],
-  );
   return {
     hooks: hooks.sort((a, b) => a.host.host.localeCompare(b.host.host)),
     unread,
-    missing: [...new Set(expectedHosts)].filter((host) => !answers.has(host)),
+    missing: silentHosts(expected, services.hook, answers),
   };
 }

@@ -26,9 +26,19 @@ export async function expectedInstances(broker: Broker): Promise<ExpectedInstanc
   );
 }
 
+/** Hosts on which an instance of the service is known to run, and that are not in `answers`. */
+export function silentHosts(
+  expected: ExpectedInstances,
+  service: string,
+  answers: ReadonlyMap<string, unknown>,
+): string[] {
+  const hosts = expected.filter((one) => one.service === service).map(({ host }) => host);
+  return [...new Set(hosts)].filter((host) => !answers.has(host));
+}
+
 /**
  * Calls every instance of a service: valid answers and errors by host. Answers of another version
- * are left out.
+ * are left out. `missing`: known to run, and silent.
  */
 export async function askEvery<S extends keyof Contracts, E extends keyof Contracts[S] & string>(
   broker: Broker,
@@ -38,16 +48,22 @@ export async function askEvery<S extends keyof Contracts, E extends keyof Contra
 ): Promise<{
   readonly answers: Map<string, AnswerOf<Contracts[S][E]>>;
   readonly errors: Map<string, Error>;
+  readonly missing: readonly { readonly service: string; readonly host: string }[];
 }> {
   const expected = await expectedInstances(broker);
   const call = { service: services[service], endpoint, request, expected };
   const { answer: schema } = contracts[service][endpoint] as { readonly answer: z.ZodType };
   const answers = new Map<string, AnswerOf<Contracts[S][E]>>();
   const errors = new Map<string, Error>();
-  for (const [host, answer] of await callEveryInstance(broker, call)) {
+  const found = await callEveryInstance(broker, call);
+  for (const [host, answer] of found) {
     const checked = schema.safeParse(answer);
     if (checked.success) answers.set(host, checked.data as AnswerOf<Contracts[S][E]>);
     else if (answer instanceof Error) errors.set(host, answer);
   }
-  return { answers, errors };
+  const missing = silentHosts(expected, services[service], found).map((host) => ({
+    service: services[service],
+    host,
+  }));
+  return { answers, errors, missing };
 }

@@ -1,7 +1,7 @@
 export * from './agents-service.js';
 export { aggregatorSchema, aggregatorService } from './aggregator-service.js';
 export { announce, InstanceDirectory } from './announcements.js';
-export { askEvery, expectedInstances } from './ask.js';
+export { askEvery, expectedInstances, silentHosts } from './ask.js';
 export { contractedEndpoints, type ServiceContract } from './contract.js';
 export * from './hook-service.js';
 export {

@@ -27,6 +27,7 @@ import {
   type OutputOptions,
   printTable,
   reportNoAnswer,
+  warnMissing,
 } from './common.js';
 
 const targetText = ({
@@ -68,7 +69,9 @@ export function addAgentCommands(agents: Command): void {
     .description('list every agent: manager, life-cycle phase, newest decision');
   addOutputOption(list).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(list));
-    const { answers } = await withBroker(config, (broker) => askEvery(broker, 'agents', 'list'));
+    const { answers, missing } = await withBroker(config, (broker) =>
+      askEvery(broker, 'agents', 'list'),
+    );
     const hosts = [...answers.values()];
     const rows: Row[] = hosts.flatMap(({ host, functions }) =>
       functions.map((row) => ({ host, ...row })),
@@ -86,6 +89,7 @@ export function addAgentCommands(agents: Command): void {
         left('requested', (row) => (row.decision ? targetText(row.decision) : '-')),
       ],
     );
+    warnMissing(missing);
     if (hosts.length === 0) reportNoAnswer('agent host');
     process.exitCode = hosts.length > 0 ? EXIT.ok : EXIT.failed;
   });
@@ -97,7 +101,7 @@ export function addAgentCommands(agents: Command): void {
   addOutputOption(explain).action(async (name: string, options: OutputOptions) => {
     checkFunctionName(name);
     const { config } = loadSettings(globalOptions(explain));
-    const { answers, errors } = await withBroker(config, (broker) =>
+    const { answers, errors, missing } = await withBroker(config, (broker) =>
       askEvery(broker, 'agents', 'explain', { function: name }),
     );
     const hosts = [...answers].map(([host, { decisions }]) => ({ host, decisions }));
@@ -130,6 +134,7 @@ export function addAgentCommands(agents: Command): void {
             left('sent', (row) => (row.sent ? 'yes' : 'no')),
           ])}`,
         );
+    warnMissing(missing);
     if (answers.size + errors.size === 0) reportNoAnswer('agent host');
     else if (hosts.length === 0)
       for (const error of errors.values())

@@ -13,17 +13,20 @@ export interface ExplainedAgent {
   readonly concurrency: TunedConcurrency | null;
 }
 
-/** The agent of a function on every agent host that has it. */
-export async function fetchAgent(broker: Broker, fn: string): Promise<ExplainedAgent[]> {
+/** The agent of a function on every agent host that has it, and agent hosts that are silent. */
+export async function fetchAgent(broker: Broker, fn: string) {
   const request = { function: fn };
   const [agents, tuned] = await Promise.all([
     askEvery(broker, 'agents', 'inspect', request),
     askEvery(broker, 'agents', 'concurrency', request),
   ]);
-  return [...agents.answers].map(([host, { features, state, hosts, observation, ...agent }]) => {
-    const limits = tuned.answers.get(host)?.functions ?? [];
-    return { host, agent, concurrency: limits.find((one) => one.function === fn) ?? null };
-  });
+  const found = [...agents.answers].map(
+    ([host, { features, state, hosts, observation, ...agent }]): ExplainedAgent => {
+      const limits = tuned.answers.get(host)?.functions ?? [];
+      return { host, agent, concurrency: limits.find((one) => one.function === fn) ?? null };
+    },
+  );
+  return { found, missing: agents.missing };
 }
 
 /** Reasons of the concurrency tuner in words. */

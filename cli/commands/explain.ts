@@ -29,6 +29,7 @@ import {
   globalOptions,
   type OutputOptions,
   reportNoAnswer,
+  warnMissing,
   wholeNumber,
 } from './common.js';
 import { agentText, fetchAgent } from './explain-agent.js';
@@ -117,7 +118,7 @@ export function addCommands(program: Command): void {
     checkFunctionName(name);
     const { last } = options;
     const { config } = loadSettings(globalOptions(command));
-    const [{ answers, errors }, agents, { hooks }] = await withBroker(config, (broker) =>
+    const [{ answers, errors, missing }, agents, { hooks }] = await withBroker(config, (broker) =>
       Promise.all([
         askEvery(broker, 'hook', 'explain', { function: name }),
         fetchAgent(broker, name),
@@ -139,7 +140,7 @@ export function addCommands(program: Command): void {
     ];
     const comparison = comparisonOver(hooks.flatMap(({ functions }) => functions));
     if (options.output === 'json')
-      processScreen.write(json({ function: name, comparison, hosts, agents }));
+      processScreen.write(json({ function: name, comparison, hosts, agents: agents.found }));
     else {
       if (hooks.some(({ functions }) => functions.length > 0))
         processScreen.write(
@@ -157,8 +158,9 @@ export function addCommands(program: Command): void {
             'no activation seen; `gleaner functions` lists the known functions\n',
           );
       }
-      for (const agent of agents) processScreen.write(agentText(agent));
+      for (const agent of agents.found) processScreen.write(agentText(agent));
     }
+    warnMissing([...missing, ...agents.missing]);
     if (hosts.length === 0) reportNoAnswer('hook');
     process.exitCode = hosts.some(
       ({ activations, failedInits }) => activations.length > 0 || failedInits !== null,

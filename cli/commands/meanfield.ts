@@ -15,7 +15,13 @@ import {
   table,
   withBroker,
 } from '../../runtime/index.js';
-import { addOutputOption, globalOptions, type OutputOptions, reportNoAnswer } from './common.js';
+import {
+  addOutputOption,
+  globalOptions,
+  type OutputOptions,
+  reportNoAnswer,
+  warnMissing,
+} from './common.js';
 
 type Explained = z.output<typeof aggregatorService.explain.answer>;
 
@@ -82,6 +88,7 @@ export function addCommands(program: Command): void {
       const made = explained.answers.get(host);
       return made === undefined ? [] : [{ state, made }];
     });
+    warnMissing(states.missing);
     const best = both.find(({ state }) => state.publishing) ?? both[0];
     if (best === undefined) {
       reportNoAnswer('aggregator');

@@ -217,7 +217,7 @@ test('a limit with OOM kills is left at once, and not tried again after a restar
     await serve();
     await following.turn();
     limits.add(limit());
-    [known] = await fetchAgent(viewer, FN);
+    [known] = (await fetchAgent(viewer, FN)).found;
   }
   t.deepEqual(
     [...limits].filter((one) => one > 20),

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { services } from '../../broker/index.js';
-import { expectedInstances, findServices, serve } from '../../broker/services/index.js';
+import { askEvery, expectedInstances, findServices, serve } from '../../broker/services/index.js';
 import { millis, systemClock, systemTimers } from '../../config/index.js';
 import { inspectHooks } from '../../runtime/hook-client.js';
 import { HOST, SyntheticGleaner } from '../dashboard/synthetic.js';
@@ -89,6 +89,11 @@ test('parts that the aggregator knows are waited for, and not for a fixed time',
     expected: [...expected, away],
   });
   t.deepEqual(missing, ['away']);
+  const agents = { [services.agents]: { 'of-away': 'away' } };
+  instances = { ...instances, ...agents };
+  t.deepEqual((await askEvery(broker, 'agents', 'list')).missing, [
+    { service: services.agents, host: 'away' },
+  ]);
   const found = await findServices(broker, null, millis(3_600_000), 'STATS', expected);
   t.deepEqual(found.map(({ name }) => name).sort(), [
     services.agents,
