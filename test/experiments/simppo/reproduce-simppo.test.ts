@@ -171,7 +171,7 @@ test('pieces that there was no time for are missing, if they were asked for', as
   t.is((await missing(false)).length, 14);
 });
 
-test('gleaner reproduce simppo --quick runs what is asked for, and before it what that needs', async (t) => {
+test('reproduce simppo runs what is asked for, and before it what that needs', async (t) => {
   const folder = folderOf(t);
   const run = (only: string, ...options: string[]) =>
     gleaner([
