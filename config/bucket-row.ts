@@ -1,89 +1,100 @@
 import { zeros } from './doubles.js';
 
-/** Places of the smallest piece of memory. */
-const SMALLEST = 8;
+/** Buckets that the smallest piece of memory holds. */
+const SMALLEST = 4;
 const NOTHING: readonly number[] = [];
 
-/** Amounts in numbered buckets: memory and time grow with the span of those in use. */
+/**
+ * Amounts in numbered buckets. Memory and time grow with the buckets in use: most functions on a
+ * host have a few samples, and those of the others lie in a few tens of hundreds of buckets.
+ */
 export class BucketRow {
-  /**
-   * Bucket `#origin + i` is `#amounts[i]`. An array of doubles: a typed array beyond 8 places is a
-   * buffer outside of V8's heap, whose bookkeeping is larger than most rows.
-   */
-  #amounts = NOTHING as number[];
-  #origin = 0;
-  /** Lowest and highest bucket in use; `low > high` where there is none. */
-  low = 0;
-  high = -1;
+  /** Bucket and amount in turn, the lowest bucket first; memory beyond `size` pairs is unused. */
+  #pairs = NOTHING as number[];
+  /** Buckets in use. Their places, 0 to `size` - 1, change with the next `add`. */
+  size = 0;
 
-  add(bucket: number, amount: number): void {
-    let place = bucket - this.#origin;
-    if (!(place >= 0 && place < this.#amounts.length)) place = this.#growFor(bucket);
-    this.#amounts[place] = this.#amounts[place]! + amount;
-    if (this.high < this.low) {
-      this.low = bucket;
-      this.high = bucket;
-    } else if (bucket < this.low) this.low = bucket;
-    else if (bucket > this.high) this.high = bucket;
+  /** Lowest and highest bucket in use; `low > high` where there is none. */
+  get low(): number {
+    return this.size === 0 ? 0 : this.#pairs[0]!;
   }
 
-  at(bucket: number): number {
-    const place = bucket - this.#origin;
-    return place >= 0 && place < this.#amounts.length ? this.#amounts[place]! : 0;
+  get high(): number {
+    return this.size === 0 ? -1 : this.#pairs[2 * this.size - 2]!;
+  }
+
+  bucketAt(place: number): number {
+    return this.#pairs[2 * place]!;
+  }
+
+  amountAt(place: number): number {
+    return this.#pairs[2 * place + 1]!;
+  }
+
+  add(bucket: number, amount: number): void {
+    let low = 0;
+    let high = this.size;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#pairs[2 * middle]! < bucket) low = middle + 1;
+      else high = middle;
+    }
+    if (low === this.size || this.#pairs[2 * low] !== bucket) this.#insert(low, bucket);
+    const pairs = this.#pairs;
+    pairs[2 * low + 1] = pairs[2 * low + 1]! + amount;
   }
 
   /** The lowest bucket up to which the amounts add up to `minSum` (> 0); -1 if all are less. */
   findBucketAtSum(minSum: number): number {
-    const amounts = this.#amounts;
-    const last = this.high - this.#origin;
+    const pairs = this.#pairs;
+    const end = 2 * this.size;
     let sum = 0;
-    for (let i = this.low - this.#origin; i <= last; i++) {
-      sum += amounts[i]!;
-      if (sum >= minSum) return i + this.#origin;
+    for (let i = 0; i < end; i += 2) {
+      sum += pairs[i + 1]!;
+      if (sum >= minSum) return pairs[i]!;
     }
     return -1;
   }
 
-  /** Of this bucket and all above, the lowest first. */
-  sumFrom(bucket: number): number {
-    const amounts = this.#amounts;
-    const last = this.high - this.#origin;
+  /** Of this place and all above, the lowest first. */
+  sumFrom(place: number): number {
+    const pairs = this.#pairs;
+    const end = 2 * this.size;
     let sum = 0;
-    for (let i = Math.max(bucket, this.low) - this.#origin; i <= last; i++) sum += amounts[i]!;
+    for (let i = 2 * place; i < end; i += 2) sum += pairs[i + 1]!;
     return sum;
   }
 
   scale(factor: number): void {
-    const last = this.high - this.#origin;
-    for (let i = this.low - this.#origin; i <= last; i++)
-      this.#amounts[i] = this.#amounts[i]! * factor;
+    const pairs = this.#pairs;
+    for (let i = 1; i < 2 * this.size; i += 2) pairs[i] = pairs[i]! * factor;
   }
 
   /** Its memory stays. */
   clear(): void {
-    const last = this.high - this.#origin;
-    for (let i = this.low - this.#origin; i <= last; i++) this.#amounts[i] = 0;
-    this.low = 0;
-    this.high = -1;
+    this.size = 0;
   }
 
+  /** The amounts of all buckets from `low` to `high`. */
   toArray(): number[] {
-    return this.#amounts.slice(this.low - this.#origin, this.high + 1 - this.#origin);
+    const { low, high, size } = this;
+    const amounts = zeros(high - low + 1);
+    for (let place = 0; place < size; place++)
+      amounts[this.bucketAt(place) - low] = this.amountAt(place);
+    return amounts;
   }
 
-  /** Moves the memory to where the bucket is in it; returns its place. */
-  #growFor(bucket: number): number {
-    const empty = this.high < this.low;
-    const low = empty ? bucket : Math.min(bucket, this.low);
-    const span = (empty ? bucket : Math.max(bucket, this.high)) - low + 1;
-    const before = this.#amounts;
-    let length = Math.max(SMALLEST, before.length);
-    while (length < span) length *= 2;
-    const origin = Math.max(0, low - ((length - span) >> 1));
-    if (!empty || length !== before.length) this.#amounts = zeros(length);
-    for (let used = this.low; used <= this.high; used++)
-      this.#amounts[used - origin] = before[used - this.#origin]!;
-    this.#origin = origin;
-    return bucket - origin;
+  #insert(place: number, bucket: number): void {
+    const end = 2 * this.size;
+    let pairs = this.#pairs;
+    if (end === pairs.length) {
+      pairs = zeros(Math.max(2 * SMALLEST, 2 * end));
+      for (let i = 0; i < end; i++) pairs[i] = this.#pairs[i]!;
+      this.#pairs = pairs;
+    }
+    for (let i = end - 1; i >= 2 * place; i--) pairs[i + 2] = pairs[i]!;
+    pairs[2 * place] = bucket;
+    pairs[2 * place + 1] = 0;
+    this.size++;
   }
 }

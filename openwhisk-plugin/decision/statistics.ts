@@ -190,23 +190,25 @@ export class DecayingHistogram {
    */
   gittinsIndex(attained: number): number {
     const buckets = this.#buckets;
-    const known = attained > SMALLEST ? Math.floor(Math.log(attained / SMALLEST) / LOG_GROWTH) : 0;
-    let first = Math.max(known, buckets.low);
-    while (first <= buckets.high && MIDDLES[first]! <= attained) first++;
-    const left = buckets.sumFrom(first);
+    const { size } = buckets;
+    let place = 0;
+    while (place < size && MIDDLES[buckets.bucketAt(place)]! <= attained) place++;
+    const left = buckets.sumFrom(place);
     if (!(left > 0)) return this.count === 0 ? Number.NaN : 1 / attained;
     let ended = 0;
     let spent = 0;
     let best = 0;
-    for (let i = first; i <= buckets.high; i++) {
-      const weight = buckets.at(i);
+    for (; place < size; place++) {
+      const weight = buckets.amountAt(place);
       if (!(weight > 0)) continue;
-      const length = MIDDLES[i]! - attained;
+      const length = MIDDLES[buckets.bucketAt(place)]! - attained;
       ended += weight;
       spent += weight * length;
       const cost = spent + (left - ended) * length;
       // Most slices are worse: what need not be divided is not.
       if (ended > best * cost * ROUNDING) best = Math.max(best, ended / cost);
+      // No longer slice ends with more than all that is left, or costs less.
+      else if (best * cost * ROUNDING > left) break;
     }
     return best;
   }

@@ -50,6 +50,29 @@ test('the index is never below one over the mean of what remains', (t) => {
   t.pass();
 });
 
+test('the index is the best ratio of all slices, however many there are', (t) => {
+  const middle = (bucket: number): number => 0.1 * 1.05 ** (bucket - 0.5);
+  const bucket = fc.integer({ min: 1, max: 300 });
+  const property = fc.property(
+    fc.array(bucket, { minLength: 1, maxLength: 60 }),
+    fc.double({ min: 0, max: 1.1, noNaN: true }),
+    (buckets, share) => {
+      // Below the upper edge of each bucket, whose middle is what counts.
+      const index = histogram(...buckets.map((each) => 0.1 * 1.05 ** (each - 0.1)));
+      const attained = share * middle(Math.max(...buckets));
+      const left = buckets.map(middle).filter((each) => each > attained);
+      const ratios = left.map((end) => {
+        const spent = left.reduce((sum, each) => sum + Math.min(each, end) - attained, 0);
+        return left.filter((each) => each <= end).length / spent;
+      });
+      const best = left.length === 0 ? 1 / attained : Math.max(...ratios);
+      return near(index.gittinsIndex(attained), best, 1e-9);
+    },
+  );
+  fc.assert(property);
+  t.pass();
+});
+
 test('weight factors are (reference x index)^2, within a range', (t) => {
   const player = new Player(decider(), limits(256, 0, 128));
   const policy = createPolicy('gittins');
