@@ -73,10 +73,15 @@ export class AgentHostCore {
     return target;
   }
 
+  /** Agents whose last observation is older do not count in the sums. */
+  activeSince(now: Millis): Millis {
+    return (now - ACTIVE_INTERVALS * this.#options.interval) as Millis;
+  }
+
   /** The sums over those of `agents` that are active, for the aggregator. */
   partial(agents: Iterable<Agent>, now: Millis): AgentsPartial {
     const { host, boot, interval } = this.#options;
-    const since = (now - ACTIVE_INTERVALS * interval) as Millis;
+    const since = this.activeSince(now);
     const contributions = new Map<string, Contribution>();
     for (const agent of agents)
       if (agent.lastSeen >= since && agent.steps > 0)

@@ -72,7 +72,8 @@ export class HeldTarget {
   concurrency = Number.NaN;
   /** Monotonic ms until which it may be used. */
   validUntil = Number.NEGATIVE_INFINITY;
-  author = '';
+  #manager = '';
+  #agentHost = '';
   /** The highest epoch seen, and when it was last heard of; whichever host it answered. */
   #epoch = -1;
   #lastMessageAt = Number.NEGATIVE_INFINITY;
@@ -81,6 +82,11 @@ export class HeldTarget {
 
   isFresh(now: number): boolean {
     return now <= this.validUntil;
+  }
+
+  /** The manager and its host; empty before the first target. */
+  get author(): string {
+    return this.#manager === '' ? '' : `${this.#manager}@${this.#agentHost}`;
   }
 
   set(cpu: number, memory: number, weightFactor: number, validUntil: number): void {
@@ -118,7 +124,8 @@ export class HeldTarget {
     );
     this.containers = target.containers ?? Number.NaN;
     this.concurrency = target.concurrency ?? Number.NaN;
-    this.author = `${target.author.manager}@${target.author.host}`;
+    this.#manager = target.author.manager;
+    this.#agentHost = target.author.host;
     this.#setOwner(target, now);
     return null;
   }

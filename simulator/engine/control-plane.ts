@@ -49,6 +49,8 @@ export class ControlPlane implements StepListener {
   readonly #limitController: HookLimitController;
   readonly #parts: ControlPlaneParts;
   readonly #agents: (Agent | undefined)[] = [];
+  /** When each observed last, ms: of thousands of agents few are active. */
+  readonly #seenAt: Float64Array;
   readonly #core: AgentHostCore;
   readonly #length: StepLength;
   readonly #aggregator: Aggregator;
@@ -64,6 +66,7 @@ export class ControlPlane implements StepListener {
     this.#limitController = limitController;
     this.#parts = parts;
     const { options, random } = parts;
+    this.#seenAt = new Float64Array(cluster.functions.count).fill(Number.NEGATIVE_INFINITY);
     this.#length = { stepActivations: options.stepActivations, stepMillis: options.stepMs };
     const interval = options.fieldMs as Millis;
     this.#core = new AgentHostCore({ host: AGENTS, boot: BOOT, interval, random });
@@ -109,6 +112,7 @@ export class ControlPlane implements StepListener {
     const observation = closeStep(fn, rules, host.decider, now);
     if (observation === null) return;
     const agent = this.#agentOf(fn);
+    this.#seenAt[fn.fn] = now;
     const decision = this.#core.decide(agent, observation, now as Millis);
     const target = this.#core.target(agent, decision, observation, EPOCH);
     fn.send(target, rules, (now + options.delayMs) as Millis);
@@ -143,11 +147,18 @@ export class ControlPlane implements StepListener {
     scale(this.#cluster, fn, target.containers, fell, now);
   }
 
+  #activeAgents(now: Millis): Agent[] {
+    const since = this.#core.activeSince(now);
+    const active: Agent[] = [];
+    for (let fn = 0; fn < this.#seenAt.length; fn++)
+      if (this.#seenAt[fn]! >= since) active.push(this.#agents[fn]!);
+    return active;
+  }
+
   #stepField(now: Millis): void {
     const { options } = this.#parts;
     if (options.meanField) {
-      const agents = this.#agents.filter((agent) => agent !== undefined);
-      this.#aggregator.takePartial(this.#core.partial(agents, now), now);
+      this.#aggregator.takePartial(this.#core.partial(this.#activeAgents(now), now), now);
       this.#reports++;
       this.#limitController.hosts.forEach((host, index) => {
         const { decider, controller, running } = host;

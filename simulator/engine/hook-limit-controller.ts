@@ -295,7 +295,7 @@ export class HookLimitController implements LimitController {
     let record = this.#records[place];
     if (record === undefined) {
       const managed = this.hosts[host]!;
-      record = new FunctionOnHost(fn, host, action, managed.controller);
+      record = new FunctionOnHost(fn, host, action, managed.controller, managed.targets);
       this.#records[place] = record;
       managed.add(record);
     }

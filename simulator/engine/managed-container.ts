@@ -12,6 +12,7 @@ import {
   type FunctionState,
   Run,
 } from '../../openwhisk-plugin/decision/index.js';
+import type { TargetsInFlight } from './targets-in-flight.js';
 
 /** A run that knows its activation's place in the engine's columns. */
 export class EngineRun extends Run {
@@ -55,20 +56,24 @@ export class FunctionOnHost extends FunctionRecord {
   /** Its host counts it among those that may be active. */
   isRecent = false;
   readonly #controller: HostController<EngineContainer>;
-  #sent: Target | null = null;
+  readonly #targets: TargetsInFlight;
+  /** Its row among them. */
+  readonly #row: number;
   #rules: TargetRules | null = null;
-  #arrival = Number.POSITIVE_INFINITY;
 
   constructor(
     fn: number,
     host: number,
     action: string,
     controller: HostController<EngineContainer>,
+    targets: TargetsInFlight,
   ) {
     super(action);
     this.fn = fn;
     this.host = host;
     this.#controller = controller;
+    this.#targets = targets;
+    this.#row = targets.addRow();
     this.mode = 'enforce';
     this.enforced = true;
   }
@@ -76,18 +81,16 @@ export class FunctionOnHost extends FunctionRecord {
   /** A target that arrives at `arrival`; one that was sent before has arrived by then. */
   send(target: Target, rules: TargetRules, arrival: Millis): void {
     this.receive(arrival);
-    this.#sent = target;
     this.#rules = rules;
-    this.#arrival = arrival;
+    this.#targets.send(this.#row, target, arrival);
   }
 
   /** Accepts a target that has arrived by now. */
   receive(now: Millis): void {
-    const sent = this.#sent;
-    if (sent === null || this.#arrival > now) return;
+    const target = this.#targets.take(this.#row, this.action, now);
+    if (target === null) return;
     const rules = this.#rules!;
-    this.#sent = null;
-    if (this.target.accept(sent, rules, now) === null)
-      this.#controller.onSharedPeak(this, sent, rules, now);
+    if (this.target.accept(target, rules, now) === null)
+      this.#controller.onSharedPeak(this, target, rules, now);
   }
 }

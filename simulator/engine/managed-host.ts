@@ -18,6 +18,7 @@ import {
 } from '../../openwhisk-plugin/decision/index.js';
 import type { EngineContainer, FunctionOnHost } from './managed-container.js';
 import type { ClusterShape } from './options.js';
+import { TargetsInFlight } from './targets-in-flight.js';
 
 export interface EnginePorts {
   readonly limits: LimitPort<EngineContainer>;
@@ -29,6 +30,7 @@ export interface EnginePorts {
 export class ManagedHost implements FunctionDirectory {
   readonly decider: Decider;
   readonly controller: HostController<EngineContainer>;
+  readonly targets = new TargetsInFlight();
   /** Activations, and what they ask for. */
   running = 0;
   demand = 0;

@@ -18,7 +18,7 @@ test('a function is active while it runs and for 30 s after its last start', (t)
     ports,
   );
   const [short, long] = ['/g/short', '/g/long'].map((name, fn) => {
-    const record = new FunctionOnHost(fn, 0, name, host.controller);
+    const record = new FunctionOnHost(fn, 0, name, host.controller, host.targets);
     host.add(record);
     host.revision(name, '1', limits(256, 1), 0 as Millis);
     return record;
