@@ -4,6 +4,7 @@
  */
 const FRACTION_BITS = 4;
 const PER_OCTAVE = 1 << FRACTION_BITS;
+const FRACTION_MASK = PER_OCTAVE - 1;
 const SHIFT = 20 - FRACTION_BITS;
 const ONE = 0x3ff00000 >>> SHIFT;
 
@@ -15,28 +16,36 @@ const scratch = new Float64Array(1);
 const words = new Uint32Array(scratch.buffer);
 
 /**
- * Many histograms of values from 1 to 2^octaves in one typed array, a row each; below counts as 1,
- * above as the last bucket. The bucket is read off the bits of the double: no logarithm.
+ * Many histograms of values from 1 to 2^octaves, a row each; below counts as 1, above as the last
+ * bucket. The bucket is read off the bits of the double: no logarithm. A row has counts, one cache
+ * line, only for the octaves that it has seen: a function's values rarely span more than five.
  */
 export class Histograms {
   readonly #octaves: number;
   readonly #width: number;
-  readonly #counts: Uint32Array;
+  /** By row and octave: where its counts are, in units of an octave; 0 = no value yet. */
+  readonly #places: Uint32Array;
+  #counts = new Uint32Array(64 * PER_OCTAVE);
+  #used = 1;
 
   constructor(rows: number, octaves: number) {
     this.#octaves = octaves;
     this.#width = octaves * PER_OCTAVE;
-    this.#counts = new Uint32Array(rows * this.#width);
+    this.#places = new Uint32Array(rows * octaves);
   }
 
   add(row: number, value: number): void {
-    const bucket = row * this.#width + this.#bucketOf(value);
-    this.#counts[bucket] = this.#counts[bucket]! + 1;
+    const bucket = this.#bucketOf(value);
+    const octave = row * this.#octaves + (bucket >> FRACTION_BITS);
+    let place = this.#places[octave]!;
+    if (place === 0) place = this.#addOctave(octave);
+    const at = (place << FRACTION_BITS) + (bucket & FRACTION_MASK);
+    this.#counts[at] = this.#counts[at]! + 1;
   }
 
   count(row: number): number {
     let count = 0;
-    for (let i = row * this.#width; i < (row + 1) * this.#width; i++) count += this.#counts[i]!;
+    for (let i = 0; i < this.#width; i++) count += this.#countOf(row, i);
     return count;
   }
 
@@ -45,12 +54,11 @@ export class Histograms {
    * samples.
    */
   quantile(row: number, share: number): number {
-    const from = row * this.#width;
     const wanted = share * this.count(row);
     if (wanted === 0) return Number.NaN;
     let below = 0;
     for (let i = 0; i < this.#width; i++) {
-      const here = this.#counts[from + i]!;
+      const here = this.#countOf(row, i);
       if (here > 0 && below + here >= wanted) {
         const low = edge(i);
         return low + ((edge(i + 1) - low) * (wanted - below)) / here;
@@ -62,13 +70,28 @@ export class Histograms {
 
   /** Samples above a value, interpolated inside its bucket. */
   above(row: number, value: number): number {
-    const from = row * this.#width;
     const bucket = this.#bucketOf(value);
     let above = 0;
-    for (let i = bucket + 1; i < this.#width; i++) above += this.#counts[from + i]!;
+    for (let i = bucket + 1; i < this.#width; i++) above += this.#countOf(row, i);
     const [low, high] = [edge(bucket), edge(bucket + 1)];
     const inside = Math.min(1, Math.max(0, (high - value) / (high - low)));
-    return above + inside * this.#counts[from + bucket]!;
+    return above + inside * this.#countOf(row, bucket);
+  }
+
+  #countOf(row: number, bucket: number): number {
+    const place = this.#places[row * this.#octaves + (bucket >> FRACTION_BITS)]!;
+    return place === 0 ? 0 : this.#counts[(place << FRACTION_BITS) + (bucket & FRACTION_MASK)]!;
+  }
+
+  #addOctave(octave: number): number {
+    const place = this.#used++;
+    if (this.#used << FRACTION_BITS > this.#counts.length) {
+      const grown = new Uint32Array(2 * this.#counts.length);
+      grown.set(this.#counts);
+      this.#counts = grown;
+    }
+    this.#places[octave] = place;
+    return place;
   }
 
   #bucketOf(value: number): number {
@@ -81,5 +104,5 @@ export class Histograms {
 
 /** Lower edge of a bucket. */
 function edge(bucket: number): number {
-  return 2 ** (bucket >> FRACTION_BITS) * (1 + (bucket & (PER_OCTAVE - 1)) / PER_OCTAVE);
+  return 2 ** (bucket >> FRACTION_BITS) * (1 + (bucket & FRACTION_MASK) / PER_OCTAVE);
 }

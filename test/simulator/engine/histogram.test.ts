@@ -13,3 +13,17 @@ test('samples above a value, to the width of a bucket; rows are apart', (t) => {
   t.is(histograms.above(1, 0), 1000);
   t.is(histograms.above(0, 1000), 1);
 });
+
+test('each octave of each row has counts of its own', (t) => {
+  const rows = 50;
+  const histograms = new Histograms(rows, 20);
+  // Row r has r + 1 samples at the lower edge of each octave: 1, 2, 4, ...
+  for (let octave = 0; octave < 20; octave++)
+    for (let row = 0; row < rows; row++)
+      for (let i = 0; i <= row; i++) histograms.add(row, 2 ** octave);
+  for (let row = 0; row < rows; row++) {
+    t.is(histograms.count(row), 20 * (row + 1));
+    // A sample at a lower edge counts as above it.
+    t.is(histograms.above(row, 2 ** 12), 8 * (row + 1));
+  }
+});

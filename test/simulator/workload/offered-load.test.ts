@@ -89,10 +89,8 @@ test('scaling to a load multiplies the gaps and leaves durations as they are', (
   t.true(Math.abs(scaled.after - 0.7) < 1e-6);
   t.true(Math.abs(scaled.workload.compression.time - 0.7 / before) < 1e-12);
   t.is(scaled.before, before);
-  t.deepEqual(
-    scaled.workload.functions.map((fn) => fn.profile),
-    sample.functions.map((fn) => fn.profile),
-  );
+  // Thousands of functions are not copied.
+  t.is(scaled.workload.functions, sample.functions);
   t.is(
     describeScaling({ ...scaled, factor: 3.58274, before: 2.508, after: 0.7 }),
     'offered load 0.700 on 24 cores (gaps between activations x 3.583; 2.508 before; durations ' +
