@@ -118,8 +118,20 @@ export class Cores {
     if (c.onCore[a] === OnCore.throttled) return;
     this.settle(a, now);
     if (emptied) c.used[a] = c.quota[a]!;
+    const contended = this.#contended[host] === 1;
+    if (!contended && this.#dirty[host] === 0) {
+      // The events of others stay; their use is settled because the limit controller may read it.
+      const list = this.runners.on(host);
+      for (let i = 0; i < this.runners.counts[host]!; i++) this.settle(list[i]!, now);
+      this.runners.moveBehindEquals(a);
+      armUncontended(c, a, now);
+      this.#due.changed(host, a, c.dueAt[a]!);
+      return;
+    }
+    const throttled = contended && isThrottled(c, a);
+    if (c.onCore[a] === OnCore.fresh && !throttled && this.runners.addAgain(a)) return;
     this.#withdraw(a, host);
-    if (this.#contended[host] === 1 && isThrottled(c, a)) this.#throttle(a, host, now);
+    if (throttled) this.#throttle(a, host, now);
     else this.#enter(a, host, now);
   }
 
@@ -135,10 +147,14 @@ export class Cores {
 
   /** Brings one activation's work and bucket up to `now`; changes no rate. */
   settle(a: number, now: number): void {
+    // Most are settled already: this much is inlined where it is called.
+    if (now > this.#c.settledAt[a]!) this.#advance(a, now);
+  }
+
+  #advance(a: number, now: number): void {
     const c = this.#c;
     const from = c.settledAt[a]!;
     const span = now - from;
-    if (span <= 0) return;
     c.settledAt[a] = now;
     const state = c.onCore[a];
     const host = c.host[a]!;

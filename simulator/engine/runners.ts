@@ -24,6 +24,10 @@ export class Runners {
   movedFrom = 0;
   movedTo = 0;
 
+  /** The activation that `add` was called for last, if nothing else has changed since; else -1. */
+  #lastAdded = -1;
+  #lastSatisfied = false;
+
   constructor(columns: ActivationColumns, hosts: number) {
     this.#c = columns;
     this.#lists = Array.from({ length: hosts }, () => new Int32Array(16));
@@ -62,7 +66,9 @@ export class Runners {
     }
     list[i] = a;
     this.counts[host] = count + 1;
-    if (i < this.satisfied[host]!) {
+    this.#lastAdded = a;
+    this.#lastSatisfied = i < this.satisfied[host]!;
+    if (this.#lastSatisfied) {
       this.satisfied[host] = this.satisfied[host]! + 1;
       this.#caps[host] = this.#caps[host]! + cap[a]!;
     } else this.#weights[host] = this.#weights[host]! + weight[a]!;
@@ -75,6 +81,7 @@ export class Runners {
     const last = this.counts[host]! - 1;
     let i = 0;
     while (list[i] !== a) i++;
+    this.#lastAdded = -1;
     if (i < this.satisfied[host]!) {
       this.satisfied[host] = this.satisfied[host]! - 1;
       this.#caps[host] = this.#caps[host]! - cap[a]!;
@@ -83,6 +90,33 @@ export class Runners {
     this.counts[host] = last;
     // Reset an idle host: sums of fractions drift.
     if (last === 0) this.restart(host);
+  }
+
+  /** As `remove` and `add` of an activation whose ratio stays, on a host that is not tight. */
+  moveBehindEquals(a: number): void {
+    const host = this.#c.host[a]!;
+    const list = this.#lists[host]!;
+    const { ratio } = this.#c;
+    const last = this.counts[host]! - 1;
+    let i = 0;
+    while (list[i] !== a) i++;
+    const own = ratio[a]!;
+    for (; i < last && ratio[list[i + 1]!]! <= own; i++) list[i] = list[i + 1]!;
+    list[i] = a;
+  }
+
+  /**
+   * As `remove` and `add` of the activation that was added last, sums rounded as by those; false if
+   * the list has changed since.
+   */
+  addAgain(a: number): boolean {
+    if (this.#lastAdded !== a) return false;
+    const { host: hosts, cap, weight } = this.#c;
+    const host = hosts[a]!;
+    if (this.counts[host] === 1) return true;
+    if (this.#lastSatisfied) this.#caps[host] = this.#caps[host]! - cap[a]! + cap[a]!;
+    else this.#weights[host] = this.#weights[host]! - weight[a]! + weight[a]!;
+    return true;
   }
 
   isSatisfied(a: number): boolean {
@@ -105,6 +139,7 @@ export class Runners {
 
   /** Moves the line to its position and returns the level; Infinity if all are satisfied. */
   divide(host: number, cores: number): number {
+    this.#lastAdded = -1;
     const { ratio, cap, weight } = this.#c;
     const list = this.#lists[host]!;
     const count = this.counts[host]!;
