@@ -36,7 +36,8 @@ export class Packets implements TapListener {
     });
     this.#tap.start(this);
     this.#tap.watch([{ interfaceName: BRIDGE, networkName: 'bridge', gateway: null }]);
-    for (const { address } of containers) this.#tap.bind(address, steadyClock.wall());
+    for (const { address, mainThread } of containers)
+      this.#tap.bind(address, steadyClock.wall(), mainThread);
     await listening;
   }
 

@@ -123,7 +123,8 @@ export class ContainerRegistry {
   bind(container: Container): void {
     if (Number.isNaN(container.address)) return;
     this.#byAddress.set(container.address, container);
-    this.#platform.tap.bind(container.address, container.info.startedAt);
+    const { startedAt, pid } = container.info;
+    this.#platform.tap.bind(container.address, startedAt, pid);
   }
 
   /** Removes and closes the container; undefined if it is unknown. */
