@@ -59,13 +59,10 @@ export class LeaveOneOut {
 }
 
 /**
- * The totals without one agent's part. Means and variances are computed on request: most managers
- * read none.
+ * The totals without one agent's part, computed on request: most managers read little of it.
  */
 class Rest implements Others {
   readonly members: number;
-  readonly allocated: Others['allocated'];
-  readonly demand: Others['demand'];
   readonly #totals: Sums;
   readonly #own: Contribution | undefined;
   #mean: readonly number[] | null = null;
@@ -75,17 +72,24 @@ class Rest implements Others {
     this.#totals = totals;
     this.#own = own;
     this.members = Math.max(0, totals.members - (own ? 1 : 0));
-    const { allocated, demand } = this.members > 0 ? totals : NOTHING;
-    const less = this.members > 0 && own !== undefined ? own : NOTHING;
-    this.allocated = {
-      cpu: (allocated.cpu - less.allocated.cpu) as Millicores,
-      memory: (allocated.memory - less.allocated.memory) as Bytes,
-      containers: allocated.containers - less.allocated.containers,
+  }
+
+  get allocated(): Others['allocated'] {
+    if (this.members === 0) return NOTHING.allocated;
+    const { cpu, memory, containers } = this.#totals.allocated;
+    const own = (this.#own ?? NOTHING).allocated;
+    return {
+      cpu: (cpu - own.cpu) as Millicores,
+      memory: (memory - own.memory) as Bytes,
+      containers: containers - own.containers,
     };
-    this.demand = {
-      cpu: (demand.cpu - less.demand.cpu) as Millicores,
-      memory: (demand.memory - less.demand.memory) as Bytes,
-    };
+  }
+
+  get demand(): Others['demand'] {
+    if (this.members === 0) return NOTHING.demand;
+    const { cpu, memory } = this.#totals.demand;
+    const own = (this.#own ?? NOTHING).demand;
+    return { cpu: (cpu - own.cpu) as Millicores, memory: (memory - own.memory) as Bytes };
   }
 
   get mean(): readonly number[] {

@@ -54,6 +54,33 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
     this.state = state;
   }
 
+  /** Begins another container with the same `state`, which is reset by itself. */
+  reset(): void {
+    this.revision = null;
+    this.newest = null;
+    this.running = 0;
+    this.activations = 0;
+    this.ended = false;
+    this.tapped = false;
+    this.limited = false;
+    this.boosted = false;
+    this.wasBoosted = false;
+    this.desiredMemory = -1;
+    this.memoryInForce = 0;
+    this.oomKills = 0;
+    this.oomEvents = 0;
+    this.oomAttributed = 0;
+    this.initMicros = 0 as Micros;
+    this.demand.cpu = 0;
+    this.demand.memory = 0;
+    this.periods = 0;
+    this.throttledPeriods = 0;
+    this.waiting = -1;
+    this.paused = false;
+    this.#pausedAt = 0 as Millis;
+    this.#pausedMillis = 0 as Millis;
+  }
+
   get user(): UserLimits {
     return this.state.user;
   }

@@ -39,7 +39,12 @@ export function closeStep(
     peak: amounts(step.peakCpu, step.peakMemory),
     used: amounts(step.usedCpu, step.usedMemory),
     throttledShare: step.periods > 0 ? Math.min(1, step.throttledPeriods / step.periods) : 0,
-    user: { ...amounts(fn.userCpu, state.userMemory), shares: state.userShares },
+    // A spread object is slow to create.
+    user: {
+      cpu: number(fn.userCpu) as Millicores,
+      memory: number(state.userMemory) as Bytes,
+      shares: state.userShares,
+    },
     granted: spreads(step.cpu.toMessage(), step.memory.toMessage()),
     demand: amounts(demand.cpu.take(now), demand.memory.take(now)),
     containers: fn.containers,

@@ -26,6 +26,19 @@ export class Allocation<Owner = unknown> {
     this.owner = owner;
   }
 
+  /** For another container; the pool has ended it. */
+  reset(): void {
+    this.index = -1;
+    this.user = 0;
+    this.demand = 0;
+    this.own = 0;
+    this.borrowed = 0;
+    this.lent = 0;
+    this.expectedEnd = 0;
+    this.changed = false;
+    this.known = 0;
+  }
+
   get active(): boolean {
     return this.index >= 0;
   }

@@ -10,12 +10,17 @@ import type { FunctionState } from './function-state.js';
 import { Grant } from './grant.js';
 import { NO_LIMIT, type UserLimits } from './limits.js';
 import type { CpuMode, HostCapacity } from './settings.js';
-import { emptySample, type UsageSample } from './usage-sample.js';
+import { copySample, emptySample, type UsageSample } from './usage-sample.js';
 import { MIN_SHARES } from './weights.js';
 
-/** What belongs to a container and not to one activation. */
+const NO_SAMPLE = emptySample();
+
+/**
+ * What belongs to a container and not to one activation. `reset` begins another container: a
+ * simulator starts hundreds of thousands.
+ */
 export class ContainerState {
-  readonly user: UserLimits;
+  user: UserLimits;
   /** The user's CPU: configuration, else quota, else what the shares guarantee on a full host. */
   userCpu: Millicores;
   mode: CpuMode;
@@ -34,8 +39,8 @@ export class ContainerState {
   chargedLoan: Bytes = 0 as Bytes;
   /** Weight in force: belongs to the container, may stay after the activation. */
   shares: number;
-  /** Whether the host's sums count it, and its own weight and weight in force as they do. */
-  counted = false;
+  /** Place among those that the host's sums count, -1 = none; its weights as they count them. */
+  countedAt = -1;
   countedOwn = 0;
   countedShares = 0;
   /** The user's shares while they are counted, otherwise 0. */
@@ -51,6 +56,27 @@ export class ContainerState {
     this.shares = user.shares;
     this.userCpu = userCpu(user, Number.NaN, capacity);
     this.mode = user.quota > NO_LIMIT ? 'quota' : 'weight';
+  }
+
+  reset(user: UserLimits, capacity: HostCapacity): void {
+    this.user = user;
+    this.shares = user.shares;
+    this.userCpu = userCpu(user, Number.NaN, capacity);
+    this.mode = user.quota > NO_LIMIT ? 'quota' : 'weight';
+    this.fn = null;
+    this.runs.length = 0;
+    this.concurrent = false;
+    this.cpu.reset();
+    this.memory.reset();
+    this.memoryLoan = 0 as Bytes;
+    this.chargedLoan = 0 as Bytes;
+    this.countedAt = -1;
+    this.countedOwn = 0;
+    this.countedShares = 0;
+    this.countedSize = 0;
+    this.boostUntil = 0;
+    copySample(NO_SAMPLE, this.last);
+    this.read = false;
   }
 
   /** At its first `/run`; configuration may give that function a quota. */

@@ -158,9 +158,10 @@ export class Decider {
     return fn;
   }
 
-  /** For a container that has started, or was found running. */
-  container(user: UserLimits): ContainerState {
-    const container = new ContainerState(user, this.capacity);
+  /** For a container that has started, or was found running. `ended`: one to use again. */
+  container(user: UserLimits, ended: ContainerState | null = null): ContainerState {
+    const container = ended ?? new ContainerState(user, this.capacity);
+    ended?.reset(user, this.capacity);
     this.#sizeMemoryPool();
     this.memoryPool.begin(container.memory, user.memory, user.memory, Number.POSITIVE_INFINITY);
     return container;

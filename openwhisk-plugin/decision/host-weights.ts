@@ -31,8 +31,8 @@ export class HostWeights {
   #siblingFactor = Number.POSITIVE_INFINITY;
   #own = 0;
   #inForce = 0;
-  /** Those that the sums count. */
-  readonly #running = new Set<ContainerState>();
+  /** Those that the sums count, each with its place in the list. */
+  readonly #running: ContainerState[] = [];
   #siblingLoss = Number.POSITIVE_INFINITY;
   /** Where siblings have a bound: how many of the running ones have these shares of their user. */
   readonly #sizes = new Map<number, number>();
@@ -113,7 +113,7 @@ export class HostWeights {
    * without Gleaner.
    */
   neutral(common: number): number {
-    return this.#running.size > 0 && this.#own > 0 ? this.#inForce / this.#own : common;
+    return this.#running.length > 0 && this.#own > 0 ? this.#inForce / this.#own : common;
   }
 
   /** Sum of the weights in force of the containers in which something runs. */
@@ -158,20 +158,29 @@ export class HostWeights {
     const isRunning = container.runs.length > 0 || isBooting;
     const own = isRunning ? ownShares(container) : 0;
     const inForce = isRunning ? container.shares : 0;
-    if (isRunning !== container.counted) {
-      container.counted = isRunning;
-      if (isRunning) this.#running.add(container);
-      else this.#running.delete(container);
-    }
+    const place = container.countedAt;
+    if (isRunning !== place >= 0) {
+      if (isRunning) container.countedAt = this.#running.push(container) - 1;
+      else this.#uncount(container, place);
+    } else if (own === container.countedOwn && inForce === container.countedShares) return;
     this.#countSize(container, isRunning);
     this.#own += own - container.countedOwn;
     this.#inForce += inForce - container.countedShares;
     container.countedOwn = own;
     container.countedShares = inForce;
-    if (this.#running.size > 0) return;
+    if (this.#running.length > 0) return;
     // Right-sized weights are no integers, so that rounding would add up.
     this.#own = 0;
     this.#inForce = 0;
+  }
+
+  #uncount(container: ContainerState, place: number): void {
+    const last = this.#running.pop()!;
+    if (last !== container) {
+      this.#running[place] = last;
+      last.countedAt = place;
+    }
+    container.countedAt = -1;
   }
 
   #countSize(container: ContainerState, isRunning: boolean): void {

@@ -192,7 +192,11 @@ export class DecayingHistogram {
     const buckets = this.#buckets;
     const { size } = buckets;
     let place = 0;
-    while (place < size && MIDDLES[buckets.bucketAt(place)]! <= attained) place++;
+    for (let end = size; place < end; ) {
+      const middle = (place + end) >> 1;
+      if (MIDDLES[buckets.bucketAt(middle)]! <= attained) place = middle + 1;
+      else end = middle;
+    }
     const left = buckets.sumFrom(place);
     if (!(left > 0)) return this.count === 0 ? Number.NaN : 1 / attained;
     let ended = 0;

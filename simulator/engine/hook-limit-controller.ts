@@ -57,14 +57,16 @@ export class HookLimitController implements LimitController {
   readonly #cluster: Cluster;
   readonly #settings: DecisionSettings;
   /** By function and host; made when the function first comes there. */
-  readonly #records: (FunctionOnHost | undefined)[] = [];
+  readonly #records: (FunctionOnHost | undefined)[];
   readonly #users: UserLimitTable;
   readonly #usage: EngineUsage;
   readonly #writer: EngineLimitWriter;
   /** By place in the engine's columns. */
   readonly #containers: (EngineContainer | undefined)[] = [];
   readonly #activations: (EngineActivation | undefined)[] = [];
+  /** To be used again. */
   readonly #spare: EngineActivation[] = [];
+  readonly #endedContainers: EngineContainer[] = [];
   #serial = 0;
 
   constructor(cluster: Cluster, { settings, policies, random }: HookOptions) {
@@ -74,6 +76,8 @@ export class HookLimitController implements LimitController {
     this.#usage = new EngineUsage(cluster);
     this.#writer = new EngineLimitWriter(cluster, settings);
     const { shape } = cluster.parts;
+    // With its length: V8 would make an array that is filled here and there a slow hash table.
+    this.#records = new Array(cluster.functions.count * shape.hosts);
     const oracle = {
       remainingCpu: (run: Run) => this.#usage.remainingCpu((run as EngineRun).activation),
     };
@@ -97,11 +101,11 @@ export class HookLimitController implements LimitController {
     const ms = (now / 1000) as Millis;
     const spec = this.#cluster.functions.specs[fn]!;
     const user = this.#users.of(fn);
-    const state = host.decider.container(user);
-    // Counters begin at zero with the container.
-    state.read = true;
     const record = this.#recordOf(fn, hostIndex, spec.name);
-    const container = new EngineContainer(index, ++this.#serial, state, record);
+    const ended = this.#endedContainers.pop();
+    const state = host.decider.container(user, ended?.state);
+    const container = ended ?? new EngineContainer(state);
+    container.begin(index, ++this.#serial, record);
     this.#containers[index] = container;
     host.controller.containerStarted(container);
     host.controller.beginBoost(container, ms);
@@ -129,6 +133,7 @@ export class HookLimitController implements LimitController {
     const host = this.#enter(container.record.host, now);
     container.ended = true;
     host.controller.containerEnded(container);
+    if (container.running === 0) this.#endedContainers.push(container);
   }
 
   runStarted(a: number, now: number): void {

@@ -19,21 +19,30 @@ export class EngineRun extends Run {
   activation = -1;
 }
 
-/** A container's place in the engine's columns, with what its host's controller knows of it. */
+/**
+ * A container's place in the engine's columns, with what its host's controller knows of it. Reused;
+ * `begin` begins another one.
+ */
 export class EngineContainer extends ManagedContainer<EngineContainer> {
-  readonly index: number;
-  readonly serial: number;
-  readonly record: FunctionOnHost;
+  index = -1;
+  serial = -1;
+  record!: FunctionOnHost;
   isOomKilled = false;
 
-  constructor(index: number, serial: number, state: ContainerState, record: FunctionOnHost) {
+  constructor(state: ContainerState) {
     super('', state);
+  }
+
+  begin(index: number, serial: number, record: FunctionOnHost): void {
+    this.reset();
     this.index = index;
     this.serial = serial;
     this.record = record;
+    this.isOomKilled = false;
     this.tapped = true;
     // Counters begin at zero with the container.
     this.waiting = 0;
+    this.state.read = true;
   }
 }
 
