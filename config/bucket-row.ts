@@ -2,6 +2,8 @@ import { zeros } from './doubles.js';
 
 /** Buckets that the smallest piece of memory holds. */
 const SMALLEST = 4;
+/** Of memory that is full: most of tens of thousands of rows stay as they are from then on. */
+const GROWTH = 1.5;
 const NOTHING: readonly number[] = [];
 
 /**
@@ -88,7 +90,7 @@ export class BucketRow {
     const end = 2 * this.size;
     let pairs = this.#pairs;
     if (end === pairs.length) {
-      pairs = zeros(Math.max(2 * SMALLEST, 2 * end));
+      pairs = zeros(2 * Math.max(SMALLEST, Math.ceil(this.size * GROWTH)));
       for (let i = 0; i < end; i++) pairs[i] = this.#pairs[i]!;
       this.#pairs = pairs;
     }

@@ -16,9 +16,14 @@ export class ContainerDemand {
  * by the interval. One for each function on a host, and one for the host.
  */
 export class Demand {
-  readonly #doubles = new Doubles(2 * MeanLevel.SIZE);
-  readonly cpu = new MeanLevel(this.#doubles);
-  readonly memory = new MeanLevel(this.#doubles);
+  readonly cpu: MeanLevel;
+  readonly memory: MeanLevel;
+
+  constructor() {
+    const doubles = new Doubles(2 * MeanLevel.SIZE);
+    this.cpu = new MeanLevel(doubles);
+    this.memory = new MeanLevel(doubles);
+  }
 
   add(cpu: number, memory: number, now: number): void {
     this.cpu.set(positive(this.cpu.level + cpu), now);

@@ -54,8 +54,6 @@ const TEXTS = 3;
 const WORDS = 6;
 const GRANT_NUMBERS = 7;
 const NO_NUMBERS = new Float64Array(0);
-const NO_TEXTS: readonly string[] = [];
-const NO_WORDS = new Uint8Array(0);
 
 /** The reasons and modes so far, of which there are tens, by their numbers. */
 const words: string[] = [];
@@ -76,8 +74,8 @@ function numberOf(word: string): number {
  */
 export class Explanations {
   #numbers = NO_NUMBERS;
-  #texts = NO_TEXTS as string[];
-  #words = NO_WORDS;
+  readonly #texts: string[] = new Array<string>(KEPT * TEXTS).fill('');
+  readonly #words = new Uint8Array(KEPT * WORDS);
   #room = 0;
   #count = 0;
   #next = 0;
@@ -131,10 +129,6 @@ export class Explanations {
   }
 
   #grow(): void {
-    if (this.#room === 0) {
-      this.#texts = new Array<string>(KEPT * TEXTS).fill('');
-      this.#words = new Uint8Array(KEPT * WORDS);
-    }
     this.#room = Math.min(KEPT, Math.max(2, this.#room * 2));
     const before = this.#numbers;
     this.#numbers = new Float64Array(this.#room * NUMBERS);

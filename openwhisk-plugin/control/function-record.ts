@@ -12,6 +12,8 @@ export type FunctionSettings = Omit<FunctionOverride, 'match'> & {
   readonly resized?: ActionSettings['resized'];
 };
 
+const NO_SETTINGS: FunctionSettings = {};
+
 /** One version of a function under one set of user limits, with its history. */
 export class Revision {
   readonly fn: FunctionRecord;
@@ -34,17 +36,16 @@ export class FunctionRecord {
   /** Limits are written: mode `enforce`, neither paused nor stopped by the kill switch. */
   enforced = false;
   paused = false;
-  settings: FunctionSettings = {};
+  settings = NO_SETTINGS;
   readonly target = new HeldTarget();
   readonly step = new Step();
-  readonly explanations = new Explanations();
+  #explanations: Explanations | null = null;
   /** The revision that ran last. */
   revision: Revision | null = null;
   containers = 0;
   running = 0;
   activations = 0;
-  /** Clean ends of warm activations since the start, without those of the control arm, ms. */
-  readonly latency = new LatencyHistogram();
+  #latency: LatencyHistogram | null = null;
   /** First activations of containers since the start, and the sum of their `/init` times. */
   coldStarts = 0;
   initMillis = 0;
@@ -65,6 +66,19 @@ export class FunctionRecord {
 
   constructor(action: string) {
     this.action = action;
+  }
+
+  // Made when they are asked for: only the daemon does, and it may know thousands of functions.
+
+  get explanations(): Explanations {
+    this.#explanations ??= new Explanations();
+    return this.#explanations;
+  }
+
+  /** Clean ends of warm activations since the start, without those of the control arm, ms. */
+  get latency(): LatencyHistogram {
+    this.#latency ??= new LatencyHistogram();
+    return this.#latency;
   }
 
   /** Notes the newest activation, for observations and the host's report. */

@@ -40,6 +40,9 @@ class Spread {
   }
 }
 
+/** Of functions that have none so far, as most on a host: nothing is recorded in it. */
+const NO_LATENCIES = new LatencyHistogram();
+
 /** A control step closes after `stepActivations`, or `stepMillis` after the first of them. */
 export interface StepLength {
   readonly stepActivations: number;
@@ -60,8 +63,7 @@ const SUMS = 8;
 
 /** Sums of one control step of one function, filled as activations end. Times in ms. */
 export class Step {
-  readonly #doubles = new Doubles(SUMS + 2 * Spread.SIZE);
-  readonly #sums = this.#doubles.values;
+  readonly #sums: number[];
   number = 0;
   /** Activations that ended in it, those of the control arm included, and without them. */
   ended = 0;
@@ -76,15 +78,17 @@ export class Step {
   inits = 0;
   readonly latency = new LatencyHistogram();
   /** The part of it that started cold. */
-  readonly coldLatency = new LatencyHistogram();
-  readonly control = new LatencyHistogram();
+  coldLatency = NO_LATENCIES;
+  control = NO_LATENCIES;
   readonly cpu: Spread;
   readonly memory: Spread;
 
   constructor() {
-    this.#doubles.take(SUMS);
-    this.cpu = new Spread(this.#doubles);
-    this.memory = new Spread(this.#doubles);
+    const doubles = new Doubles(SUMS + 2 * Spread.SIZE);
+    this.#sums = doubles.values;
+    doubles.take(SUMS);
+    this.cpu = new Spread(doubles);
+    this.memory = new Spread(doubles);
   }
 
   get empty(): boolean {
@@ -141,6 +145,7 @@ export class Step {
     const { run } = activation;
     const latency = (activation.duration + activation.initMicros) / 1000;
     if (run.control) {
+      if (this.control === NO_LATENCIES) this.control = new LatencyHistogram();
       this.control.record(latency);
       return;
     }
@@ -153,7 +158,10 @@ export class Step {
     if (failed) this.failures++;
     if (activation.clean) {
       this.latency.record(latency);
-      if (activation.cold) this.coldLatency.record(latency);
+      if (activation.cold) {
+        if (this.coldLatency === NO_LATENCIES) this.coldLatency = new LatencyHistogram();
+        this.coldLatency.record(latency);
+      }
     }
     if (run.cpu.peak > this.peakCpu) this.#sums[At.peakCpu] = run.cpu.peak;
     if (run.memory.peak > this.peakMemory) this.#sums[At.peakMemory] = run.memory.peak;

@@ -5,7 +5,7 @@ const Place = { sum: 0, logSum: 1, squareSum: 2, at: 3, weight: 4, count: 5 } as
 
 /** Means of durations, ms: geometric for tests of skewed durations, arithmetic for costs. */
 export class DurationStatistics {
-  static readonly SIZE: number = 6;
+  static readonly SIZE = 6;
   readonly #numbers: number[];
   readonly #from: number;
 
@@ -55,7 +55,7 @@ export class DurationStatistics {
   }
 
   /** This mean over the other's; NaN while either has no samples. */
-  ratioTo(other: DurationStatistics): number {
+  ratioTo(other: Pick<DurationStatistics, 'mean'>): number {
     return this.mean / other.mean;
   }
 
@@ -71,17 +71,14 @@ const BASELINE_HALF_LIVES = 24;
 
 /** Durations of the control arm. */
 export class ControlStatistics extends DurationStatistics {
-  static override readonly SIZE = DurationStatistics.SIZE + DecayingHistogram.SIZE;
   /** Of warm activations; objectives are derived from it. */
-  readonly warm: DecayingHistogram;
-
-  constructor(doubles = new Doubles(ControlStatistics.SIZE)) {
-    super(doubles);
-    this.warm = new DecayingHistogram(doubles);
-  }
+  readonly warm = new DecayingHistogram();
 
   override add(duration: number, now: number, halfLife: number, cold = false): void {
     super.add(duration, now, halfLife);
     if (duration > 0 && !cold) this.warm.add(duration, now, halfLife * BASELINE_HALF_LIVES);
   }
 }
+
+/** To be read only. */
+export type ControlArm = Omit<ControlStatistics, 'add' | 'forget'>;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Bytes, Doubles, type Millicores, type Millis } from '../../config/index.js';
-import { ControlStatistics, DurationStatistics } from './arm-statistics.js';
+import { type ControlArm, ControlStatistics, DurationStatistics } from './arm-statistics.js';
 import type { UserLimits } from './limits.js';
 import { PayloadEstimate } from './payload-estimate.js';
 import type { MemoryPolicy } from './settings.js';
@@ -17,8 +17,10 @@ const DOUBLES =
   4 * DecayingPeak.SIZE +
   2 * DecayingMean.SIZE +
   2 * DurationStatistics.SIZE +
-  DecayingHistogram.SIZE +
-  ControlStatistics.SIZE;
+  DecayingHistogram.SIZE;
+
+/** Of the control arm of a function that has had no such activation, as most on a host. */
+const NO_CONTROL: ControlArm = new ControlStatistics();
 
 /** History of one function (action, version, user limits) on this host. */
 export class FunctionState {
@@ -41,19 +43,18 @@ export class FunctionState {
   /** False: this function never enters a control arm. */
   controlArm = true;
 
-  readonly #doubles = new Doubles(DOUBLES);
-  readonly cpuPeak = new DecayingPeak(this.#doubles);
-  readonly memoryPeak = new DecayingPeak(this.#doubles);
+  readonly cpuPeak: DecayingPeak;
+  readonly memoryPeak: DecayingPeak;
   /** Of the working set, without the page cache that the kernel's own peak counts. */
-  readonly workingPeak = new DecayingPeak(this.#doubles);
+  readonly workingPeak: DecayingPeak;
   /** Of the newest clean run: peaks and grants, for the published rules; NaN = none. */
   lastCpuPeak = Number.NaN;
   lastMemoryPeak = Number.NaN;
   lastCpuGrant = Number.NaN;
   lastMemoryGrant = Number.NaN;
   /** CPU-milliseconds of a run. */
-  readonly cpuTime = new DecayingHistogram(this.#doubles);
-  readonly expectedCpu = new DecayingMean(this.#doubles);
+  readonly cpuTime: DecayingHistogram;
+  readonly expectedCpu: DecayingMean;
   /** CPU time by the size of the call's body, where that says more than the mean. */
   readonly cpuByPayload = new PayloadEstimate();
   /** What the host's reference has counted of it; NaN = nothing. */
@@ -61,11 +62,11 @@ export class FunctionState {
   loggedWeight = 0;
   loggedEpoch = 0;
   p95CpuTime = Number.NaN;
-  readonly duration = new DecayingMean(this.#doubles);
-  readonly control = new ControlStatistics(this.#doubles);
-  readonly managed = new DurationStatistics(this.#doubles);
+  readonly duration: DecayingMean;
+  #control: ControlStatistics | null = null;
+  readonly managed: DurationStatistics;
   /** Fastest growth of the working set, bytes/ms. */
-  readonly growth = new DecayingPeak(this.#doubles);
+  readonly growth: DecayingPeak;
 
   lastFailed = false;
   /** The last run tripped or came close to a lowered limit: the next one runs at user limits. */
@@ -88,7 +89,7 @@ export class FunctionState {
   /** Least part of the weight of control activations; above 0 once past the slowdown bound. */
   leastOfNeutral = 0;
   /** Treated durations since `alpha` last changed. */
-  readonly sinceAlpha = new DurationStatistics(this.#doubles);
+  readonly sinceAlpha: DurationStatistics;
   /**
    * Weight over the neutral weight, geometric mean of the newest managed runs that started beside
    * others.
@@ -123,6 +124,26 @@ export class FunctionState {
     this.userShares = user.shares;
     this.memoryPolicy = memoryPolicy;
     this.alpha = alpha;
+    const doubles = new Doubles(DOUBLES);
+    this.cpuPeak = new DecayingPeak(doubles);
+    this.memoryPeak = new DecayingPeak(doubles);
+    this.workingPeak = new DecayingPeak(doubles);
+    this.cpuTime = new DecayingHistogram(doubles);
+    this.expectedCpu = new DecayingMean(doubles);
+    this.duration = new DecayingMean(doubles);
+    this.managed = new DurationStatistics(doubles);
+    this.growth = new DecayingPeak(doubles);
+    this.sinceAlpha = new DurationStatistics(doubles);
+  }
+
+  get control(): ControlArm {
+    return this.#control ?? NO_CONTROL;
+  }
+
+  /** An activation of the control arm has ended. `duration` in ms. */
+  addControl(duration: number, now: number, halfLife: number, cold = false): void {
+    this.#control ??= new ControlStatistics();
+    this.#control.add(duration, now, halfLife, cold);
   }
 
   /** Its containers may be lent memory above their limit. */

@@ -46,7 +46,7 @@ export function learnSuccess(
   if (!(duration > 0)) return;
   fn.duration.add(duration, now, halfLife);
   if (run.control) {
-    fn.control.add(duration, now, halfLife, run.cold);
+    fn.addControl(duration, now, halfLife, run.cold);
     if (!run.cold) objectives.learn(fn, duration, now, halfLife);
   } else if (run.enforced) {
     fn.managed.add(duration, now, halfLife);

@@ -142,7 +142,7 @@ test('the host’s reference is the geometric mean of its functions by CPU time'
 test('alpha falls by a quarter at a slowdown above 1.25, and recovers by .05', (t) => {
   const f = fn();
   f.weightFactor = 0.25;
-  for (let i = 0; i < 10; i++) f.control.add(100, 0, HOUR);
+  for (let i = 0; i < 10; i++) f.addControl(100, 0, HOUR);
   const managed = (duration: number, runs: number): void => {
     for (let i = 0; i < runs; i++) {
       f.sinceAlpha.add(duration, 0, HOUR);
@@ -163,7 +163,7 @@ test('alpha falls by a quarter at a slowdown above 1.25, and recovers by .05', (
   // Who does not pay is no reason to change anything: slower for another cause.
   const other = fn();
   other.weightFactor = 4;
-  for (let i = 0; i < 10; i++) other.control.add(100, 0, HOUR);
+  for (let i = 0; i < 10; i++) other.addControl(100, 0, HOUR);
   for (let i = 0; i < 50; i++) {
     other.sinceAlpha.add(500, 0, HOUR);
     adjustWeightExponent(other, plain);
@@ -182,7 +182,7 @@ test('a function keeps an eighth of its weight until its control arm allows less
   };
   managed(100, 50);
   t.is(f.minWeightFactor, 1 / 8, 'no control run, no proof');
-  for (let i = 0; i < 10; i++) f.control.add(100, 0, HOUR);
+  for (let i = 0; i < 10; i++) f.addControl(100, 0, HOUR);
   managed(100, 1);
   t.is(f.minWeightFactor, 1 / 16);
   managed(100, 100);
@@ -196,9 +196,9 @@ test('the control arm is twice its share without samples, and its share from 200
   const f = fn();
   const s = defaultDecisionSettings;
   t.true(Math.abs(controlShare(f, s) - 0.06) < 1e-12);
-  for (let i = 0; i < 100; i++) f.control.add(10, 0, HOUR);
+  for (let i = 0; i < 100; i++) f.addControl(10, 0, HOUR);
   t.true(Math.abs(controlShare(f, s) - 0.045) < 1e-12);
-  for (let i = 0; i < 100; i++) f.control.add(10, 0, HOUR);
+  for (let i = 0; i < 100; i++) f.addControl(10, 0, HOUR);
   t.is(controlShare(f, s), 0.03);
   f.controlArm = false;
   t.is(controlShare(f, s), 0);
@@ -210,13 +210,13 @@ test('an objective is configured, or 1.2 x the p99 of 200 warm control runs', (t
   const objectives = new Objectives();
   const f = fn();
   t.is(objectives.provisionalSlo(f, s), Number.NaN);
-  f.control.add(100, 0, HOUR);
+  f.addControl(100, 0, HOUR);
   // One run of 100 ms, shape unknown: (1 x 100 + 20 x 3 x 100) / 21 x 1.2 = 348.6; the histogram
   // may be 5 % high.
   const one = objectives.provisionalSlo(f, s);
   t.true(one > 348 && one < 349 + 0.3);
   t.is(objectives.slo(f, s), Number.NaN, 'learning');
-  for (let i = 0; i < 199; i++) f.control.add(i < 194 ? 100 : 1000, 0, HOUR);
+  for (let i = 0; i < 199; i++) f.addControl(i < 194 ? 100 : 1000, 0, HOUR);
   // 5 of 200 at 1000: the p99 is 1000.
   const many = objectives.slo(f, s);
   t.true(many >= 1200 && many <= 1260.001);
@@ -229,10 +229,10 @@ test('cold starts change no objective', (t) => {
   const s = defaultDecisionSettings;
   const objectives = new Objectives();
   const f = fn();
-  for (let i = 0; i < 200; i++) f.control.add(100, 0, HOUR);
+  for (let i = 0; i < 200; i++) f.addControl(100, 0, HOUR);
   const before = objectives.slo(f, s);
   // A twentieth of all: with them the p99 would be 5000.
-  for (let i = 0; i < 10; i++) f.control.add(5000, 0, HOUR, true);
+  for (let i = 0; i < 10; i++) f.addControl(5000, 0, HOUR, true);
   t.is(objectives.slo(f, s), before);
   t.is(f.control.count, 210, 'the comparison with managed runs, cold ones too, has them');
 });
@@ -241,11 +241,11 @@ test('an objective does not move with the load of an hour', (t) => {
   const s = defaultDecisionSettings;
   const objectives = new Objectives();
   const f = fn();
-  for (let i = 0; i < 400; i++) f.control.add(i % 40 === 0 ? 200 : 100, 0, HOUR);
+  for (let i = 0; i < 400; i++) f.addControl(i % 40 === 0 ? 200 : 100, 0, HOUR);
   const before = objectives.slo(f, s);
   // 2.5 % of 400 at 200: the p99 is 200. Five hours later 60 fast ones: were samples halved each
   // hour, the old would weigh 12.5.
-  for (let i = 0; i < 60; i++) f.control.add(50, 5 * HOUR, HOUR);
+  for (let i = 0; i < 60; i++) f.addControl(50, 5 * HOUR, HOUR);
   t.is(objectives.slo(f, s), before);
 });
 
@@ -255,9 +255,9 @@ test('an objective is not judged by too few samples', (t) => {
   const f = fn();
   t.is(objectives.verdict(f, s, Number.NaN, 0), 'learning');
   t.is(objectives.verdict(f, s, 1000, 5000), 'learning', 'no control run yet');
-  for (let i = 0; i < 199; i++) f.control.add(100, 0, HOUR);
+  for (let i = 0; i < 199; i++) f.addControl(100, 0, HOUR);
   t.is(objectives.verdict(f, s, 1000, 5000), 'learning', '199 of 200');
-  f.control.add(100, 0, HOUR);
+  f.addControl(100, 0, HOUR);
   // 1.2 x 100; the histogram may be 5 % high.
   t.is(objectives.verdict(f, s, 119, 5000), 'kept');
   t.is(objectives.verdict(f, s, 127, 5000), 'missed');
@@ -271,11 +271,11 @@ test('a class that is known gives its shape to a function with few samples', (t)
   const objectives = new Objectives();
   const known = fn('/g/known');
   for (let i = 0; i < 100; i++) {
-    known.control.add(200, 0, HOUR);
+    known.addControl(200, 0, HOUR);
     objectives.learn(known, 200, 0, HOUR);
   }
   const fresh = fn('/g/fresh');
-  fresh.control.add(300, 0, HOUR);
+  fresh.addControl(300, 0, HOUR);
   // Same decade, p95 / mean = 1: about 300 x 1.2.
   const slo = objectives.provisionalSlo(fresh, defaultDecisionSettings);
   t.true(slo >= 360 && slo <= 360 * 1.051);
@@ -285,7 +285,7 @@ test('worse than doing nothing: more than 5 % slower than the control arm, beyon
   const make = (managed: (i: number) => number, runs = 100): FunctionState => {
     const f = fn();
     for (let i = 0; i < runs; i++) {
-      f.control.add(i % 2 ? 95 : 105, 0, HOUR);
+      f.addControl(i % 2 ? 95 : 105, 0, HOUR);
       f.managed.add(managed(i), 0, HOUR);
     }
     return f;
@@ -409,7 +409,7 @@ test('an alarm needs thirty samples in each arm', (t) => {
   const slow = (managed: number, control: number): boolean => {
     const f = fn();
     for (let i = 0; i < managed; i++) f.managed.add(i % 2 ? 200 : 201, 0, HOUR);
-    for (let i = 0; i < control; i++) f.control.add(i % 2 ? 100 : 101, 0, HOUR);
+    for (let i = 0; i < control; i++) f.addControl(i % 2 ? 100 : 101, 0, HOUR);
     return slowerThanControl(f);
   };
   t.true(slow(30, 30));
@@ -423,7 +423,7 @@ test('a difference within three standard errors is chance', (t) => {
   // three errors of sqrt(2 x 4 / 50) = .4.
   for (let i = 0; i < 50; i++) {
     f.managed.add(Math.exp(i % 2 ? 4.2 : 0.2), 0, HOUR);
-    f.control.add(Math.exp(i % 2 ? 4 : 0), 0, HOUR);
+    f.addControl(Math.exp(i % 2 ? 4 : 0), 0, HOUR);
   }
   t.false(slowerThanControl(f));
 });
@@ -518,12 +518,12 @@ test('classes of duration end at a thousand seconds', (t) => {
   const objectives = new Objectives();
   const known = fn('/g/known');
   for (let i = 0; i < 20; i++) {
-    known.control.add(5e6, 0, HOUR);
+    known.addControl(5e6, 0, HOUR);
     objectives.learn(known, 5e6, 0, HOUR);
   }
   // Both are in the last class, whose p95 / mean is 1; a class of 19 samples is not believed.
   const fresh = fn('/g/fresh');
-  fresh.control.add(9e6, 0, HOUR);
+  fresh.addControl(9e6, 0, HOUR);
   const slo = objectives.provisionalSlo(fresh, defaultDecisionSettings);
   t.true(slo >= 1.2 * 9e6 * 0.99 && slo <= 1.2 * 9e6 * 1.051, `${slo}`);
 });

@@ -13,7 +13,7 @@ function beside(policy: string, control: number) {
   const short = new Player(one, limits(256, 0, 128), '/g/short');
   for (let i = 0; i < 5; i++) short.whole(10, 1);
   const long = new Player(one, limits(256, 0, 128), '/g/long');
-  for (let i = 0; i < 10; i++) long.fn.control.add(control, long.now, HOUR);
+  for (let i = 0; i < 10; i++) long.fn.addControl(control, long.now, HOUR);
   const { shares } = short.start();
   /** `count` managed runs of 2 s of CPU time in `duration` ms. */
   const run = (count: number, duration: number): number => {
@@ -69,7 +69,7 @@ test('a smaller alpha never lowers the weight of a function above its own', (t) 
 test('a function that runs alone, or above the others, is not held back by anyone', (t) => {
   const one = decider({ referenceCpuTime: 500 as Millis }, undefined, undefined, 'gittins');
   const player = new Player(one, limits(256, 0, 128));
-  for (let i = 0; i < 10; i++) player.fn.control.add(1000, player.now, HOUR);
+  for (let i = 0; i < 10; i++) player.fn.addControl(1000, player.now, HOUR);
   for (let i = 0; i < 40; i++) {
     player.start(player.now + 10);
     player.sample(2000, 1);

@@ -41,7 +41,7 @@ test('one bad factor leaves the container its own shares', (t) => {
 /** A function with ten control runs of 100 ms, and twenty managed ones x `slowdown`. */
 function judged(slowdown: number, weightFactor: number, changes: Partial<FunctionState> = {}) {
   const fn = new FunctionState('/g/f', '1', limits(256), 'guarantee', 1);
-  for (let i = 0; i < 10; i++) fn.control.add(100, 0, 1000);
+  for (let i = 0; i < 10; i++) fn.addControl(100, 0, 1000);
   for (let i = 0; i < 20; i++) fn.sinceAlpha.add(100 * slowdown, 0, 1000);
   Object.assign(fn, { weightFactor }, changes);
   adjustWeightExponent(fn, plain);
