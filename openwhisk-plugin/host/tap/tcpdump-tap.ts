@@ -47,13 +47,15 @@ const DEFAULTS: TapOptions = {
 const CONNECTIONS = 16_384;
 /** The longest time limit an action may have, and what the invoker adds to it. */
 const LONGEST_REQUEST = millisToMicros(millis(11 * 60_000));
-/** Limits based on dropped packets must not apply for over 0.2 s; a check costs 0.3 ms of CPU. */
+/** Limits based on dropped packets must not apply for over 0.2 s. */
 const DROP_CHECK = millis(100);
+/** Checks after which every tcpdump is asked for its counters, at 0.3 ms of CPU. */
+const REGULAR_CHECKS = 10;
 /**
- * These are asked this many times less often: pods are many, with few packets each, and without
- * its close an activation still ends, by its deadline at the latest.
+ * Heads of a bridge after which its tcpdump is asked earlier: the kernel drops when its buffer of
+ * some 1900 packets is full, and delivers these. Pods are many, with few packets each.
  */
-const SLOW_CHECKS = 10;
+const MANY_HEADS = 500;
 /** Some 2 MiB each, and 0.03 % of a core when nothing is called. */
 const MAX_PODS = 64;
 
@@ -66,6 +68,8 @@ class Watched {
   readonly running = new Set<CaptureKind>();
   /** Times that heads were missed. */
   losses = 0;
+  /** Packets since the last request for counters. */
+  unaskedHeads = 0;
   /** The last reported reason why one cannot start. */
   readonly reported = new Map<CaptureKind, string>();
 
@@ -74,8 +78,15 @@ class Watched {
     this.number = number;
   }
 
-  askForDrops(kind: CaptureKind): void {
-    if (this.running.has(kind)) this.captures.get(kind)?.askForDrops();
+  askForDrops(isRegular: boolean): void {
+    for (const kind of isRegular ? this.running : (['heads'] as const))
+      if (this.running.has(kind)) this.captures.get(kind)?.askForDrops(isRegular);
+    this.unaskedHeads = 0;
+  }
+
+  get mayHaveDropped(): boolean {
+    if (this.namespaceOf !== undefined) return false;
+    return this.unaskedHeads >= MANY_HEADS || this.captures.get('heads')?.isDropping === true;
   }
 
   async stop(): Promise<void> {
@@ -145,9 +156,8 @@ export class TcpdumpTap implements Tap {
       turn++;
       let n = 0;
       for (const one of this.#watched.values()) {
-        const isDue = (turn + n++) % SLOW_CHECKS === 0;
-        if (isDue || one.namespaceOf === undefined) one.askForDrops('heads');
-        if (isDue) one.askForDrops('closes');
+        const isRegular = (turn + n++) % REGULAR_CHECKS === 0;
+        if (isRegular || one.mayHaveDropped) one.askForDrops(isRegular);
       }
     });
   }
@@ -256,8 +266,10 @@ export class TcpdumpTap implements Tap {
         }
         this.#checkClock();
         packet.at = this.#clock.toSteady(at);
-        if (kind === 'heads') connections.packet(bytes, packet, watched.number, isStartLate);
-        else connections.late(packet, watched.number);
+        if (kind === 'heads') {
+          watched.unaskedHeads++;
+          connections.packet(bytes, packet, watched.number, isStartLate);
+        } else connections.late(packet, watched.number);
       },
       listening: () => {
         const listening = (): void => {

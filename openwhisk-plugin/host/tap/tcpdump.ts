@@ -24,12 +24,8 @@ const LONGEST_DELAY = millis(30_000);
 const STEADY = 10_000;
 /** After a drop the capture is trusted again when its counters have not changed for this long. */
 const QUIET = 1000;
-/**
- * A tcpdump that answered before and leaves this many requests unanswered hangs: 10 s of a bridge's
- * heads, and of what is asked once a second, which is every other capture.
- */
-const MAX_UNANSWERED = 100;
-const MAX_UNANSWERED_SLOW = 10;
+/** A tcpdump that answered before and leaves this many regular requests unanswered hangs: 10 s. */
+const MAX_UNANSWERED = 10;
 /** Said once signals are handled, which before would end it. */
 const HANDLES_SIGNALS = /^.*\blistening on .*\n/m;
 /** A tcpdump that did not say it is asked for its counters after this long. */
@@ -117,14 +113,19 @@ export class Capture {
     );
   }
 
-  /** Requests tcpdump's counters; the listener gets the drops since the last time. */
-  askForDrops(): void {
+  /** Packets were dropped, and it is not known yet whether that is over. */
+  get isDropping(): boolean {
+    return !Number.isNaN(this.#droppedAt);
+  }
+
+  /**
+   * Requests tcpdump's counters; the listener gets the drops since the last time. `isRegular`: once
+   * a second, so that a tcpdump that hangs is noticed.
+   */
+  askForDrops(isRegular = true): void {
     if (!this.#handlesSignals && performance.now() - this.#readyAt < SIGNAL_GRACE) return;
-    const { kind, namespaceOf } = this.#options;
-    const isSlow = kind === 'closes' || namespaceOf !== undefined;
-    if (this.#unanswered >= (isSlow ? MAX_UNANSWERED_SLOW : MAX_UNANSWERED))
-      this.#fail('tcpdump does not answer any more');
-    else if (this.#child?.kill('SIGUSR1') && this.#answers) this.#unanswered++;
+    if (this.#unanswered >= MAX_UNANSWERED) this.#fail('tcpdump does not answer any more');
+    else if (this.#child?.kill('SIGUSR1') && this.#answers && isRegular) this.#unanswered++;
   }
 
   /** Resolves when no process is left. */

@@ -315,8 +315,9 @@ way('the kernel drops packets', {
   causeLoss: async () => {
     const pids = tcpdumps();
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
-    // SYN-ACK and FIN of each: more than a buffer of 64 KiB holds.
-    for (let i = 0; i < 60; i++) (await dial(containers.weight.address)).destroy();
+    // The heads of each: more than a buffer of 64 KiB holds.
+    const head = 'POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n';
+    for (let i = 0; i < 60; i++) (await dial(containers.weight.address)).end(head);
     for (const pid of pids) process.kill(pid, 'SIGCONT');
   },
   cause: /the kernel dropped \d+ packets/,
