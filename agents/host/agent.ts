@@ -94,8 +94,10 @@ export class Agent {
   #newest: Observation | null = null;
   #changed: { readonly at: Micros; readonly reason: string } | null = null;
   readonly #actions: [number, number, number] = [0, 0, 0];
-  /** The newest one, while the next one would say the same; null: to be made. */
+  /** The newest one, while the next one can differ in its actions only; null: to be made. */
   #contribution: Contribution | null = null;
+  /** The least recent observation that is part of it. */
+  #since = 0 as Millis;
   /** Oldest first. */
   readonly #log: AgentDecision[] = [];
 
@@ -173,8 +175,14 @@ export class Agent {
    * the last call and reduced to their sign. Most agents have seen nothing new since then.
    */
   contribution(since: Millis): Contribution {
-    if (this.#forgetHosts(since)) this.#contribution = null;
-    if (this.#contribution !== null) return this.#contribution;
+    const known = this.#contribution;
+    if (known !== null && this.#since >= since) {
+      // Nothing was decided since.
+      if (known.actions !== NO_STEPS) this.#contribution = { ...known, actions: NO_STEPS };
+      return this.#contribution!;
+    }
+    this.#forgetHosts(since);
+    this.#since = this.#hosts[0]?.at ?? since;
     let cpu = 0;
     let memory = 0;
     let containers = 0;
@@ -189,15 +197,14 @@ export class Agent {
     }
     const actions = signsOf(this.#actions);
     this.#actions.fill(0);
-    const contribution: Contribution = {
+    this.#contribution = {
       state: this.features,
       actions,
       allocated: { cpu: cpu as Millicores, memory: memory as Bytes, containers },
       demand: { cpu: demandCpu as Millicores, memory: demandMemory as Bytes },
       ...(this.#lateness?.hasObjective === true ? { lateness: latenessOf(this.#lateness) } : {}),
     };
-    if (actions === NO_STEPS) this.#contribution = contribution;
-    return contribution;
+    return this.#contribution;
   }
 
   /** Highest recent memory use of a container of this size on any host; null if unknown. */
@@ -259,13 +266,12 @@ export class Agent {
     };
   }
 
-  /** They stand in the order of their newest observations. True: some were forgotten. */
-  #forgetHosts(since: Millis): boolean {
+  /** They stand in the order of their newest observations. */
+  #forgetHosts(since: Millis): void {
     const hosts = this.#hosts;
     let old = 0;
     while (old < hosts.length && hosts[old]!.at < since) old++;
     if (old > 0) hosts.splice(0, old);
-    return old > 0;
   }
 
   #see(observation: Observation, now: Millis): void {

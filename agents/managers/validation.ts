@@ -61,13 +61,28 @@ function withinCaps(decision: Decision, observation: Observation, cap: Cap): Dec
   // A container without a memory limit has nothing to lower or lend.
   const limited = user.memory > 0;
   const { cpu, memory, nominalMemory, weightFactor, containers, concurrency, actions } = decision;
+  const mostCpu = Math.max(cap.cpu, user.cpu);
+  const mostMemory = Math.max(cap.memory, user.memory);
+  const isKept =
+    isRequested(cpu) &&
+    cpu <= mostCpu &&
+    limited &&
+    isRequested(memory) &&
+    memory <= mostMemory &&
+    Number.isInteger(memory) &&
+    nominalMemory === undefined &&
+    weightFactor === undefined &&
+    containers === undefined &&
+    concurrency === undefined;
+  // Most set amounts of CPU and memory, within the cap.
+  if (isKept) return decision;
   // Assigned one by one: spread objects are slow to create, and this runs at every step.
   const kept: Mutable<Decision> = { actions };
-  if (isRequested(cpu)) kept.cpu = Math.min(cpu, Math.max(cap.cpu, user.cpu)) as Millicores;
+  if (isRequested(cpu)) kept.cpu = Math.min(cpu, mostCpu) as Millicores;
   if (limited && isRequested(memory))
-    kept.memory = Math.ceil(Math.min(memory, Math.max(cap.memory, user.memory))) as Bytes;
+    kept.memory = Math.ceil(Math.min(memory, mostMemory)) as Bytes;
   if (limited && isRequested(nominalMemory))
-    kept.nominalMemory = Math.min(nominalMemory, Math.max(cap.memory, user.memory)) as Bytes;
+    kept.nominalMemory = Math.min(nominalMemory, mostMemory) as Bytes;
   if (isRequested(weightFactor)) kept.weightFactor = weightFactor;
   if (isRequested(containers)) kept.containers = Math.min(CONTAINERS_MAX, Math.ceil(containers));
   if (isRequested(concurrency)) kept.concurrency = concurrency;

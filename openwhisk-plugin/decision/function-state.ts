@@ -160,7 +160,9 @@ export class FunctionTable {
   constructor(maxActions: number, forgotten: (fn: FunctionState) => void) {
     this.#forgotten = forgotten;
     this.#versions = new LRUCache({
-      max: maxActions,
+      // Not `max`: its arrays would be as long from the start, on each of many simulated hosts.
+      maxSize: maxActions,
+      sizeCalculation: () => 1,
       dispose: (states, _action, reason) => {
         if (reason !== 'set') for (const fn of states) forgotten(fn);
       },
