@@ -42,9 +42,8 @@ class SampleFiles {
   readonly memoryStat: ControlFile | null;
   readonly events: ControlFile | null;
   readonly limit: ControlFile | null;
-  readonly frozen: ControlFile | null;
 
-  constructor({ cpu, memory, freezer }: SamplePaths, schedstat: string) {
+  constructor({ cpu, memory }: SamplePaths, schedstat: string) {
     // v2 has throttling in the file that CPU time is read from.
     this.cpuStat = readable(cpu, 'cpu.stat', null);
     this.pressure = readable(cpu, null, 'cpu.pressure');
@@ -52,7 +51,6 @@ class SampleFiles {
     ({ usage: this.usage, memoryStat: this.memoryStat } = memoryFiles(memory));
     this.events = readable(memory, null, 'memory.events');
     this.limit = readable(memory, 'memory.limit_in_bytes', null);
-    this.frozen = freezerFile(freezer);
   }
 
   close(): void {
@@ -71,6 +69,11 @@ export class CgroupUsageProbe implements UsageProbe {
   readonly #memoryVersion: 1 | 2;
   /** Always open: v2 forgets a reset with its descriptor. Null if the peak cannot be reset. */
   #peak: ControlFile | null;
+  /**
+   * Open from the first look on: of a container that waits for an answer without using CPU nothing
+   * else is read, twice a second, and to open it costs eight times as much.
+   */
+  #freezer: ControlFile | null = null;
   /** Null while closed: there are many, and another container may need the descriptors more. */
   #files: SampleFiles | null = null;
   /** v1 kernels that no longer count failures (6.18): times that the peak reached the limit. */
@@ -129,7 +132,7 @@ export class CgroupUsageProbe implements UsageProbe {
     // Without CPU use since then nothing else has changed, except that it may be paused.
     const isIdle = this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !into.frozen;
     if (isIdle && into.at - this.#filledAt < FULL_READ_MILLIS)
-      return !this.#isSlow || this.#readFreezerOnly(into);
+      return !this.#isSlow || this.#readFreezer(into);
     into.cpu = Math.max(0, cpu) as Micros;
     into.waiting = -1;
     into.periods = 0;
@@ -147,9 +150,7 @@ export class CgroupUsageProbe implements UsageProbe {
     // No descriptor is left: the last values stay, and the next sample tries again.
     if (files.usage === null && this.#paths.memory !== null) this.closeFiles();
     return (
-      this.#sampleCpu(into, files) &&
-      this.#sampleMemory(into, files) &&
-      this.#sampleFreezer(into, files)
+      this.#sampleCpu(into, files) && this.#sampleMemory(into, files) && this.#sampleFreezer(into)
     );
   }
 
@@ -182,19 +183,11 @@ export class CgroupUsageProbe implements UsageProbe {
   }
 
   close(): void {
-    this.#budget.closed(this, KEPT[this.#memoryVersion]);
+    this.#budget.closed(this, KEPT[this.#memoryVersion] + (this.#freezer === null ? 0 : 1));
     this.closeFiles();
+    this.#freezer?.close();
     this.#cpuacct?.close();
     this.#peak?.close();
-  }
-
-  /** Opens no other file: many containers wait for an answer and use no CPU. */
-  #readFreezerOnly(into: UsageSample): boolean {
-    if (this.#files !== null) return this.#readFreezer(into, this.#files.frozen);
-    const frozen = freezerFile(this.#paths.freezer);
-    const isRead = this.#readFreezer(into, frozen);
-    frozen?.close();
-    return isRead;
   }
 
   /** From the `cpu.stat` that was just read: v2 has CPU time and throttling in one file. */
@@ -295,22 +288,26 @@ export class CgroupUsageProbe implements UsageProbe {
   }
 
   /** Pauses by `runc` are visible here only. A container that used CPU was not paused. */
-  #sampleFreezer(into: UsageSample, { frozen }: SampleFiles): boolean {
+  #sampleFreezer(into: UsageSample): boolean {
     const moved = into.cpu > this.#cpuBefore;
     this.#cpuBefore = into.cpu;
     if (!into.frozen && (moved || !this.#isSlow)) return true;
-    return this.#readFreezer(into, frozen);
+    return this.#readFreezer(into);
   }
 
-  #readFreezer(into: UsageSample, frozen: ControlFile | null): boolean {
+  #readFreezer(into: UsageSample): boolean {
     into.frozen = false;
-    if (!frozen) return true;
+    if (this.#freezer === null) {
+      this.#freezer = freezerFile(this.#paths.freezer);
+      if (this.#freezer === null) return true;
+      this.#budget.opened(1);
+    }
     if (this.#paths.freezer?.version === 1) {
-      const first = frozen.firstByte();
+      const first = this.#freezer.firstByte();
       into.frozen = first === LETTER_F;
       return first >= 0;
     }
-    const state = frozen.number();
+    const state = this.#freezer.number();
     into.frozen = state === 1;
     return state !== UNREADABLE;
   }
