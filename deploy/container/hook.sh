@@ -7,7 +7,8 @@ pass() {
   [ -z "$hook" ] || kill "-$asked" "$hook" 2>/dev/null
 }
 for signal in TERM INT HUP; do trap "pass $signal" "$signal"; done
-gleaner hook "$@" &
+# The flags of every other start (cli/up/children.ts): about 30 MiB less beside 2000 containers.
+node --optimize-for-size --v8-pool-size=1 "$(command -v gleaner)" hook "$@" &
 hook=$!
 # A signal that came before the hook was there.
 [ -z "$asked" ] || pass "$asked"

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { HOOK_FLAGS } from '../../cli/up/children.js';
 import { loadConfig } from '../../config/index.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -323,7 +324,9 @@ const supervised = (gleaner: string) => {
     join(bin, 'gleaner'),
     `#!/bin/sh\necho "$1 \${SERVICE_RESULT-}" >>${folder}/log\n${gleaner}\n`,
   );
-  chmodSync(join(bin, 'gleaner'), 0o755);
+  // Node's flags, and then the program.
+  writeFileSync(join(bin, 'node'), '#!/bin/sh\nshift $(($# - 2))\nexec "$@"\n');
+  for (const name of ['gleaner', 'node']) chmodSync(join(bin, name), 0o755);
   const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
   const { status } = spawnSync('sh', ['deploy/container/hook.sh'], { env, timeout: 20_000 });
   return {
@@ -334,6 +337,12 @@ const supervised = (gleaner: string) => {
       .map((line) => line.trim()),
   };
 };
+
+test('every way to start a hook gives node the same flags', (t) => {
+  const flags = `${HOOK_FLAGS.join(' ')} `;
+  for (const file of ['systemd/gleaner-hook.service', 'container/hook.sh'])
+    t.regex(readFileSync(`deploy/${file}`, 'utf8'), new RegExp(`node ${flags}.*hook`));
+});
 
 test('a killed hook is followed by a restore, and the container ends with its code', (t) => {
   const { status, log } = supervised('[ "$1" = hook ] && kill -9 $$; exit 0');
