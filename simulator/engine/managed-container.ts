@@ -68,6 +68,7 @@ export class FunctionOnHost extends FunctionRecord {
   readonly #targets: TargetsInFlight;
   /** Its row among them. */
   readonly #row: number;
+  /** Of the host that a target was sent to; null: none is on its way. */
   #rules: TargetRules | null = null;
 
   constructor(
@@ -96,9 +97,11 @@ export class FunctionOnHost extends FunctionRecord {
 
   /** Accepts a target that has arrived by now. */
   receive(now: Millis): void {
+    const rules = this.#rules;
+    if (rules === null) return;
     const target = this.#targets.take(this.#row, this.action, now);
     if (target === null) return;
-    const rules = this.#rules!;
+    this.#rules = null;
     if (this.target.accept(target, rules, now) === null)
       this.#controller.onSharedPeak(this, target, rules, now);
   }

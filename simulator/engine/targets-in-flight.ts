@@ -26,6 +26,7 @@ export class TargetsInFlight {
   #rows = 0;
   /** The only one that is a message, filled when it arrives. */
   #message: Target | null = null;
+  readonly #peak = { userMemory: 0 as Bytes, memory: 0 as Bytes };
 
   /** For another function; returns its number. */
   addRow(): number {
@@ -40,7 +41,7 @@ export class TargetsInFlight {
   }
 
   send(row: number, target: Target, arrival: Millis): void {
-    this.#message ??= { ...target, echo: { ...target.echo }, author: { ...target.author } };
+    this.#message ??= emptyMessage(target);
     const numbers = this.#numbers;
     const at = row * WIDTH;
     numbers[at + At.arrival] = arrival;
@@ -73,10 +74,24 @@ export class TargetsInFlight {
     message.echo.observedAt = numbers[at + At.observedAt]! as Millis;
     message.author.sequence = numbers[at + At.sequence]!;
     const userMemory = numbers[at + At.peakUserMemory]! as Bytes;
-    const isShared = userMemory >= 0;
-    message.peak = isShared
-      ? { userMemory, memory: numbers[at + At.peakMemory]! as Bytes }
-      : undefined;
+    this.#peak.userMemory = userMemory;
+    this.#peak.memory = numbers[at + At.peakMemory]! as Bytes;
+    message.peak = userMemory >= 0 ? this.#peak : undefined;
     return message;
   }
 }
+
+/** All members from the start: an object that gets more later is slow. */
+const emptyMessage = ({ epoch, echo, author }: Target): Target => ({
+  v: 1,
+  function: '',
+  cpu: undefined,
+  memory: undefined,
+  weightFactor: undefined,
+  containers: undefined,
+  concurrency: undefined,
+  epoch,
+  echo: { ...echo },
+  peak: undefined,
+  author: { ...author },
+});
