@@ -12,6 +12,11 @@ export class Levels {
   readonly #running: Float64Array;
   readonly #containers: Float64Array;
 
+  /** The bucket that use was counted in last: its index, and its first us and the one behind it. */
+  #bucket = 0;
+  #bucketStart = 0;
+  #bucketEnd = 0;
+
   constructor(spanMicros: number, buckets: number) {
     this.#span = spanMicros;
     this.bucketMicros = Math.max(1, Math.ceil(spanMicros / buckets));
@@ -30,13 +35,27 @@ export class Levels {
 
   /** Spread evenly between the two instants; use after the last arrival does not count. */
   used(from: number, to: number, cpu: number): void {
-    const width = this.bucketMicros;
-    let bucket = Math.floor(from / width);
-    const last = this.#used.length - 1;
-    if (to <= (bucket + 1) * width) {
-      if (bucket <= last) this.#used[bucket] = this.#used[bucket]! + cpu;
+    // Nearly always the bucket of the time before: no division.
+    if (from < this.#bucketStart || from >= this.#bucketEnd) this.#enter(from);
+    if (to <= this.#bucketEnd) {
+      const bucket = this.#bucket;
+      if (bucket < this.#used.length) this.#used[bucket] = this.#used[bucket]! + cpu;
       return;
     }
+    this.#spread(from, to, cpu);
+  }
+
+  #enter(from: number): void {
+    const width = this.bucketMicros;
+    this.#bucket = Math.floor(from / width);
+    this.#bucketStart = this.#bucket * width;
+    this.#bucketEnd = this.#bucketStart + width;
+  }
+
+  #spread(from: number, to: number, cpu: number): void {
+    const width = this.bucketMicros;
+    let bucket = this.#bucket;
+    const last = this.#used.length - 1;
     const rate = cpu / (to - from);
     for (let at = from; at < to && bucket <= last; bucket++) {
       const end = Math.min(to, (bucket + 1) * width);

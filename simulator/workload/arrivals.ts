@@ -39,7 +39,7 @@ type PerMinute = Extract<Arrivals, { perMinute: number[] }>;
 type AtRate = Extract<Arrivals, { ratePerSecond: number }>;
 
 class MinuteArrivals implements ArrivalSource {
-  readonly #counts: Float64Array;
+  readonly #counts: readonly number[];
   readonly #sliceMs: number;
   readonly #within: PerMinute['within'];
   readonly #spanMs: number;
@@ -54,7 +54,7 @@ class MinuteArrivals implements ArrivalSource {
   #burst = new Float64Array(0);
 
   constructor(arrivals: PerMinute, spanMs: number, rounds: number, random: Random) {
-    this.#counts = Float64Array.from(arrivals.perMinute);
+    this.#counts = arrivals.perMinute;
     this.#sliceMs = arrivals.sliceMs;
     this.#within = arrivals.within;
     this.#spanMs = spanMs;
