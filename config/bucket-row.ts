@@ -9,11 +9,12 @@ const NOTHING: readonly number[] = [];
 /**
  * Amounts in numbered buckets. Memory and time grow with the buckets in use: most functions on a
  * host have a few samples, and those of the others lie in a few tens of hundreds of buckets.
+ * Histograms extend it: a row of their own would be one more object in main memory to wait for.
  */
 export class BucketRow {
   /** Bucket and amount in turn, the lowest bucket first; memory beyond `size` pairs is unused. */
   #pairs = NOTHING as number[];
-  /** Buckets in use. Their places, 0 to `size` - 1, change with the next `add`. */
+  /** Buckets in use. Their places, 0 to `size` - 1, change with the next `addTo`. */
   size = 0;
 
   /** Lowest and highest bucket in use; `low > high` where there is none. */
@@ -33,7 +34,7 @@ export class BucketRow {
     return this.#pairs[2 * place + 1]!;
   }
 
-  add(bucket: number, amount: number): void {
+  addTo(bucket: number, amount: number): void {
     let low = 0;
     let high = this.size;
     while (low < high) {

@@ -53,8 +53,7 @@ export function withoutPart(
 const NO_LATENCIES: LatencyHistogramMessage = { first: 0, counts: [], sum: 0, max: 0 };
 
 /** Collects latencies; memory and time grow with the buckets in use. */
-export class LatencyHistogram {
-  readonly #counts = new BucketRow();
+export class LatencyHistogram extends BucketRow {
   count = 0;
   #sum = 0;
   /** Largest latency seen, ms. */
@@ -68,7 +67,7 @@ export class LatencyHistogram {
   /** Ignores what is not a finite, non-negative number. */
   record(millis: number): void {
     if (!(millis >= 0 && millis < Number.POSITIVE_INFINITY)) return;
-    this.#counts.add(bucketOf(millis), 1);
+    this.addTo(bucketOf(millis), 1);
     this.count++;
     this.#sum += millis;
     if (millis > this.max) this.max = millis;
@@ -78,7 +77,7 @@ export class LatencyHistogram {
   quantile(q: number): number {
     if (this.count === 0) return 0;
     const rank = Math.max(1, Math.ceil(q * this.count - 1e-9));
-    const bucket = this.#counts.findBucketAtSum(rank);
+    const bucket = this.findBucketAtSum(rank);
     if (bucket < 0 || bucket === LATENCY_BUCKETS - 1) return this.max;
     const middle = bucket === 0 ? LOWEST : bucketMiddle(bucket);
     return Math.min(middle, this.max);
@@ -88,15 +87,15 @@ export class LatencyHistogram {
     for (let i = 0; i < counts.length; i++) {
       const n = counts[i]!;
       if (n === 0) continue;
-      this.#counts.add(first + i, n);
+      this.addTo(first + i, n);
       this.count += n;
     }
     this.#sum += sum;
     if (max > this.max) this.max = max;
   }
 
-  clear(): void {
-    this.#counts.clear();
+  override clear(): void {
+    super.clear();
     this.count = 0;
     this.#sum = 0;
     this.max = 0;
@@ -105,8 +104,8 @@ export class LatencyHistogram {
   toMessage(): LatencyHistogramMessage {
     if (this.count === 0) return NO_LATENCIES;
     return {
-      first: this.#counts.low,
-      counts: this.#counts.toArray(),
+      first: this.low,
+      counts: this.toArray(),
       sum: this.#sum,
       max: this.max,
     };

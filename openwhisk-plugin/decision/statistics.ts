@@ -140,13 +140,13 @@ const Histogram = { reference: 0, total: 1, count: 2, share: 3, known: 4 } as co
  * weights that double per half-life, so that older samples count less [VPA]. A percentile is the
  * upper edge of its bucket: at most 5 % too high.
  */
-export class DecayingHistogram {
+export class DecayingHistogram extends BucketRow {
   static readonly SIZE = 5;
-  readonly #buckets = new BucketRow();
   readonly #numbers: number[];
   readonly #from: number;
 
   constructor(doubles = new Doubles(DecayingHistogram.SIZE)) {
+    super();
     this.#numbers = doubles.values;
     this.#from = doubles.take(DecayingHistogram.SIZE);
   }
@@ -167,7 +167,7 @@ export class DecayingHistogram {
       exponent = 0;
     } else if (exponent > MAX_EXPONENT) {
       const scale = 2 ** -exponent;
-      this.#buckets.scale(scale);
+      this.scale(scale);
       numbers[from + Histogram.total] = numbers[from + Histogram.total]! * scale;
       numbers[from + Histogram.reference] = now;
       exponent = 0;
@@ -177,7 +177,7 @@ export class DecayingHistogram {
       sample <= SMALLEST
         ? 0
         : Math.min(BUCKETS - 1, Math.ceil(Math.log(sample / SMALLEST) / LOG_GROWTH - 1e-9));
-    this.#buckets.add(index, weight);
+    this.addTo(index, weight);
     numbers[from + Histogram.total] = numbers[from + Histogram.total]! + weight;
     numbers[from + Histogram.count] = count + 1;
     numbers[from + Histogram.share] = Number.NaN;
@@ -189,23 +189,22 @@ export class DecayingHistogram {
    * middle. NaN without samples; past all of them a job is expected to need as much again.
    */
   gittinsIndex(attained: number): number {
-    const buckets = this.#buckets;
-    const { size } = buckets;
+    const { size } = this;
     let place = 0;
     for (let end = size; place < end; ) {
       const middle = (place + end) >> 1;
-      if (MIDDLES[buckets.bucketAt(middle)]! <= attained) place = middle + 1;
+      if (MIDDLES[this.bucketAt(middle)]! <= attained) place = middle + 1;
       else end = middle;
     }
-    const left = buckets.sumFrom(place);
+    const left = this.sumFrom(place);
     if (!(left > 0)) return this.count === 0 ? Number.NaN : 1 / attained;
     let ended = 0;
     let spent = 0;
     let best = 0;
     for (; place < size; place++) {
-      const weight = buckets.amountAt(place);
+      const weight = this.amountAt(place);
       if (!(weight > 0)) continue;
-      const length = MIDDLES[buckets.bucketAt(place)]! - attained;
+      const length = MIDDLES[this.bucketAt(place)]! - attained;
       ended += weight;
       spent += weight * length;
       const cost = spent + (left - ended) * length;
@@ -227,7 +226,7 @@ export class DecayingHistogram {
     const total = numbers[from + Histogram.total]!;
     if (this.count === 0 || !(total > 0)) return Number.NaN;
     if (share !== numbers[from + Histogram.share]) {
-      const bucket = this.#buckets.findBucketAtSum(share * total * (1 - 1e-12));
+      const bucket = this.findBucketAtSum(share * total * (1 - 1e-12));
       numbers[from + Histogram.known] = SMALLEST * GROWTH ** (bucket < 0 ? BUCKETS - 1 : bucket);
       numbers[from + Histogram.share] = share;
     }

@@ -43,7 +43,7 @@ test('a row of buckets equals one number per bucket after adding, scaling and cl
           row.scale(0.5);
           for (let i = 0; i < 400; i++) all.amounts[i] = all.amounts[i]! * 0.5;
         } else {
-          row.add(step.bucket, step.amount);
+          row.addTo(step.bucket, step.amount);
           all.amounts[step.bucket] = all.amounts[step.bucket]! + step.amount;
         }
       }
