@@ -1,6 +1,5 @@
 import { Doubles } from '../../config/index.js';
 import type { Run } from '../decision/index.js';
-import { MeanLevel } from './mean-level.js';
 
 /** Sums of fractions drift: below this nothing is asked for, millicores and bytes. */
 const NOTHING = 1e-6;
@@ -11,23 +10,53 @@ export class ContainerDemand {
   memory = 0;
 }
 
+const Place = { cpu: 0, cpuSum: 1, memory: 2, memorySum: 3, at: 4, since: 5 } as const;
+const SIZE = 6;
+
 /**
  * What containers ask for, averaged over time: the sum of requested limit x time running, divided
  * by the interval. One for each function on a host, and one for the host.
  */
 export class Demand {
-  readonly cpu: MeanLevel;
-  readonly memory: MeanLevel;
+  /** One array for both, as they change together: each activation reads those of its function. */
+  readonly #numbers = new Doubles(SIZE).values;
 
   constructor() {
-    const doubles = new Doubles(2 * MeanLevel.SIZE);
-    this.cpu = new MeanLevel(doubles);
-    this.memory = new MeanLevel(doubles);
+    this.#numbers[Place.at] = Number.NaN;
+    this.#numbers[Place.since] = Number.NaN;
   }
 
+  /** The first call begins the first interval. `now`: monotonic ms, here and in `take`. */
   add(cpu: number, memory: number, now: number): void {
-    this.cpu.set(positive(this.cpu.level + cpu), now);
-    this.memory.set(positive(this.memory.level + memory), now);
+    this.#advance(now);
+    const numbers = this.#numbers;
+    numbers[Place.cpu] = positive(numbers[Place.cpu]! + cpu);
+    numbers[Place.memory] = positive(numbers[Place.memory]! + memory);
+  }
+
+  /** The means since the last call; within the same instant what is asked for now. */
+  take(now: number): { cpu: number; memory: number } {
+    this.#advance(now);
+    const numbers = this.#numbers;
+    const span = now - numbers[Place.since]!;
+    const cpu = span > 0 ? numbers[Place.cpuSum]! / span : numbers[Place.cpu]!;
+    const memory = span > 0 ? numbers[Place.memorySum]! / span : numbers[Place.memory]!;
+    numbers[Place.cpuSum] = 0;
+    numbers[Place.memorySum] = 0;
+    numbers[Place.since] = now;
+    return { cpu, memory };
+  }
+
+  #advance(now: number): void {
+    const numbers = this.#numbers;
+    const at = numbers[Place.at]!;
+    if (Number.isNaN(at)) numbers[Place.since] = now;
+    else {
+      const span = Math.max(0, now - at);
+      numbers[Place.cpuSum] = numbers[Place.cpuSum]! + numbers[Place.cpu]! * span;
+      numbers[Place.memorySum] = numbers[Place.memorySum]! + numbers[Place.memory]! * span;
+    }
+    numbers[Place.at] = now;
   }
 }
 

@@ -25,8 +25,9 @@ export class HostLoad {
   /** `cores`: of the host, in millicores. */
   take(cores: number, now: number): ReportedLoad {
     const { demand, weights } = this;
+    const asked = demand.take(now);
     const load: ReportedLoad = {
-      demand: amounts(demand.cpu.take(now), demand.memory.take(now)),
+      demand: amounts(asked.cpu, asked.memory),
       weights: weights.take(now),
     };
     const span = now - this.#since;

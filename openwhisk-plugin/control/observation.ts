@@ -19,6 +19,7 @@ export function closeStep(
   const { state, concurrent } = revision;
   // NaN: not known yet.
   const slo = decider.slo(state);
+  const asked = demand.take(now);
   const message: Observation = {
     v: 1,
     function: fn.action,
@@ -46,7 +47,7 @@ export function closeStep(
       shares: state.userShares,
     },
     granted: spreads(step.cpu.toMessage(), step.memory.toMessage()),
-    demand: amounts(demand.cpu.take(now), demand.memory.take(now)),
+    demand: amounts(asked.cpu, asked.memory),
     containers: fn.containers,
     concurrency: concurrent ? Math.max(2, fn.running) : 1,
     control: {

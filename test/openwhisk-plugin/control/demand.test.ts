@@ -1,6 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { type Bytes, MIB, type Micros, type Millicores } from '../../../config/index.js';
+import { Demand } from '../../../openwhisk-plugin/control/demand.js';
 import { closeStep, hostReport } from '../../../openwhisk-plugin/control/index.js';
 import { MeanLevel } from '../../../openwhisk-plugin/control/mean-level.js';
 import { decider, limits } from '../decision/helpers.js';
@@ -57,6 +58,43 @@ test('the means of all intervals add up to the integral of the level', (t) => {
     }),
   );
   t.pass();
+});
+
+test('the demand of all intervals adds up to what was asked for while it was asked for', (t) => {
+  const step = fc.record({
+    cpu: fc.integer({ min: 0, max: 8000 }),
+    memory: fc.integer({ min: 0, max: 2 ** 33 }),
+    lasts: fc.integer({ min: 0, max: 60_000 }),
+    isRead: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 40 }), (steps) => {
+      const demand = new Demand();
+      let now = 1000;
+      let since = now;
+      const level = { cpu: 0, memory: 0 };
+      const integral = { cpu: 0, memory: 0 };
+      const sum = { cpu: 0, memory: 0 };
+      const read = (): void => {
+        const mean = demand.take(now);
+        if (now === since) t.deepEqual(mean, level);
+        sum.cpu += mean.cpu * (now - since);
+        sum.memory += mean.memory * (now - since);
+        since = now;
+      };
+      for (const { cpu, memory, lasts, isRead } of steps) {
+        demand.add(cpu - level.cpu, memory - level.memory, now);
+        Object.assign(level, { cpu, memory });
+        now += lasts;
+        integral.cpu += cpu * lasts;
+        integral.memory += memory * lasts;
+        if (isRead) read();
+      }
+      read();
+      const isSame = (a: number, b: number) => Math.abs(a - b) <= 1e-9 * (1 + b);
+      return isSame(sum.cpu, integral.cpu) && isSame(sum.memory, integral.memory);
+    }),
+  );
 });
 
 test('a level that was never set is 0, and within an instant the mean is the level', (t) => {
