@@ -46,7 +46,7 @@ export function closeStep(
       memory: number(state.userMemory) as Bytes,
       shares: state.userShares,
     },
-    granted: spreads(step.cpu.toMessage(), step.memory.toMessage()),
+    granted: spreads(step.grantedCpu, step.grantedMemory),
     demand: amounts(asked.cpu, asked.memory),
     containers: fn.containers,
     concurrency: concurrent ? Math.max(2, fn.running) : 1,

@@ -5,40 +5,27 @@ import type { EndedActivation } from './ended-activation.js';
 /** What a step reads of an activation. */
 export type EndedStep = Pick<EndedActivation, 'run' | 'duration' | 'initMicros' | 'cold' | 'clean'>;
 
-const Place = { min: 0, max: 1, sum: 2, count: 3 } as const;
+/** Minimum, maximum, sum and count of something, without keeping it. */
+const Spread = { min: 0, max: 1, sum: 2, count: 3 } as const;
+const SPREAD = 4;
 
-/** Minimum, mean and maximum of something, without keeping it. */
-class Spread {
-  static readonly SIZE = 4;
-  readonly #numbers: number[];
-  readonly #from: number;
-
-  constructor(doubles: Doubles) {
-    this.#numbers = doubles.values;
-    this.#from = doubles.take(Spread.SIZE);
-  }
-
-  add(value: number): void {
-    const numbers = this.#numbers;
-    const from = this.#from;
-    const count = numbers[from + Place.count]!;
-    if (count === 0 || value < numbers[from + Place.min]!) numbers[from + Place.min] = value;
-    if (value > numbers[from + Place.max]!) numbers[from + Place.max] = value;
-    numbers[from + Place.sum] = numbers[from + Place.sum]! + value;
-    numbers[from + Place.count] = count + 1;
-  }
-
-  /** All 0 where there is nothing. */
-  toMessage(): { min: number; mean: number; max: number } {
-    const numbers = this.#numbers;
-    const from = this.#from;
-    return {
-      min: numbers[from + Place.min]!,
-      mean: numbers[from + Place.sum]! / Math.max(1, numbers[from + Place.count]!),
-      max: numbers[from + Place.max]!,
-    };
-  }
+function addToSpread(numbers: number[], from: number, value: number): void {
+  const count = numbers[from + Spread.count]!;
+  if (count === 0 || value < numbers[from + Spread.min]!) numbers[from + Spread.min] = value;
+  if (value > numbers[from + Spread.max]!) numbers[from + Spread.max] = value;
+  numbers[from + Spread.sum] = numbers[from + Spread.sum]! + value;
+  numbers[from + Spread.count] = count + 1;
 }
+
+/** All 0 where there is nothing. */
+const spreadOf = (
+  numbers: readonly number[],
+  from: number,
+): { min: number; mean: number; max: number } => ({
+  min: numbers[from + Spread.min]!,
+  mean: numbers[from + Spread.sum]! / Math.max(1, numbers[from + Spread.count]!),
+  max: numbers[from + Spread.max]!,
+});
 
 /** Of functions that have none so far, as most on a host: nothing is recorded in it. */
 const NO_LATENCIES = new LatencyHistogram();
@@ -58,12 +45,14 @@ const At = {
   used: 5,
   waited: 6,
   initTotal: 7,
+  cpu: 8,
+  memory: 8 + SPREAD,
 } as const;
-const SUMS = 8;
+const SIZE = 8 + 2 * SPREAD;
 
 /** Sums of one control step of one function, filled as activations end. Times in ms. */
 export class Step {
-  readonly #sums: number[];
+  readonly #sums = new Doubles(SIZE).values;
   number = 0;
   /** Activations that ended in it, those of the control arm included, and without them. */
   ended = 0;
@@ -80,17 +69,6 @@ export class Step {
   /** The part of it that started cold. */
   coldLatency = NO_LATENCIES;
   control = NO_LATENCIES;
-  readonly cpu: Spread;
-  readonly memory: Spread;
-
-  constructor() {
-    const doubles = new Doubles(SUMS + 2 * Spread.SIZE);
-    this.#sums = doubles.values;
-    doubles.take(SUMS);
-    this.cpu = new Spread(doubles);
-    this.memory = new Spread(doubles);
-  }
-
   get empty(): boolean {
     return this.ended === 0;
   }
@@ -98,6 +76,15 @@ export class Step {
   /** Monotonic time at which it began; 0 before its first activation. */
   get beganAt(): number {
     return this.#sums[At.beganAt]!;
+  }
+
+  /** Of what the activations were granted. */
+  get grantedCpu(): { min: number; mean: number; max: number } {
+    return spreadOf(this.#sums, At.cpu);
+  }
+
+  get grantedMemory(): { min: number; mean: number; max: number } {
+    return spreadOf(this.#sums, At.memory);
   }
 
   get peakCpu(): number {
@@ -171,8 +158,8 @@ export class Step {
       this.#add(At.used, 1);
     }
     // In modes that write nothing the user's limits were in force.
-    this.cpu.add(run.enforced ? run.cpu.granted : run.cpu.user);
-    this.memory.add(run.enforced ? run.memory.granted : run.memory.user);
+    addToSpread(this.#sums, At.cpu, run.enforced ? run.cpu.granted : run.cpu.user);
+    addToSpread(this.#sums, At.memory, run.enforced ? run.memory.granted : run.memory.user);
   }
 
   clear(): void {

@@ -98,8 +98,8 @@ test('a step keeps the largest peaks, and the spread of what was in force', (t) 
   run({ peak: 500, demand: 500, granted: 1 }, { peak: 60, demand: 200, granted: 1 }, false);
   t.deepEqual([step.peakCpu, step.peakMemory], [700, 90]);
   // Not enforced: the user's.
-  t.deepEqual(step.cpu.toMessage(), { min: 500, mean: 2300 / 3, max: 1000 });
-  t.deepEqual(step.memory.toMessage(), { min: 100, mean: 556 / 3, max: 256 });
+  t.deepEqual(step.grantedCpu, { min: 500, mean: 2300 / 3, max: 1000 });
+  t.deepEqual(step.grantedMemory, { min: 100, mean: 556 / 3, max: 256 });
 });
 
 test('the next step starts from nothing but its number', (t) => {
@@ -113,10 +113,10 @@ test('the next step starts from nothing but its number', (t) => {
   fresh.number = 1;
   t.is(observed(step), null, 'nothing to report');
   t.deepEqual([step.waited, step.periods, step.usedCpu, step.inits], [0, 0, 0, 0]);
-  t.deepEqual(step.cpu.toMessage(), { min: 0, mean: 0, max: 0 });
+  t.deepEqual(step.grantedCpu, { min: 0, mean: 0, max: 0 });
   step.record(ended(), false, 100, 7000);
   t.deepEqual([step.beganAt, step.usedCpu], [7000, 100]);
-  t.deepEqual(step.cpu.toMessage(), { min: 500, mean: 500, max: 500 });
+  t.deepEqual(step.grantedCpu, { min: 500, mean: 500, max: 500 });
   fresh.record(ended(), false, 100, 7000);
   t.deepEqual(observed(step, Number.NaN, 8000), observed(fresh, Number.NaN, 8000));
   t.is(step.number, 2);
