@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, readlink } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import type { Peer } from './connections.js';
 
@@ -23,13 +23,12 @@ interface Socket {
  * at all if its only socket is the one that listens.
  */
 export class OpenConnections {
-  readonly #byNamespace = new Map<number, readonly Socket[]>();
+  readonly #byNamespace = new Map<string, readonly Socket[]>();
 
   /** Clients that are connected to the address. Null: the process is gone, or not to be read. */
   async of(pid: number, address: number, port: number): Promise<readonly Peer[] | null> {
     try {
-      // Each namespace has files of its own. To read its name takes CAP_SYS_PTRACE.
-      const { ino: namespace } = await stat(`/proc/${pid}/net/tcp`);
+      const namespace = await readlink(`/proc/${pid}/ns/net`);
       let sockets = this.#byNamespace.get(namespace);
       if (sockets === undefined) {
         sockets = await socketsOf(pid);

@@ -304,28 +304,3 @@ test.serial(
     t.regex(said, /lost restarted/);
   },
 );
-
-test('a hook with the rights of its unit reads the open connections of another user', async (t) => {
-  if (network === undefined) {
-    t.pass();
-    return;
-  }
-  const more = ['--user', '1234'];
-  const { address, pid } = await bridges.container(network.networkName, { more });
-  await listening(address);
-  const socket = await dial(address);
-  const module = new URL(
-    '../../../../openwhisk-plugin/host/tap/open-connections.js',
-    import.meta.url,
-  );
-  const script =
-    `import { OpenConnections } from '${module.href}';` +
-    `const open = await new OpenConnections().of(${pid}, ${addressOf(address)}, 8080);` +
-    'console.log(JSON.stringify(open));';
-  // CapabilityBoundingSet of deploy/systemd/gleaner-hook.service.
-  const rights = '-all,+net_raw,+setuid,+setgid,+setpcap,+kill';
-  const node = [process.execPath, '--input-type=module', '-e', script];
-  const open = await command('setpriv', '--bounding-set', rights, '--no-new-privs', ...node);
-  t.deepEqual(JSON.parse(open), [{ address: addressOf(network.gateway!), port: socket.localPort }]);
-  socket.destroy();
-});
