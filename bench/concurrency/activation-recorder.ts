@@ -81,7 +81,7 @@ export class ActivationRecorder {
 
   #started(info: ContainerInfo): void {
     this.#running.set(info.id, info);
-    if (info.address !== null) this.#tap.bind(addressOf(info.address), info.startedAt, info.pid);
+    if (info.address !== null) this.#tap.bind(addressOf(info.address), info.startedAt);
     if (this.#core === null) return;
     const update = run('docker', ['update', '--cpuset-cpus', String(this.#core), info.id]);
     // One that was killed meanwhile cannot be pinned any more.

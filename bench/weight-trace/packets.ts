@@ -36,8 +36,7 @@ export class Packets implements TapListener {
     });
     this.#tap.start(this);
     this.#tap.watch([{ interfaceName: BRIDGE, networkName: 'bridge', gateway: null }]);
-    for (const { address, mainThread } of containers)
-      this.#tap.bind(address, steadyClock.wall(), mainThread);
+    for (const { address } of containers) this.#tap.bind(address, steadyClock.wall());
     await listening;
   }
 

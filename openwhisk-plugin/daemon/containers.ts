@@ -123,8 +123,7 @@ export class ContainerRegistry {
   bind(container: Container): void {
     if (Number.isNaN(container.address)) return;
     this.#byAddress.set(container.address, container);
-    const { startedAt, pid } = container.info;
-    this.#platform.tap.bind(container.address, startedAt, pid);
+    this.#platform.tap.bind(container.address, container.info.startedAt);
   }
 
   /** Removes and closes the container; undefined if it is unknown. */

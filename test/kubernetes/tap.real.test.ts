@@ -69,7 +69,7 @@ async function capture(interfaceName: string, pods: readonly Pod[]) {
 
 function bind(tap: TcpdumpTap, address: string): void {
   bound.add(addressOf(address));
-  tap.bind(addressOf(address), (Date.now() * 1000) as Micros, process.pid);
+  tap.bind(addressOf(address), (Date.now() * 1000) as Micros);
 }
 
 /** Everything sent was seen, once, with its identity, and answered; nothing was out of order. */

@@ -80,10 +80,9 @@ export interface Tap {
   /**
    * The address is a container's from now on. Called in the engine's order of starts and ends; an
    * address may move to another container at once, without `unbind`. Connections that were opened
-   * before `startedAt` (the engine's stamp, wall clock) are the earlier container's. `pid`: a
-   * process of the container, in whose network namespace open connections can be read.
+   * before `startedAt` (the engine's stamp, wall clock) are the earlier container's.
    */
-  bind(address: number, startedAt: Micros, pid: number): void;
+  bind(address: number, startedAt: Micros): void;
   unbind(address: number): void;
   stop(): Promise<void>;
 }

@@ -4,8 +4,7 @@ import { FIN, RST, SYN } from './packet.js';
 
 /**
  * What a capture is for. `heads`: every packet that a decision needs, each at once. `closes`: FINs,
- * and SYN-ACKs where heads have none, of which the kernel gathers those of a second, so that they
- * wake no process.
+ * of which the kernel gathers those of a second, so that they wake no process.
  */
 export type CaptureKind = 'heads' | 'closes';
 
@@ -31,7 +30,7 @@ const BUFFERS_KIB = { heads: 4096, closes: 2048 } as const;
 const POD_BUFFER_KIB = 256;
 
 /** The interface that stands for all of them. */
-export const ANY = 'any';
+const ANY = 'any';
 
 /**
  * The command that starts tcpdump on one bridge, on all interfaces of the host, or (by nsenter) on
@@ -124,14 +123,13 @@ const RUN_BODY = '0x7b226163'; // {"ac
 const INIT_BODY = '0x7b227661'; // {"va
 
 /**
- * The kernel filter for containers that serve on `port`. `heads`: from them RST and answer heads,
- * to them request heads and first body packets. The flags come first, because a load beyond the end
- * of a packet makes BPF reject it: a bare RST never passes a payload test.
+ * The kernel filter for containers that serve on `port`. `heads`: from them RST, SYN-ACK and answer
+ * heads, to them request heads and first body packets. The flags come first, because a load beyond
+ * the end of a packet makes BPF reject it: a bare RST never passes a payload test.
  *
  * @param place `any`: on all interfaces of the host only packets that it receives from a container
  *   or sends to one, which leaves out the copies on the way to another host, where an address may
- *   be translated; with SYN-ACKs, as its connections are not looked up. `pod`: the same, seen from
- *   the pod; with FINs, as a pod has one capture
+ *   be translated. `pod`: the same, seen from the pod; with FINs, as a pod has one capture
  */
 export function captureFilter(
   port: number,
@@ -143,10 +141,10 @@ export function captureFilter(
   const [inwards, outwards] = place === 'any' ? ['inbound', 'outbound'] : ['outbound', 'inbound'];
   const answering = `ip and tcp src port ${port}`;
   if (kind === 'closes') {
-    const closes = `${answering} and tcp[13] & ${place === 'bridge' ? FIN | SYN : FIN} != 0`;
+    const closes = `${answering} and tcp[13] & ${FIN} != 0`;
     return place === 'bridge' ? closes : `${inwards} and ${closes}`;
   }
-  const flags = `tcp[13] & ${{ bridge: RST, any: SYN | RST, pod: FIN | SYN | RST }[place]} != 0`;
+  const flags = `tcp[13] & ${place === 'pod' ? FIN | SYN | RST : SYN | RST} != 0`;
   const answers = `${answering} and (${flags} or ${PAYLOAD} = ${HTTP})`;
   const requested = [POST, RUN_BODY, INIT_BODY].map((word) => `${PAYLOAD} = ${word}`).join(' or ');
   const requests = `ip and tcp dst port ${port} and (${requested})`;

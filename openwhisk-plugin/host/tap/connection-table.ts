@@ -22,8 +22,6 @@ export interface Connection {
   next: number;
   /** Where the container's next answer begins. */
   answer: number;
-  /** Where the head began that was its first packet; -1 if that was a SYN-ACK. */
-  first: number;
   /** Where the last accepted head began; -1 before the first. */
   head: number;
   /** Where the open request's body begins. */
@@ -31,10 +29,6 @@ export interface Connection {
   /** `head`: its body's first packet has not been seen, so the request is not reported yet. */
   request: 'none' | 'head' | 'open';
   isReported: boolean;
-  /** Taken for new because of its first head; no SYN-ACK has proved it yet. */
-  isAssumed: boolean;
-  /** The last answer acknowledged the whole body: nothing of it is under way any more. */
-  isBodyRead: boolean;
   headAt: number;
   contentLength: number;
   kind: RequestKind;
@@ -113,13 +107,10 @@ export class ConnectionTable {
       chainedSince: at,
       next: 0,
       answer: 0,
-      first: -1,
       head: -1,
       body: 0,
       request: 'none',
       isReported: false,
-      isAssumed: false,
-      isBodyRead: false,
       headAt: 0,
       contentLength: -1,
       kind: 'other',
@@ -141,4 +132,4 @@ export class ConnectionTable {
 }
 
 /** 48 bits, which a double holds exactly. */
-export const keyOf = (server: number, port: number): number => server * 65_536 + port;
+const keyOf = (server: number, port: number): number => server * 65_536 + port;

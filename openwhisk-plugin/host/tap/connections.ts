@@ -1,6 +1,6 @@
 import type { Micros } from '../../../config/index.js';
 import type { TapAnomaly, TapListener } from '../ports/index.js';
-import { type Connection, ConnectionTable, keyOf } from './connection-table.js';
+import { type Connection, ConnectionTable } from './connection-table.js';
 import { headLength, readRequestHead, readStatus } from './http-head.js';
 import { readIdentity, readInit } from './identity.js';
 import { ACK, FIN, RST, SYN, type TcpPacket } from './packet.js';
@@ -27,45 +27,26 @@ const LONGEST_WAIT = 1_000_000;
 const LETTER_H = 72;
 const BRACE = 123;
 
-/** A SYN-ACK or FIN from a container, until every packet from before it has been read. */
-interface Late {
+/** A FIN from a container, until every packet from before it has been read. */
+interface Close {
   readonly server: number;
   readonly client: number;
   readonly port: number;
   readonly sequence: number;
-  readonly acknowledged: number;
-  readonly isStart: boolean;
   readonly interfaceIndex: number;
   readonly bridge: number;
   readonly at: number;
-}
-
-/** A container that has an address. */
-interface Owner {
-  /** us. */
-  readonly startedAt: number;
-  /** Each connection that was not open then, or before its bridge was seen, began later; us. */
-  knownSince: number;
-}
-
-/** The client's end of a connection. */
-export interface Peer {
-  readonly address: number;
-  readonly port: number;
 }
 
 /**
  * Decides for each packet whether it can be a head, and reports requests to containers that have
  * started, from accepted sources, each once.
  *
- * A connection is trusted from its start on; each head then shows where the next one begins, and
- * its acknowledgement number where its answer does. The start is the container's SYN-ACK or, where
- * that is captured late, the first head: every connection of a container is known, or was open
- * when its packets began to be seen ({@link known}), or was removed with a body under way, so that
- * another one begins with a head. The SYN-ACK proves it within some seconds. A connection whose
- * start was missed is trusted after `longestRequest` in which every head followed from the one
- * before: by then the request that may have been under way has ended, and a real head is part of
- * the chain.
+ * A connection is trusted from the container's SYN-ACK on, which shows where the first head and the
+ * first answer begin; each head then shows where the next one begins, and its acknowledgement
+ * number where its answer does. A connection whose start was missed is trusted after
+ * `longestRequest` in which every head followed from the one before: by then the request that may
+ * have been under way has ended, and a real head is part of the chain.
  *
  * A capture of all interfaces shows a packet on each that it passes. Only those of the interface
  * that showed a connection first count.
@@ -74,14 +55,9 @@ export class Connections {
   readonly #listener: TapListener;
   readonly #options: ConnectionOptions;
   readonly #table: ConnectionTable;
-  readonly #bound = new Map<number, Owner>();
-  readonly #late: Late[] = [];
-  /** Connections on which a body may be under way whose head was not seen: until when, us. */
-  readonly #suspects = new Map<number, number>();
-  /** Until this time any connection may be such a one, us. */
-  #blindUntil = Number.NEGATIVE_INFINITY;
-  /** Since when each head of the bridge is seen, us. */
-  readonly #seenSince = new Map<number, number>();
+  /** Containers by address: when they started, us. */
+  readonly #bound = new Map<number, number>();
+  readonly #closes: Close[] = [];
   /** Newest stamp of the bridge's heads, us: what came before it has been read. */
   readonly #readUpTo = new Map<number, number>();
   readonly sources: Sources;
@@ -109,17 +85,12 @@ export class Connections {
   }
 
   bind(address: number, startedAt: number): void {
-    this.#bound.set(address, { startedAt, knownSince: startedAt });
+    this.#bound.set(address, startedAt);
     this.sources.forget(address);
     // A fast container gets a request before its start is announced, perhaps while its address
     // still belongs to an earlier container, so the request is reported again.
     for (const connection of this.#table.values()) {
-      if (connection.server !== address) continue;
-      if (connection.isAssumed && !this.#isNew(connection)) {
-        connection.trust = 'untrusted';
-        connection.request = 'none';
-      }
-      if (connection.request !== 'open') continue;
+      if (connection.server !== address || connection.request !== 'open') continue;
       if (this.#isOfContainer(connection)) connection.isReported = false;
       this.#report(connection);
     }
@@ -129,24 +100,8 @@ export class Connections {
     this.#bound.delete(address);
   }
 
-  /** The bridge's heads are seen from now on. */
-  seen(bridge: number, now: number): void {
-    this.#seenSince.set(bridge, now);
-  }
-
-  /** The container's connections at the time `since`. */
-  known(address: number, since: number, open: readonly Peer[]): void {
-    const owner = this.#bound.get(address);
-    if (owner === undefined) return;
-    owner.knownSince = since;
-    for (const peer of open)
-      if (this.#table.find(address, peer.address, peer.port) === undefined)
-        this.#suspect(keyOf(address, peer.port), since);
-  }
-
   /** Packets of this bridge may have been missed: the state of its connections is unknown. */
   distrust(bridge: number): void {
-    this.#seenSince.delete(bridge);
     for (const connection of this.#table.values())
       if (connection.bridge === bridge) this.#table.remove(connection);
   }
@@ -157,78 +112,46 @@ export class Connections {
     this.distrust(bridge);
   }
 
-  /** A packet of the bridge's capture of heads. `isStartLate`: that has no SYN-ACKs. */
-  packet(bytes: Buffer, packet: TcpPacket, bridge: number, isStartLate = false): void {
+  /** A packet of the bridge's capture of heads. */
+  packet(bytes: Buffer, packet: TcpPacket, bridge: number): void {
     this.#readUpTo.set(bridge, packet.at);
     if (packet.sourcePort === this.#options.port) this.#fromContainer(bytes, packet, bridge);
     else if (packet.destinationPort === this.#options.port)
-      this.#toContainer(bytes, packet, bridge, isStartLate);
+      this.#toContainer(bytes, packet, bridge);
   }
 
-  /** A SYN-ACK or FIN of a capture that delivers late, and yet the answer may be unread. */
-  late(packet: TcpPacket, bridge: number): void {
-    const { flags, source, destination, destinationPort, interfaceIndex, at } = packet;
-    const isStart = (flags & (SYN | ACK | RST | FIN)) === (SYN | ACK);
-    if (packet.sourcePort !== this.#options.port || (!isStart && (flags & FIN) === 0)) return;
-    const late: Late = {
+  /** A packet of the bridge's capture of closes. They come late, yet the answer may be unread. */
+  close(packet: TcpPacket, bridge: number): void {
+    const { flags, source, destination, destinationPort, sequence, interfaceIndex, at } = packet;
+    if ((flags & FIN) === 0 || packet.sourcePort !== this.#options.port) return;
+    const close: Close = {
       server: source,
       client: destination,
       port: destinationPort,
-      sequence: packet.sequence,
-      acknowledged: packet.acknowledged,
-      isStart,
+      sequence,
       interfaceIndex,
       bridge,
       at,
     };
-    if (this.#isRead(late)) this.#takeLate(late);
-    else this.#late.push(late);
+    if (this.#isRead(close)) this.#finish(close);
+    else this.#closes.push(close);
   }
 
-  /** Handles the late packets that waited; call it regularly. `now`: as the stamps, us. */
+  /** Handles the closes that waited; call it regularly. `now`: as the stamps, us. */
   settle(now: number): void {
     let kept = 0;
-    for (const late of this.#late) {
-      if (this.#isRead(late) || now - late.at > LONGEST_WAIT) this.#takeLate(late);
-      else this.#late[kept++] = late;
+    for (const close of this.#closes) {
+      if (this.#isRead(close) || now - close.at > LONGEST_WAIT) this.#finish(close);
+      else this.#closes[kept++] = close;
     }
-    this.#late.length = kept;
+    this.#closes.length = kept;
   }
 
-  #isRead({ bridge, at }: Late): boolean {
+  #isRead({ bridge, at }: Close): boolean {
     return at + REORDERED < (this.#readUpTo.get(bridge) ?? 0);
   }
 
-  #takeLate(late: Late): void {
-    if (late.isStart) this.#prove(late);
-    else this.#finish(late);
-  }
-
-  /** A SYN-ACK that comes after the connection's first head, or before it if that waits longer. */
-  #prove({ server, client, port, sequence, acknowledged, interfaceIndex, bridge, at }: Late): void {
-    const known = this.#table.find(server, client, port);
-    if (known !== undefined && known.interfaceIndex !== interfaceIndex) return;
-    if (known !== undefined && known.openedAt > at) {
-      if (known.first === acknowledged) {
-        known.isAssumed = false;
-        // Its start was not believed, and each head since then followed from the one before.
-        if (known.trust === 'untrusted' && known.chainedSince === known.openedAt)
-          known.trust = 'trusted';
-        return;
-      }
-      this.#anomaly('unexpected_sequence', server);
-    }
-    this.#suspects.delete(keyOf(server, port));
-    this.#open(known, server, client, port, {
-      next: acknowledged,
-      answer: (sequence + 1) >>> 0,
-      interfaceIndex,
-      bridge,
-      at,
-    });
-  }
-
-  #finish({ server, client, port, sequence, interfaceIndex, at }: Late): void {
+  #finish({ server, client, port, sequence, interfaceIndex, at }: Close): void {
     const connection = this.#table.find(server, client, port);
     if (connection === undefined || connection.interfaceIndex !== interfaceIndex) return;
     // A FIN from before the connection's time is its predecessor's, or a copy of it.
@@ -253,59 +176,32 @@ export class Connections {
   }
 
   #start(known: Connection | undefined, packet: TcpPacket, bridge: number): void {
-    const { source, destination, destinationPort, acknowledged, interfaceIndex, at } = packet;
-    this.#open(known, source, destination, destinationPort, {
-      next: acknowledged,
-      answer: (packet.sequence + 1) >>> 0,
-      interfaceIndex,
-      bridge,
-      at,
-    });
-  }
-
-  /** A connection that a SYN-ACK shows, in the place of a `known` one of the same addresses. */
-  #open(
-    known: Connection | undefined,
-    server: number,
-    client: number,
-    port: number,
-    {
-      next,
-      answer,
-      interfaceIndex,
-      bridge,
-      at,
-    }: Pick<Connection, 'next' | 'answer' | 'interfaceIndex' | 'bridge'> & { at: number },
-  ): void {
+    const { source, destination, destinationPort, acknowledged, at } = packet;
+    const answer = (packet.sequence + 1) >>> 0;
     if (known !== undefined) {
       const isRepeated = known.head < 0 && known.trust === 'trusted';
-      if (isRepeated && known.next === next && known.answer === answer) return;
+      if (isRepeated && known.next === acknowledged && known.answer === answer) return;
       // The port is reused: requests on the old connection have lost their client.
       this.#close(known, true, at);
     }
-    if (!this.#mayCall(client, at)) {
-      this.#anomaly('unknown_source', server);
+    if (!this.#mayCall(destination, at)) {
+      this.#anomaly('unknown_source', source);
       return;
     }
-    const connection = this.#add({ at, interfaceIndex }, server, client, port, bridge);
+    const connection = this.#add(packet, source, destination, destinationPort, bridge);
     connection.trust = 'trusted';
-    connection.next = next;
+    connection.next = acknowledged;
     connection.answer = answer;
   }
 
-  #toContainer(bytes: Buffer, packet: TcpPacket, bridge: number, isStartLate: boolean): void {
+  #toContainer(bytes: Buffer, packet: TcpPacket, bridge: number): void {
     const { source, destination, sourcePort } = packet;
     if (packet.payloadLength === 0 || (packet.flags & (SYN | RST)) !== 0) return;
     const connection = this.#table.find(destination, source, sourcePort);
     if (connection === undefined) {
       if (this.#mayCall(source, packet.at)) {
         const added = this.#add(packet, destination, source, sourcePort, bridge);
-        added.first = packet.sequence;
-        if (isStartLate && bytes[packet.payload] !== BRACE && this.#isNew(added)) {
-          added.trust = 'trusted';
-          added.isAssumed = true;
-          this.#takeHead(added, bytes, packet);
-        } else this.#chain(added, bytes, packet, false);
+        this.#chain(added, bytes, packet, false);
       } else this.#anomaly('unknown_source', destination);
       return;
     }
@@ -313,38 +209,6 @@ export class Connections {
     if (isCopy(connection, packet)) return;
     if (bytes[packet.payload] === BRACE) this.#bodyStart(connection, bytes, packet);
     else this.#requestHead(connection, bytes, packet);
-  }
-
-  /** Whether a connection that a head shows began with it. */
-  #isNew({ server, port, bridge, openedAt: at }: Connection): boolean {
-    const until = this.#suspects.get(keyOf(server, port));
-    if (until !== undefined && at > until) this.#suspects.delete(keyOf(server, port));
-    else if (until !== undefined) return false;
-    const seenSince = this.#seenSince.get(bridge);
-    if (seenSince === undefined || at < seenSince || at <= this.#blindUntil) return false;
-    const owner = this.#bound.get(server);
-    // Of an address without a container `bind` decides.
-    return owner === undefined || (owner.knownSince >= seenSince && at >= owner.knownSince);
-  }
-
-  #suspect(key: number, at: number): void {
-    const until = at + this.#options.longestRequest;
-    this.#suspects.delete(key);
-    this.#suspects.set(key, until);
-    if (this.#suspects.size <= this.#options.capacity) return;
-    for (const [oldest, itsUntil] of this.#suspects) {
-      this.#suspects.delete(oldest);
-      this.#blindUntil = Math.max(this.#blindUntil, itsUntil);
-      return;
-    }
-  }
-
-  /** The rest of its body, if that is under way, must not pass for another connection's head. */
-  #remove(connection: Connection, at: number): void {
-    const { trust, request, head, isBodyRead, server, port } = connection;
-    const isFinished = trust === 'trusted' && request === 'none' && (head < 0 || isBodyRead);
-    if (!isFinished) this.#suspect(keyOf(server, port), at);
-    this.#table.remove(connection);
   }
 
   #requestHead(connection: Connection, bytes: Buffer, packet: TcpPacket): void {
@@ -409,7 +273,6 @@ export class Connections {
     connection.answer = packet.acknowledged;
     connection.request = 'open';
     connection.isReported = false;
-    connection.isBodyRead = false;
     connection.identity = null;
     connection.initName = null;
     if (head.length === 0) this.#anomaly('unreadable_head', destination);
@@ -485,7 +348,6 @@ export class Connections {
       if (status >= 200) {
         this.#report(connection);
         connection.request = 'none';
-        connection.isBodyRead = ahead(packet.acknowledged, connection.next) >= 0;
         connection.identity = null;
         connection.initName = null;
         if (connection.isReported && this.#isOfContainer(connection))
@@ -525,8 +387,8 @@ export class Connections {
 
   /** Whether the address was the container's already when the connection was opened. */
   #isOfContainer({ server, openedAt }: Connection): boolean {
-    const owner = this.#bound.get(server);
-    return owner !== undefined && openedAt >= owner.startedAt;
+    const startedAt = this.#bound.get(server);
+    return startedAt !== undefined && openedAt >= startedAt;
   }
 
   #mayCall(client: number, at: number): boolean {
@@ -536,13 +398,13 @@ export class Connections {
   #close(connection: Connection, isReset: boolean, at: number): void {
     const { id, server, client } = connection;
     if (connection.request !== 'none') this.#report(connection);
-    this.#remove(connection, at);
+    this.#table.remove(connection);
     if (this.#isOfContainer(connection) && this.sources.allows(client))
       this.#listener.closed(id, server, isReset, at as Micros);
   }
 
   #add(
-    { at, interfaceIndex }: Pick<TcpPacket, 'at' | 'interfaceIndex'>,
+    { at, interfaceIndex }: TcpPacket,
     server: number,
     client: number,
     port: number,
@@ -552,7 +414,7 @@ export class Connections {
     if (victim !== undefined && this.#isOfContainer(victim)) {
       this.#anomaly('connection_evicted', victim.server);
       this.#close(victim, true, at);
-    } else if (victim !== undefined) this.#remove(victim, at);
+    } else if (victim !== undefined) this.#table.remove(victim);
     return this.#table.add(server, client, port, bridge, interfaceIndex, at);
   }
 

@@ -9,9 +9,8 @@ import {
   type Timers,
 } from '../../../config/index.js';
 import { addressOf, type Bridge, type Tap, type TapListener } from '../ports/index.js';
-import { ANY, type CaptureKind } from './capture-command.js';
+import type { CaptureKind } from './capture-command.js';
 import { Connections } from './connections.js';
-import { OpenConnections } from './open-connections.js';
 import { readTcp, TcpPacket } from './packet.js';
 import { removeAbandonedPipes } from './pipe.js';
 import { rangeOf } from './sources.js';
@@ -66,8 +65,6 @@ class Watched {
   readonly number: number;
   readonly captures = new Map<CaptureKind, Capture>();
   readonly running = new Set<CaptureKind>();
-  /** Times that heads were missed. */
-  losses = 0;
   /** Packets since the last request for counters. */
   unaskedHeads = 0;
   /** The last reported reason why one cannot start. */
@@ -108,12 +105,6 @@ export class TcpdumpTap implements Tap {
   #listener: TapListener | null = null;
   #connections: Connections | null = null;
   #nextBridge = 1;
-  /** A process of each container, by its address. */
-  readonly #pids = new Map<number, number>();
-  /** When a capture of heads began to see them, the latest of all; us. */
-  #seenSince = Number.NaN;
-  /** Readings of open connections, one after the other. */
-  #reading: Promise<void> = Promise.resolve();
   /** Pods without a capture, because there are too many. */
   #refused: ReadonlySet<string> = new Set();
   #checks: Cancel | null = null;
@@ -188,39 +179,16 @@ export class TcpdumpTap implements Tap {
     this.#refused = refused;
   }
 
-  bind(address: number, startedAt: Micros, pid: number): void {
+  bind(address: number, startedAt: Micros): void {
     this.#checkClock();
     // A start in the future is one from before the clock was set back, perhaps before this process:
     // the address is the container's from now on.
     const since = Math.min(this.#options.clock.wall(), this.#clock.toSteady(startedAt));
-    this.#pids.set(address, pid);
     this.#connections?.bind(address, since);
-    if (since < this.#seenSince) void this.#readOpen([address]);
   }
 
   unbind(address: number): void {
-    this.#pids.delete(address);
     this.#connections?.unbind(address);
-  }
-
-  /** A connection that was open when heads began to be seen may be in the middle of a body. */
-  #readOpen(addresses: readonly number[]): Promise<void> {
-    this.#reading = this.#reading.then(async () => {
-      const open = new OpenConnections();
-      for (const address of addresses) await this.#readOpenOf(address, open);
-    });
-    return this.#reading;
-  }
-
-  async #readOpenOf(address: number, open: OpenConnections): Promise<void> {
-    const { port, clock } = this.#options;
-    const pid = this.#pids.get(address);
-    if (pid === undefined) return;
-    const peers = await open.of(pid, address, port);
-    if (this.#pids.get(address) !== pid) return;
-    const now = clock.wall();
-    // Without a list: every request of now is over after the longest one.
-    this.#connections?.known(address, peers ? now : now + LONGEST_REQUEST, peers ?? []);
   }
 
   async stop(): Promise<void> {
@@ -233,11 +201,10 @@ export class TcpdumpTap implements Tap {
   #listen(bridge: Bridge, connections: Connections, listener: TapListener): void {
     const { namespaceOf } = bridge;
     const watched = new Watched(namespaceOf, this.#nextBridge++);
-    const isBridge = namespaceOf === undefined && bridge.interfaceName !== ANY;
     this.#watched.set(bridge.interfaceName, watched);
     const kinds = namespaceOf === undefined ? (['heads', 'closes'] as const) : (['heads'] as const);
     for (const kind of kinds) {
-      const capture = this.#capture(bridge, kind, watched, isBridge, connections, listener);
+      const capture = this.#capture(bridge, kind, watched, connections, listener);
       watched.captures.set(kind, capture);
     }
     for (const capture of watched.captures.values()) capture.start();
@@ -247,16 +214,11 @@ export class TcpdumpTap implements Tap {
     { interfaceName: name, namespaceOf }: Bridge,
     kind: CaptureKind,
     watched: Watched,
-    isStartLate: boolean,
     connections: Connections,
     listener: TapListener,
   ): Capture {
     const { tcpdump, port, timers } = this.#options;
     const packet = this.#packet;
-    const lose = (): void => {
-      watched.losses++;
-      connections.distrust(watched.number);
-    };
     const options = { tcpdump, port, kind, ...(namespaceOf === undefined ? {} : { namespaceOf }) };
     return new Capture(name, options, timers, {
       packet: (bytes, offset, captured, original, at, link) => {
@@ -264,33 +226,23 @@ export class TcpdumpTap implements Tap {
           listener.anomaly('malformed_packet', 0);
           return;
         }
+        // Each packet: the SYN-ACK that begins a connection has no payload, and its stamp decides
+        // whose the connection is.
         this.#checkClock();
         packet.at = this.#clock.toSteady(at);
         if (kind === 'heads') {
           watched.unaskedHeads++;
-          connections.packet(bytes, packet, watched.number, isStartLate);
-        } else connections.late(packet, watched.number);
+          connections.packet(bytes, packet, watched.number);
+        } else connections.close(packet, watched.number);
       },
       listening: () => {
-        const listening = (): void => {
-          watched.running.add(kind);
-          watched.reported.delete(kind);
-          if (kind === 'heads') listener.listening(name);
-        };
-        if (kind !== 'heads' || !isStartLate) {
-          listening();
-          return;
-        }
-        this.#seenSince = this.#options.clock.wall();
-        connections.seen(watched.number, this.#seenSince);
-        const { losses } = watched;
-        void this.#readOpen([...this.#pids.keys()]).then(() => {
-          if (watched.losses === losses && this.#watched.get(name) === watched) listening();
-        });
+        watched.running.add(kind);
+        watched.reported.delete(kind);
+        if (kind === 'heads') listener.listening(name);
       },
       ended: (unavailable, detail) => {
         watched.running.delete(kind);
-        if (kind === 'heads') lose();
+        if (kind === 'heads') connections.distrust(watched.number);
         // Without heads that is the smaller loss.
         else if (!watched.running.has('heads')) return;
         // A capture that cannot start is retried; each reason is reported once.
@@ -302,7 +254,7 @@ export class TcpdumpTap implements Tap {
       },
       dropped: (count) => {
         const detail = `the kernel dropped ${count} packets`;
-        if (kind === 'heads') lose();
+        if (kind === 'heads') connections.distrust(watched.number);
         listener.lost(kind === 'heads' ? 'dropped' : 'closes', name, detail);
       },
       counted: (interfaceDrops, ignored) => listener.counted(interfaceDrops, ignored),

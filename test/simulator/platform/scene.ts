@@ -101,7 +101,7 @@ export async function scene(
     containerStarted(container) {
       containers.push(container);
       say(`start ${container.name} ${container.address}`);
-      platform.tap.bind(addressOf(container.address!), container.startedAt, container.pid);
+      platform.tap.bind(addressOf(container.address!), container.startedAt);
     },
     containerEnded(id) {
       say(`die ${nameOf(id)}`);

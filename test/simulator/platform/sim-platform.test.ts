@@ -58,7 +58,7 @@ test('the deadline is what OpenWhisk would say, on the simulated wall clock', as
   await platform.engine.start({
     containerStarted: (container) => {
       t.is(Number(container.startedAt), 1_250_000);
-      platform.tap.bind(addressOf('172.17.0.2'), container.startedAt, container.pid);
+      platform.tap.bind(addressOf('172.17.0.2'), container.startedAt);
     },
     containerEnded: () => {},
     containerPaused: () => {},

@@ -172,9 +172,9 @@ export async function listening(address: string): Promise<void> {
   throw new Error(`nothing listens on ${address}`);
 }
 
-export function dial(address: string, port = 8080): Promise<Socket> {
+export function dial(address: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: address, port, noDelay: true }, () => {
+    const socket = connect({ host: address, port: 8080, noDelay: true }, () => {
       socket.off('error', reject);
       socket.on('error', () => socket.destroy());
       resolve(socket);

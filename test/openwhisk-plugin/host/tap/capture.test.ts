@@ -122,7 +122,7 @@ test('what tcpdump writes becomes requests and answers; its counters become loss
   const recorder = new Recorder();
   const tap = new TcpdumpTap({ tcpdump: fake.path, timers: shortTimers });
   tap.start(recorder);
-  tap.bind(CONTAINER, micros(BEGIN - 1), process.pid);
+  tap.bind(CONTAINER, micros(BEGIN - 1));
   tap.watch([BRIDGE]);
   tap.watch([BRIDGE]);
   await until('the answer', () => recorder.ends === 1);
@@ -160,7 +160,7 @@ test('interface drops and implausible counters are counted and are no loss', asy
   const recorder = new Recorder();
   const tap = new TcpdumpTap({ tcpdump: fake.path, timers: shortTimers });
   tap.start(recorder);
-  tap.bind(CONTAINER, micros(BEGIN - 1), process.pid);
+  tap.bind(CONTAINER, micros(BEGIN - 1));
   tap.watch([BRIDGE]);
   await until('all counters', () => recorder.ignored >= 3);
   t.is(recorder.interfaceDrops, 41);
@@ -314,7 +314,7 @@ for (const [what, { script, detail }] of Object.entries(FAILING_CLOSES))
     const tap = new TcpdumpTap({ tcpdump: fake.path, timers: shortTimers });
     t.teardown(() => tap.stop());
     tap.start(recorder);
-    tap.bind(CONTAINER, micros(BEGIN - 1), process.pid);
+    tap.bind(CONTAINER, micros(BEGIN - 1));
     tap.watch([BRIDGE]);
     await until('it listens', () => recorder.listens);
     await until('the loss', () => reasons.length > 0);
@@ -402,7 +402,7 @@ test('a stream out of step is ended and begun again', async (t) => {
   const recorder = new Recorder();
   const tap = new TcpdumpTap({ tcpdump: fake.path, timers: fastTimers });
   tap.start(recorder);
-  tap.bind(CONTAINER, micros(BEGIN - 1), process.pid);
+  tap.bind(CONTAINER, micros(BEGIN - 1));
   tap.watch([BRIDGE]);
   await until(
     'two restarts',
@@ -441,7 +441,7 @@ test('a clock set under way is counted and stamps go on as before', async (t) =>
     at = request.at;
     recorder.ends--;
   };
-  tap.bind(CONTAINER, micros(BEGIN - 1), process.pid);
+  tap.bind(CONTAINER, micros(BEGIN - 1));
   tap.watch([BRIDGE]);
   await until('the request', () => at > 0);
   // The second packet of the stream bears BEGIN + 1 us; readings of Date.now() are whole

@@ -76,7 +76,7 @@ test.serial(
       };
       tap.start(recorder);
       tap.watch([network]);
-      tap.bind(addressOf(container.address), micros(container.startedAt), Number(container.pid));
+      tap.bind(addressOf(container.address), micros(container.startedAt));
       await until('tcpdump listens', () => tap.listeningOn.length === 1);
       const body = runBody();
       const load = spawn(

@@ -148,22 +148,14 @@ export const OPTIONS: ConnectionOptions = {
 
 /**
  * The kernel filter and tcpdump, played: passes what the filter passes and cuts at the snapshot.
- * `isStartLate`: as on a bridge, whose SYN-ACKs wait for {@link deliver}.
  */
 export class Wire {
   readonly recorder: Recorder;
   readonly connections: Connections;
   readonly #packet = new TcpPacket();
-  readonly #isStartLate: boolean;
-  readonly #starts: TcpPacket[] = [];
   at = BEGIN;
 
-  constructor(
-    options: Partial<ConnectionOptions> = {},
-    recorder = new Recorder(),
-    isStartLate = false,
-  ) {
-    this.#isStartLate = isStartLate;
+  constructor(options: Partial<ConnectionOptions> = {}, recorder = new Recorder()) {
     this.recorder = recorder;
     this.connections = new Connections(recorder, { ...OPTIONS, ...options });
     this.connections.sources.setGateways([INVOKER]);
@@ -182,24 +174,7 @@ export class Wire {
     if (!readTcp(bytes.subarray(0, captured), 0, captured, bytes.length, this.#packet))
       throw new Error('not TCP');
     this.#packet.at = this.at;
-    if (this.#isStartLate && (segment.flags & SYN) !== 0)
-      this.#starts.push(Object.assign(new TcpPacket(), this.#packet));
-    else
-      this.connections.packet(bytes.subarray(0, captured), this.#packet, bridge, this.#isStartLate);
-  }
-
-  /** The SYN-ACKs so far, a second later. */
-  deliver(bridge = 1): void {
-    this.at += 1_000_000;
-    for (const packet of this.#starts.splice(0)) this.connections.late(packet, bridge);
-    this.connections.settle(this.at + 1_000_000);
-  }
-
-  /** The bridge is seen from now on, and these ports of the invoker are connected. */
-  listen(...ports: number[]): void {
-    this.connections.seen(1, this.at);
-    const open = ports.map((port) => ({ address: INVOKER, port }));
-    this.connections.known(CONTAINER, this.at, open);
+    this.connections.packet(bytes.subarray(0, captured), this.#packet, bridge);
   }
 
   connect(
@@ -293,7 +268,7 @@ export class Conversation {
     packet.sequence = this.answered;
     packet.flags = FIN | ACK;
     packet.at = at;
-    this.#wire.connections.late(packet, 1);
+    this.#wire.connections.close(packet, 1);
   }
 
   #fromServer(flags: number, sequence: number, payload: Uint8Array): void {

@@ -64,7 +64,7 @@ async function withTap(
   const tap = new TcpdumpTap();
   tap.start(recorder);
   tap.watch([network]);
-  tap.bind(addressOf(container.address), micros(container.startedAt), Number(container.pid));
+  tap.bind(addressOf(container.address), micros(container.startedAt));
   try {
     await until('tcpdump listens', () => tap.listeningOn.length === 1);
     await run({ tap, recorder, network, container });
@@ -185,7 +185,7 @@ test.serial(
   async (t) => {
     await withTap(t, async ({ tap, recorder, network }) => {
       const first = await bridges.container(network.networkName);
-      tap.bind(addressOf(first.address), micros(first.startedAt), Number(first.pid));
+      tap.bind(addressOf(first.address), micros(first.startedAt));
       await listening(first.address);
       const body = runBody({ action: '/guest/mortal', value: '{"exit":true}' });
       await exchange(await dial(first.address), headOf('/run', body), body);
@@ -195,7 +195,7 @@ test.serial(
       await bridges.removeContainer(first.id);
       const successor = await bridges.container(network.networkName);
       t.is(successor.address, first.address);
-      tap.bind(addressOf(successor.address), micros(successor.startedAt), Number(successor.pid));
+      tap.bind(addressOf(successor.address), micros(successor.startedAt));
       await listening(successor.address);
       const next = runBody({ action: '/guest/heir' });
       await exchange(await dial(successor.address), headOf('/run', next) + next);
@@ -260,7 +260,7 @@ test.serial('a user-made bridge is followed as it comes and goes', async (t) => 
       tap.watch([network, made]);
       await until('both bridges', () => tap.listeningOn.length === 2);
       const guest = await bridges.container(made.networkName);
-      tap.bind(addressOf(guest.address), micros(guest.startedAt), Number(guest.pid));
+      tap.bind(addressOf(guest.address), micros(guest.startedAt));
       await listening(guest.address);
       const body = runBody({ action: `/guest/b${round}` });
       await exchange(await dial(guest.address), headOf('/run', body), body);
