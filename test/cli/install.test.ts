@@ -23,6 +23,7 @@ import {
   type ServicePart,
 } from '../../cli/install/index.js';
 import { SYSTEMCTL_TIMEOUT_MILLIS } from '../../cli/install/service-manager.js';
+import { HOOK_FLAGS } from '../../cli/up/children.js';
 import { gleaner } from '../support/gleaner.js';
 
 /** Notes what systemd was asked for, in order. */
@@ -142,8 +143,8 @@ test('tests and development packages are not installed; a second run changes not
   const unit = read(UNIT);
   t.true(
     unit.includes(
-      `ExecStart=${process.execPath} --optimize-for-size ` +
-        '--v8-pool-size=1 /opt/gleaner/current/dist/cli/main.js',
+      `ExecStart=${process.execPath} ${HOOK_FLAGS.join(' ')} ` +
+        '/opt/gleaner/current/dist/cli/main.js',
     ),
   );
   t.true(unit.includes(`ExecStopPost=${process.execPath} /opt/gleaner/current/dist/cli/main.js`));
