@@ -1,7 +1,7 @@
 import { type ActivationColumns, type Activations, Due, OnCore } from './activations.js';
 import { drawFromBucket, isThrottled } from './bucket.js';
 import { PERIOD_MICROS, WORK_EPSILON } from './cfs.js';
-import { crossingLevel } from './crossing.js';
+import { canCross, crossingLevel } from './crossing.js';
 import { DueTimeCache } from './due-time-cache.js';
 import { armAtCap, armSharing, armUncontended, bindingLevel } from './due-times.js';
 import type { Levels } from './levels.js';
@@ -120,12 +120,18 @@ export class Cores {
     if (emptied) c.used[a] = c.quota[a]!;
     const contended = this.#contended[host] === 1;
     if (!contended && this.#dirty[host] === 0) {
-      // The events of others stay; their use is settled because the limit controller may read it.
+      // The ends of others stay, but the limit controller may read their use, and a crossing that
+      // their cap just reaches moves with the instant at which it is computed.
       const list = this.runners.on(host);
-      for (let i = 0; i < this.runners.counts[host]!; i++) this.settle(list[i]!, now);
+      for (let i = 0; i < this.runners.counts[host]!; i++) {
+        const other = list[i]!;
+        this.settle(other, now);
+        if (other !== a && canCross(c, other)) armUncontended(c, other, now);
+      }
       this.runners.moveBehindEquals(a);
       armUncontended(c, a, now);
-      this.#due.changed(host, a, c.dueAt[a]!);
+      // Of those that are due at one instant the first in the list goes first.
+      this.#due.forget(host);
       return;
     }
     const throttled = contended && isThrottled(c, a);

@@ -1,5 +1,8 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
+import { Activations } from '../../../simulator/engine/activations.js';
+import { Cores } from '../../../simulator/engine/cores.js';
+import { Levels } from '../../../simulator/engine/levels.js';
 import { maxMinRates, playByHand, playOnCores } from './one-host.js';
 
 const jobs = (quotas: fc.Arbitrary<number>) =>
@@ -76,6 +79,35 @@ testProp(
     });
   },
 );
+
+test('one interrupted on a host that is not tight: use is settled, at a tie it goes last', (t) => {
+  const activations = new Activations();
+  const c = activations.columns;
+  const host = new Cores(activations, 1, 4, new Levels(1e12, 1));
+  const join = (work: number): number => {
+    const a = activations.allocate();
+    c.host[a] = 0;
+    c.done[a] = 0;
+    c.cpuUsed[a] = 0;
+    c.work[a] = work;
+    c.stop[a] = work;
+    c.cap[a] = 1;
+    c.weight[a] = 64;
+    c.quota[a] = 0;
+    c.deadline[a] = Number.POSITIVE_INFINITY;
+    c.tripRate[a] = Number.POSITIVE_INFINITY;
+    host.join(a, 0);
+    return a;
+  };
+  const [one, other] = [join(1000), join(1000)];
+  // Each has a core for 1000 core-us: both end at 1000, first the one that joined first.
+  t.is(host.next(0, 0), 1000);
+  t.is(host.first(0), one);
+  host.interrupted(one, 500);
+  t.deepEqual([c.cpuUsed[one], c.cpuUsed[other]], [500, 500]);
+  t.is(host.next(0, 500), 1000);
+  t.is(host.first(0), other);
+});
 
 test('shares and a quota by hand', (t) => {
   // One core, two of equal weight: A (40 ms) has half until it ends at 80 ms; B (60 ms) has half
