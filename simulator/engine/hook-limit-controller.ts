@@ -57,7 +57,8 @@ export class HookLimitController implements LimitController {
   readonly #cluster: Cluster;
   readonly #settings: DecisionSettings;
   /** By function and host; made when the function first comes there. */
-  readonly #records: (FunctionOnHost | undefined)[];
+  /** By host, then by function; a host's are made with its first. */
+  readonly #records: (FunctionOnHost | undefined)[][];
   readonly #users: UserLimitTable;
   readonly #usage: EngineUsage;
   readonly #writer: EngineLimitWriter;
@@ -76,8 +77,7 @@ export class HookLimitController implements LimitController {
     this.#usage = new EngineUsage(cluster);
     this.#writer = new EngineLimitWriter(cluster, settings);
     const { shape } = cluster.parts;
-    // With its length: V8 would make an array that is filled here and there a slow hash table.
-    this.#records = new Array(cluster.functions.count * shape.hosts);
+    this.#records = new Array(shape.hosts);
     const oracle = {
       remainingCpu: (run: Run) => this.#usage.remainingCpu((run as EngineRun).activation),
     };
@@ -90,7 +90,7 @@ export class HookLimitController implements LimitController {
   }
 
   knownRecord(fn: number, host: number): FunctionOnHost | undefined {
-    return this.#records[fn * this.hosts.length + host];
+    return this.#records[host]?.[fn];
   }
 
   containerStarted(index: number, now: number): void {
@@ -296,12 +296,14 @@ export class HookLimitController implements LimitController {
   }
 
   #recordOf(fn: number, host: number, action: string): FunctionOnHost {
-    const place = fn * this.hosts.length + host;
-    let record = this.#records[place];
+    // With its length: V8 would make an array that is filled here and there a slow hash table.
+    this.#records[host] ??= new Array(this.#cluster.functions.count);
+    const records = this.#records[host];
+    let record = records[fn];
     if (record === undefined) {
       const managed = this.hosts[host]!;
       record = new FunctionOnHost(fn, host, action, managed.controller, managed.targets);
-      this.#records[place] = record;
+      records[fn] = record;
       managed.add(record);
     }
     return record;

@@ -97,7 +97,8 @@ export function scaleToLoad(
   }
   const factor = before / load;
   const compression = { ...workload.compression, time: workload.compression.time / factor };
-  // Only the compression is new: a copy of every function would be most of a run's memory.
+  // Only the compression is new, so it alone is checked, with one function; the caller's functions
+  // are taken as they are. Copies of them would be most of a run's memory.
   const [first] = workload.functions;
   const checked = checkWorkload({ ...workload, compression, functions: [first] }, workload.name);
   const scaled = { ...checked, functions: workload.functions };
