@@ -46,8 +46,12 @@ export async function playInThreads<P>(
             }),
           );
         thread.on('message', (result: unknown) => {
-          onResult(at!, result);
-          next();
+          try {
+            onResult(at!, result);
+            next();
+          } catch (error) {
+            reject(error);
+          }
         });
         thread.on('error', (error) => failed(error.message, error));
         thread.on('exit', (code) => failed(`its thread ended with ${code}`));
