@@ -1,5 +1,5 @@
 import type { FunctionLateness } from '../broker/mean-field/index.js';
-import { bucketMiddle, type Observation } from '../broker/messages/index.js';
+import { bucketMiddle, countWithout, type Observation } from '../broker/messages/index.js';
 import type { Millis } from '../config/index.js';
 
 /** Share of a count that is left after this long is 1 / e, ms. */
@@ -8,8 +8,6 @@ const MEMORY_MILLIS = 60_000;
 const NEAR = Math.log(2);
 /** An objective below this multiple of the mean latency is urgent. */
 const URGENT_BELOW = 4;
-
-const NO_COUNTS: readonly number[] = [];
 
 /** How late a function is and how late it could become; decaying counts over `seconds`. */
 export interface Lateness {
@@ -53,16 +51,12 @@ export function latenessAfter(
   const elapsed = Math.max(1, before === null ? span : now - before.at);
   const keep = Math.exp(-elapsed / MEMORY_MILLIS);
   const { first, counts } = latency;
-  const coldCounts = coldLatency?.counts ?? NO_COUNTS;
-  const coldFirst = coldLatency?.first ?? 0;
   const sum = Math.max(0, latency.sum - (coldLatency?.sum ?? 0));
   let activations = (before?.activations ?? 0) * keep;
   let atStake = (before?.atStake ?? 0) * keep;
   let late = (before?.late ?? 0) * keep;
   for (let i = 0; i < counts.length; i++) {
-    const cold = first + i - coldFirst;
-    const isCold = cold >= 0 && cold < coldCounts.length;
-    const count = isCold ? Math.max(0, counts[i]! - coldCounts[cold]!) : counts[i]!;
+    const count = countWithout(latency, coldLatency, i);
     if (count === 0) continue;
     const middle = bucketMiddle(first + i);
     activations += count;

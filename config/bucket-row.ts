@@ -2,13 +2,13 @@ import { zeros } from './doubles.js';
 
 /** Buckets that the smallest piece of memory holds. */
 const SMALLEST = 4;
-/** Of memory that is full: most of tens of thousands of rows stay as they are from then on. */
+/** Of a row's memory; small, because most rows never grow again. */
 const GROWTH = 1.5;
 const NOTHING: readonly number[] = [];
 
 /**
  * Amounts in numbered buckets. Memory and time grow with the buckets in use: most functions on a
- * host have a few samples, and those of the others lie in a few tens of hundreds of buckets.
+ * host have a few samples, and those of the others lie in some tens of the hundreds of buckets.
  * Histograms extend it: a row of their own would be one more object in main memory to wait for.
  */
 export class BucketRow {

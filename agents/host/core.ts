@@ -73,7 +73,10 @@ export class AgentHostCore {
     return target;
   }
 
-  /** Agents whose last observation is older do not count in the sums. */
+  /**
+   * Agents whose last observation is older do not count in the sums. The simulator passes only
+   * agents that have observed since then (`>=`).
+   */
   activeSince(now: Millis): Millis {
     return (now - ACTIVE_INTERVALS * this.#options.interval) as Millis;
   }

@@ -38,15 +38,26 @@ export function bucketOf(millis: number): number {
   return index >= LATENCY_BUCKETS ? LATENCY_BUCKETS - 1 : index;
 }
 
+/** The count at `place` of a histogram without a part of it. */
+export function countWithout(
+  { first, counts }: LatencyHistogramMessage,
+  part: LatencyHistogramMessage | undefined,
+  place: number,
+): number {
+  const count = counts[place]!;
+  if (part === undefined) return count;
+  const other = first + place - part.first;
+  const isPart = other >= 0 && other < part.counts.length;
+  return isPart ? Math.max(0, count - part.counts[other]!) : count;
+}
+
 /** A histogram without a part of it. The largest latency stays that of the whole. */
 export function withoutPart(
   all: LatencyHistogramMessage,
   part: LatencyHistogramMessage | undefined,
 ): LatencyHistogramMessage {
   if (part === undefined) return all;
-  const counts = all.counts.map((n, i) =>
-    Math.max(0, n - (part.counts[all.first + i - part.first] ?? 0)),
-  );
+  const counts = all.counts.map((_, i) => countWithout(all, part, i));
   return { ...all, counts, sum: Math.max(0, all.sum - part.sum) };
 }
 

@@ -72,6 +72,8 @@ export class HeldTarget {
   concurrency = Number.NaN;
   /** Monotonic ms until which it may be used. */
   validUntil = Number.NEGATIVE_INFINITY;
+  /** The manager and its host; empty before the first target. */
+  author = '';
   #manager = '';
   #agentHost = '';
   /** The highest epoch seen, and when it was last heard of; whichever host it answered. */
@@ -82,11 +84,6 @@ export class HeldTarget {
 
   isFresh(now: number): boolean {
     return now <= this.validUntil;
-  }
-
-  /** The manager and its host; empty before the first target. */
-  get author(): string {
-    return this.#manager === '' ? '' : `${this.#manager}@${this.#agentHost}`;
   }
 
   set(cpu: number, memory: number, weightFactor: number, validUntil: number): void {
@@ -124,8 +121,7 @@ export class HeldTarget {
     );
     this.containers = target.containers ?? Number.NaN;
     this.concurrency = target.concurrency ?? Number.NaN;
-    this.#manager = target.author.manager;
-    this.#agentHost = target.author.host;
+    this.#setAuthor(target.author.manager, target.author.host);
     this.#setOwner(target, now);
     return null;
   }
@@ -142,6 +138,14 @@ export class HeldTarget {
       this.#lastMessageAt = now;
     else return false;
     return true;
+  }
+
+  /** One author sends thousands of targets. */
+  #setAuthor(manager: string, host: string): void {
+    if (manager === this.#manager && host === this.#agentHost) return;
+    this.#manager = manager;
+    this.#agentHost = host;
+    this.author = `${manager}@${host}`;
   }
 
   #problem(target: Target, rules: TargetRules, now: number): TargetRefusal | null {

@@ -80,5 +80,7 @@ export class ControlStatistics extends DurationStatistics {
   }
 }
 
-/** To be read only. */
-export type ControlArm = Omit<ControlStatistics, 'add' | 'forget'>;
+/** A control arm to read: functions that have none share one. */
+export type ControlArm = Omit<ControlStatistics, 'add' | 'forget' | 'warm'> & {
+  readonly warm: Pick<DecayingHistogram, 'count' | 'percentile'>;
+};

@@ -159,7 +159,8 @@ export class HostWeights {
     const own = isRunning ? ownShares(container) : 0;
     const inForce = isRunning ? container.shares : 0;
     const place = container.countedAt;
-    if (isRunning !== place >= 0) {
+    const isCounted = place >= 0;
+    if (isRunning !== isCounted) {
       if (isRunning) container.countedAt = this.#running.push(container) - 1;
       else this.#uncount(container, place);
     } else if (own === container.countedOwn && inForce === container.countedShares) return;
