@@ -201,6 +201,22 @@ async function addedLatency(
   return { row: added, changes };
 }
 
+/** A steady load, and what the Gleaner `pid` uses of the CPU for it, us an activation. */
+async function measuredLoad(
+  pid: number,
+  addresses: readonly string[],
+  perSecond: number,
+  seconds: number,
+) {
+  const before = hookCpuMillis(pid);
+  const begun = performance.now();
+  const calls = await steadyLoad(addresses, ACTION, perSecond, perSecond * seconds);
+  const rate = calls.length / ((performance.now() - begun) / 1000);
+  const after = hookCpuMillis(pid);
+  const micros = (of: 'hook' | 'tcpdump') => ((after[of] - before[of]) * 1000) / calls.length;
+  return { calls, rate, cpu: { hook: micros('hook'), tcpdump: micros('tcpdump') } };
+}
+
 /** A Gleaner of its own beside a steady load, whose CPU is measured again after `pause` s of it. */
 export async function steady(
   addresses: readonly string[],
@@ -213,21 +229,13 @@ export async function steady(
   try {
     await steadyLoad(addresses, ACTION, perSecond, perSecond * 2);
     const before = await gleaner.status();
-    const cpuBefore = hookCpuMillis(gleaner.pid);
-    const begun = performance.now();
-    const calls = await steadyLoad(addresses, ACTION, perSecond, perSecond * seconds);
-    const rate = calls.length / ((performance.now() - begun) / 1000);
-    const cpuAfter = hookCpuMillis(gleaner.pid);
+    const { calls, rate, cpu } = await measuredLoad(gleaner.pid, addresses, perSecond, seconds);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     const after = await gleaner.status();
-    const later = { hook: Number.NaN, tcpdump: Number.NaN };
+    let later = { hook: Number.NaN, tcpdump: Number.NaN };
     if (pause > 0) {
       await steadyLoad(addresses, ACTION, perSecond, perSecond * pause);
-      const laterBefore = hookCpuMillis(gleaner.pid);
-      const { length } = await steadyLoad(addresses, ACTION, perSecond, perSecond * seconds);
-      const laterAfter = hookCpuMillis(gleaner.pid);
-      later.hook = ((laterAfter.hook - laterBefore.hook) * 1000) / length;
-      later.tcpdump = ((laterAfter.tcpdump - laterBefore.tcpdump) * 1000) / length;
+      later = (await measuredLoad(gleaner.pid, addresses, perSecond, seconds)).cpu;
     }
     return {
       lag: after.counters.lagMicros ?? { p50: Number.NaN, p99: Number.NaN },
@@ -237,8 +245,8 @@ export async function steady(
       sent: calls.length,
       failed: calls.filter(({ ok }) => !ok).length,
       rate,
-      hookMicros: ((cpuAfter.hook - cpuBefore.hook) * 1000) / calls.length,
-      tcpdumpMicros: ((cpuAfter.tcpdump - cpuBefore.tcpdump) * 1000) / calls.length,
+      hookMicros: cpu.hook,
+      tcpdumpMicros: cpu.tcpdump,
       later,
     };
   } finally {
