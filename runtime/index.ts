@@ -12,6 +12,7 @@ export {
 export { FileLines } from './line-output.js';
 export { makeLogger } from './logger.js';
 export { SystemdNotifier } from './notify.js';
+export { optimizeSooner } from './optimize-sooner.js';
 export * from './output.js';
 export { parts, playDockerWorkload } from './parts.js';
 export { processFaults } from './process-faults.js';

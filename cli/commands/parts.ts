@@ -13,6 +13,7 @@ import {
   configFolder,
   loadSettings,
   makeLogger,
+  optimizeSooner,
   parts,
   playDockerWorkload,
   processFaults,
@@ -33,7 +34,10 @@ export function addCommands(program: Command): void {
     (config) => config.hook.hostName,
     // The sampler beats once a second at any sampling interval.
     () => 1000,
-    parts.hook,
+    (around) => {
+      optimizeSooner(process.versions.v8);
+      return parts.hook(around);
+    },
   );
   const agents = addPart(
     program,

@@ -8,7 +8,7 @@ pass() {
 }
 for signal in TERM INT HUP; do trap "pass $signal" "$signal"; done
 # The flags of every other start (cli/up/children.ts): about 30 MiB less beside 2000 containers.
-node --optimize-for-size --v8-pool-size=1 --interrupt-budget=20000 "$(command -v gleaner)" hook "$@" &
+node --optimize-for-size --v8-pool-size=1 "$(command -v gleaner)" hook "$@" &
 hook=$!
 # A signal that came before the hook was there.
 [ -z "$asked" ] || pass "$asked"
