@@ -12,7 +12,7 @@ const real = process.env.GLEANER_TEST_REAL === '1';
  */
 const ownParts = [
   'dist/test/{agents,broker,dashboard,docs,fuzz,kubernetes}/**/*.real.test.js',
-  'dist/test/cli/{mode-not-stored,nats-config,start,up}.real.test.js',
+  'dist/test/cli/{mode-not-stored,nats-config,newer-node,start,up}.real.test.js',
   'dist/test/deploy/{ansible,metrics}.real.test.js',
   'dist/test/faults/{dockerd,full-disk,nats-cluster}.real.test.js',
   'dist/test/simulator/**/*.real.test.js',

@@ -55,13 +55,17 @@ export interface Up extends Collected {
   clean(): Promise<void>;
 }
 
-/** `gleaner up` with a configuration and a state folder of its own. */
-export function startUp(config: Record<string, unknown>, args: readonly string[] = []): Up {
+/** `gleaner up` with a configuration and a state folder of its own. @param node runs every part */
+export function startUp(
+  config: Record<string, unknown>,
+  args: readonly string[] = [],
+  node = process.execPath,
+): Up {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-up-'));
   const file = join(folder, 'gleaner.yaml');
   const hook = { ...((config.hook as object | undefined) ?? {}), stateDir: join(folder, 'state') };
   writeFileSync(file, stringify({ ...config, hook }));
-  const child = spawn(process.execPath, [main, '--config', file, 'up', '--plain', ...args], {
+  const child = spawn(node, [main, '--config', file, 'up', '--plain', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   return {
