@@ -79,9 +79,40 @@ async function stage(
     await dashboard.stop();
     await server.remove();
   });
-  await page.goto(dashboard.address);
-  await page.getByText('Live', { exact: true }).waitFor();
+  await load(page, dashboard.address);
   return { server, gleaner, dashboard, page, pageErrors };
+}
+
+const NETWORK_CHANGED = 'net::ERR_NETWORK_CHANGED';
+const LOADS_MAX = 10;
+
+/**
+ * Until the page is live. Chromium drops what it is loading when an interface of the host comes or
+ * goes, as those of other tests' containers do. A page without one of its scripts stays empty
+ * until it is loaded again.
+ */
+async function load(page: Page, address: string): Promise<void> {
+  for (let loads = 1; ; loads++) {
+    const dropped = new Promise<boolean>((resolve) => {
+      page.on('requestfailed', (request) => {
+        if (request.failure()?.errorText === NETWORK_CHANGED) resolve(false);
+      });
+    });
+    const live = (async () => {
+      try {
+        await page.goto(address);
+        await page.getByText('Live', { exact: true }).waitFor();
+        return true;
+      } catch (error) {
+        if (String(error).includes(NETWORK_CHANGED)) return false;
+        throw error;
+      }
+    })();
+    // One that lost the race is of a page that is gone.
+    live.catch(() => undefined);
+    if (await Promise.race([live, dropped])) return;
+    if (loads === LOADS_MAX) throw new Error(`${NETWORK_CHANGED} in each of ${loads} loads`);
+  }
 }
 
 /** As scripts in the page, since this file has no DOM types. */
