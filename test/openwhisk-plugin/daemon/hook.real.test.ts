@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
+import type { Config } from '../../../config/index.js';
 import { docker, dockerAndTap, missing } from '../../support/real-parts.js';
 import { allowed } from '../../support/slowness.js';
 import { action, counters, groupOf, together, userShares, watched } from './real-containers.js';
@@ -84,6 +85,40 @@ test.serial(
     });
   },
 );
+
+test.serial('a function that needs more CPU than its user’s gets more, and uses it', async (t) => {
+  if (missing(t, dockerAndTap)) return;
+  t.timeout(allowed(120_000));
+  const raise = (config: Config): void =>
+    void Object.assign(config.decision.policy, { quota: 'largest-in-range' });
+  await together(
+    'wskglhki0',
+    {},
+    async (double, hook) => {
+      // A fifth of a core, which a container gets on a busy machine, too.
+      const narrow = action('cpu', { cpus: 0.2 });
+      const payload = { cpuMs: 200 };
+      const first = await double.invoke(narrow, payload);
+      const id = docker('inspect', '--format', '{{.Id}}', first.containerName as string);
+      const used = (): number =>
+        hook.inspect({ function: '/guest/cpu' }).functions[0]!.acceleratedCpuSeconds;
+      t.is(used(), 0);
+      let highest = 0;
+      for (let calls = 1; used() === 0 && calls < 6; calls++) {
+        await sleep(1500);
+        const { result, seen } = await watched(id, double.invoke(narrow, payload));
+        t.true(result.ok);
+        highest = Math.max(highest, ...seen.map(({ quota }) => quota));
+        await sleep(100);
+      }
+      t.log(`highest quota ${highest} us, ${used()} core-seconds above the user's limit`);
+      t.true(highest > 20_000);
+      t.true(used() > 0);
+      t.is(kernel(id).quota, 20_000);
+    },
+    raise,
+  );
+});
 
 test.serial('a failing, a killed and a timed-out activation each end once', async (t) => {
   if (missing(t, dockerAndTap)) return;
