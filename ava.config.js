@@ -1,22 +1,26 @@
 /**
  * In-process tests by default. GLEANER_TEST_REAL=1 takes the tests on real parts
  * (`*.real.test.ts`), one file at a time. GLEANER_TEST_LANE takes one of the parts below, which
- * scripts/test.mjs runs side by side, each one file at a time.
+ * scripts/test.mjs runs side by side.
  */
 const lane = process.env.GLEANER_TEST_LANE;
 const real = process.env.GLEANER_TEST_REAL === '1';
 
 /**
- * Tests on parts of their own: processes on free ports or the usual ones of `gleaner up`, a private
- * engine, containers without a hook. Nothing here is managed by a hook on this host's engine.
+ * Tests on parts of their own: a private engine, processes on free ports, containers without a
+ * hook. Nothing here is managed by a hook on this host's engine.
  */
 const ownParts = [
-  'dist/test/{agents,broker,dashboard,docs,fuzz,kubernetes}/**/*.real.test.js',
-  'dist/test/cli/{mode-not-stored,nats-config,newer-node,start,up}.real.test.js',
+  'dist/test/{agents,broker,fuzz,kubernetes}/**/*.real.test.js',
   'dist/test/deploy/{ansible,metrics}.real.test.js',
   'dist/test/faults/{dockerd,full-disk,nats-cluster}.real.test.js',
   'dist/test/simulator/**/*.real.test.js',
   'dist/test/stock-client.real.test.js',
+];
+/** Commands, pages and the dashboard, on the usual ports of `gleaner up` or free ones. */
+const commands = [
+  'dist/test/{dashboard,docs}/**/*.real.test.js',
+  'dist/test/cli/{mode-not-stored,nats-config,newer-node,start,up}.real.test.js',
 ];
 const allReal = ['dist/test/**/*.real.test.js'];
 const inProcess = ['dist/test/**/*.test.js', '!dist/test/**/*.real.test.js'];
@@ -25,7 +29,8 @@ const inProcess = ['dist/test/**/*.test.js', '!dist/test/**/*.real.test.js'];
 const lanes = {
   'in-process': inProcess,
   'own-parts': ownParts,
-  host: [...allReal, ...ownParts.map((pattern) => `!${pattern}`)],
+  commands,
+  host: [...allReal, ...[...ownParts, ...commands].map((pattern) => `!${pattern}`)],
 };
 
 /** As test/support/slowness.ts has it. */

@@ -69,18 +69,23 @@ export function merged(first, second) {
 }
 
 /**
- * Milliseconds that each file took, the slowest first, of files that ran one after the other: from
- * the last line of the one before it to its own last line. `lines`: as they came, with the time.
+ * Milliseconds that each file took, the slowest first: from the end of the file before it to its
+ * own last line. `concurrency`: files at a time. `lines`: as they came, with the time.
  */
-export function slowestFiles(lines, begun, exists) {
-  const took = new Map();
-  let before = begun;
+export function slowestFiles(lines, begun, exists, concurrency) {
+  // In the order of their first lines.
+  const ended = new Map();
   for (const { at, line } of lines) {
     const title = LINE.exec(line)?.[2];
     const file = title === undefined ? null : fileOf(title, exists);
-    if (file === null) continue;
-    took.set(file, (took.get(file) ?? 0) + at - before);
-    before = at;
+    if (file !== null) ended.set(file, at);
   }
-  return [...took].sort((a, b) => b[1] - a[1]);
+  const free = new Array(concurrency).fill(begun);
+  const took = [...ended].map(([file, end]) => {
+    const first = free.indexOf(Math.min(...free));
+    const begin = free[first];
+    free[first] = end;
+    return [file, end - begin];
+  });
+  return took.sort((a, b) => b[1] - a[1]);
 }

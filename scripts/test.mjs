@@ -1,6 +1,6 @@
 /**
- * `npm test`: build (not with `-- --built`), then every AVA test in three lanes side by side
- * (ava.config.js): those inside the process use the time in which the two lanes on real parts wait;
+ * `npm test`: build (not with `-- --built`), then every AVA test in four lanes side by side
+ * (ava.config.js): those inside the process use the time in which the lanes on real parts wait;
  * then the line coverage of all together. Ends with a plain line `N passed, N failed`; a folder
  * below the bound counts as a failure, and so does each fault that nothing caught in any process of
  * the tests.
@@ -49,19 +49,21 @@ function run(args, environment = {}, niceness = 0) {
 
 const exists = (file) => existsSync(join(root, file));
 
-/** Of these CI's time is made: each runs alone. */
+/** Of these CI's time is made. */
 const SLOWEST_SHOWN = 15;
 /** More failed files than this are no bad luck. */
 const MAX_RETRIED_FILES = 6;
 
 /** One lane of tests. */
-async function runOnce({ lane, niceness }) {
+async function runOnce({ lane, niceness, concurrency = 1 }) {
   const environment = { ...counted, GLEANER_TEST_LANE: lane };
   const begun = performance.now();
-  const once = await run([ava, '--tap'], environment, niceness);
+  const options = ['--tap', '--concurrency', `${concurrency}`];
+  const once = await run([ava, ...options], environment, niceness);
   const seconds = ((performance.now() - begun) / 1000).toFixed(0);
   console.log(`# ${lane}: ${seconds} s; its slowest files, seconds`);
-  for (const [file, millis] of slowestFiles(once.lines, begun, exists).slice(0, SLOWEST_SHOWN))
+  const slowest = slowestFiles(once.lines, begun, exists, concurrency);
+  for (const [file, millis] of slowest.slice(0, SLOWEST_SHOWN))
     console.log(`#   ${(millis / 1000).toFixed(1).padStart(6)}  ${file}`);
   return { environment, once, first: resultsByFile(once.output, exists) };
 }
@@ -126,8 +128,9 @@ const counted = { NODE_V8_COVERAGE: executed, GLEANER_TEST_FAULTS: faults, NODE_
 const runs = await runTests([
   { lane: 'host', niceness: 0 },
   { lane: 'own-parts', niceness: 0 },
+  { lane: 'commands', niceness: 0 },
   // Tests on real parts have time limits, which those of the CPU alone must not use up.
-  { lane: 'in-process', niceness: 5 },
+  { lane: 'in-process', niceness: 10, concurrency: 2 },
 ]);
 const reporters = ['--reporter=json-summary', '--reporter=text-summary'];
 const report = await run([

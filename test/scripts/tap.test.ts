@@ -14,6 +14,7 @@ interface Tap {
     lines: readonly { readonly at: number; readonly line: string }[],
     begun: number,
     exists: (file: string) => boolean,
+    concurrency: number,
   ): [string, number][];
 }
 
@@ -24,7 +25,8 @@ const { resultsByFile, merged, slowestFiles } = (await import(
 
 const UP = 'dist/test/cli/up.real.test.js';
 const MESSAGES = 'dist/test/faults/messages.real.test.js';
-const exists = (file: string): boolean => file === UP || file === MESSAGES;
+const SOAK = 'dist/test/soak/soak.real.test.js';
+const exists = (file: string): boolean => [UP, MESSAGES, SOAK].includes(file);
 
 test('a line belongs to the file in its title, a failure without a file to the next exit', (t) => {
   // As AVA 6 prints them.
@@ -86,8 +88,24 @@ test('the time of a file lies between its last line and the last line before it'
     { at: 4100, line: '    at: ok 9 - not a line of its own' },
     { at: 9000, line: 'not ok 3 - cli › up.real › it ends' },
   ];
-  t.deepEqual(slowestFiles(lines, 1000, exists), [
+  t.deepEqual(slowestFiles(lines, 1000, exists, 1), [
     [UP, 7500],
     [MESSAGES, 500],
+  ]);
+});
+
+test('of two files at a time, one begins when the first of both has ended', (t) => {
+  const lines = [
+    { at: 1500, line: 'ok 1 - faults › messages.real › bad ones' },
+    { at: 4000, line: 'ok 2 - cli › up.real › it starts' },
+    { at: 5000, line: 'ok 3 - faults › messages.real › good ones' },
+    { at: 9000, line: 'ok 4 - cli › up.real › it ends' },
+    { at: 9500, line: 'ok 5 - soak › soak.real › it lasts' },
+  ];
+  // Both of the first begin at 1000; the third begins at 5000.
+  t.deepEqual(slowestFiles(lines, 1000, exists, 2), [
+    [UP, 8000],
+    [SOAK, 4500],
+    [MESSAGES, 4000],
   ]);
 });
