@@ -38,6 +38,8 @@ const IDLE_MILLIS = 30_000;
 const HEADROOM_MILLIS = 1000;
 /** Interval in which each container's limits are compared with the written ones. */
 const DRIFT_MILLIS = 5000;
+/** Idle containers, nearly all of a host, are compared once in this many such intervals. */
+const IDLE_ROUNDS = 4;
 /** Interval between looks at the groups beside the containers. */
 const SIBLINGS_MILLIS = 10_000;
 const IDLE = { who: 'restore', why: 'idle', activation: null };
@@ -56,6 +58,7 @@ export class Sampler {
   #headroomAt = Number.NEGATIVE_INFINITY;
   #siblingsAt = Number.NEGATIVE_INFINITY;
   #drift: IterableIterator<Container> | null = null;
+  #round = 0;
   #pendingChecks = 0;
   #cancel: Cancel | null = null;
 
@@ -147,8 +150,10 @@ export class Sampler {
       this.#pendingChecks--;
       this.#drift ??= containers.values();
       const next = this.#drift.next();
-      if (next.done) this.#drift = null;
-      else this.#compare(next.value);
+      if (next.done) {
+        this.#drift = null;
+        this.#round++;
+      } else this.#compare(next.value);
     }
   }
 
@@ -160,7 +165,8 @@ export class Sampler {
       this.#retryUserLimits(container);
       return;
     }
-    const drift = findDrift(handle, this.#limits);
+    const isDue = container.running > 0 || (this.#round + container.slice) % IDLE_ROUNDS === 0;
+    const drift = isDue ? findDrift(handle, this.#limits) : 'none';
     if (drift === 'gone') return;
     if (drift === 'none') {
       this.#retryRestore(container, handle.expected.memory);
