@@ -26,8 +26,10 @@ const STAT_MILLIS = 1000;
 /** v1: limit hits and OOM kills are read often only if the peak is this near to the limit. */
 const NEAR = 0.9;
 const FULL_READ_MILLIS = 30_000;
+/** The same for a container that has used no CPU: its files are closed, and opening costs most. */
+const UNUSED_READ_MILLIS = 300_000;
 /** Minimum interval between readings of sums (waiting for a CPU) and of rare changes (paused). */
-const SLOW_MILLIS = 500;
+const SLOW_MILLIS = 1000;
 
 type SamplePaths = Pick<CgroupPaths, 'cpu' | 'memory' | 'freezer'>;
 
@@ -71,7 +73,7 @@ export class CgroupUsageProbe implements UsageProbe {
   #peak: ControlFile | null;
   /**
    * Open from the first look on: of a container that waits for an answer without using CPU nothing
-   * else is read, twice a second, and to open it costs eight times as much.
+   * else is read, once a second, and to open it costs eight times as much.
    */
   #freezer: ControlFile | null = null;
   /** Null while closed: there are many, and another container may need the descriptors more. */
@@ -102,6 +104,8 @@ export class CgroupUsageProbe implements UsageProbe {
   #usage = 0;
   #usageAtStat = 0;
   #statAt = Number.NEGATIVE_INFINITY;
+  /** CPU time when an idle container's memory was read. */
+  #cpuAtStat = -1;
 
   constructor(paths: CgroupPaths, schedstat: string, clock: Clock, budget: FileBudget) {
     this.#clock = clock;
@@ -131,7 +135,7 @@ export class CgroupUsageProbe implements UsageProbe {
     if (this.#isSlow) this.#slowAt = into.at;
     // Without CPU use since then nothing else has changed, except that it may be paused.
     const isIdle = this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !into.frozen;
-    if (isIdle && into.at - this.#filledAt < FULL_READ_MILLIS)
+    if (isIdle && into.at - this.#filledAt < UNUSED_READ_MILLIS)
       return !this.#isSlow || this.#readFreezer(into);
     into.cpu = Math.max(0, cpu) as Micros;
     into.waiting = -1;
@@ -156,9 +160,13 @@ export class CgroupUsageProbe implements UsageProbe {
 
   workingSet(): number {
     const now = this.#clock.monotonic();
-    if (this.#files !== null) return this.#workingSet(this.#files, now);
-    const files = memoryFiles(this.#paths.memory);
+    const cpu = this.cpu();
+    const isUnused = cpu >= 0 && cpu === this.#cpuAtStat && now - this.#statAt < UNUSED_READ_MILLIS;
+    if (isUnused) return Math.max(0, this.#usage - this.#inactive);
+    const files = this.#files ?? memoryFiles(this.#paths.memory);
     const found = this.#workingSet(files, now);
+    if (found >= 0) this.#cpuAtStat = cpu;
+    if (files === this.#files) return found;
     files.usage?.close();
     files.memoryStat?.close();
     return found;
