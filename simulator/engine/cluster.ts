@@ -143,27 +143,32 @@ export class Cluster {
    */
   run(until: number): void {
     if (this.now === 0 && this.#blockSize === 0) this.#nextBlock();
-    const clock = this.#clock;
-    const timeline = this.#timeline;
     const { endless } = this.parts;
-    while (endless || !this.finished) {
-      const dueAt = clock.firstAt;
-      const eventAt = timeline.nextAt;
-      const arrivalAt = this.#arrivalAt;
-      const at = Math.min(dueAt, eventAt, arrivalAt);
-      if (at === Number.POSITIVE_INFINITY) {
-        this.dispatch.giveUp(this.now);
-        break;
-      }
-      if (at > until) break;
-      this.now = at;
-      // At one instant: first the timeline, then ends, then arrivals.
-      if (eventAt === at) this.#event();
-      else if (dueAt === at) this.#turn(clock.first, at);
-      else this.#arrive(at);
-    }
+    while ((endless || !this.finished) && this.#step(until));
     if (until > this.now && until < Number.POSITIVE_INFINITY && (endless || !this.finished))
       this.now = until;
+  }
+
+  /**
+   * Handles the next event; false if it comes after `until` or never. A method of its own, because
+   * V8 optimizes what is called often better than the middle of a long loop.
+   */
+  #step(until: number): boolean {
+    const dueAt = this.#clock.firstAt;
+    const eventAt = this.#timeline.nextAt;
+    const arrivalAt = this.#arrivalAt;
+    const at = Math.min(dueAt, eventAt, arrivalAt);
+    if (at === Number.POSITIVE_INFINITY) {
+      this.dispatch.giveUp(this.now);
+      return false;
+    }
+    if (at > until) return false;
+    this.now = at;
+    // At one instant: first the timeline, then ends, then arrivals.
+    if (eventAt === at) this.#event();
+    else if (dueAt === at) this.#turn(this.#clock.first, at);
+    else this.#arrive(at);
+    return true;
   }
 
   #turn(host: number, now: number): void {

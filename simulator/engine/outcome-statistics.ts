@@ -29,6 +29,8 @@ export const Row = {
   accelerated: 7,
 } as const;
 const WIDTH = 8;
+/** Successful activations that are counted together: their columns fit into the nearest cache. */
+const BLOCK = 256;
 
 /** Mean, maximum and distribution of one quantity over all functions. */
 class Quantity {
@@ -73,18 +75,30 @@ export class OutcomeStatistics {
   readonly outcomes = new Float64Array(5);
   /** By `StartKind`. */
   readonly starts = new Float64Array(4);
-  readonly slowdown = new Quantity(RATIO_OCTAVES);
-  readonly rfet = new Quantity(RATIO_OCTAVES, RFET_SCALE);
-  readonly response = new Quantity(DURATION_OCTAVES);
-  slow = 0;
   waited = 0;
   waitTotal = 0;
   activations = 0;
+  readonly #slowdown = new Quantity(RATIO_OCTAVES);
+  readonly #rfet = new Quantity(RATIO_OCTAVES, RFET_SCALE);
+  readonly #response = new Quantity(DURATION_OCTAVES);
+  #slow = 0;
   /** A row a function: see `Row`. */
   readonly #rows: Float64Array;
   readonly #slowdowns: Histograms;
   readonly #latencies: Histograms;
   readonly #alone: Histograms;
+  /**
+   * Successful activations that are not counted yet, as columns: each of a thousand functions has
+   * its own part of each histogram, so that one after the other would wait for memory each time.
+   */
+  #waiting = 0;
+  readonly #fn = new Int32Array(BLOCK);
+  readonly #responses = new Float64Array(BLOCK);
+  readonly #seen = new Float64Array(BLOCK);
+  readonly #runs = new Float64Array(BLOCK);
+  readonly #solo = new Float64Array(BLOCK);
+  readonly #user = new Float64Array(BLOCK);
+  readonly #ratios = new Float64Array(BLOCK);
 
   constructor(functions: number) {
     this.#rows = new Float64Array(WIDTH * functions);
@@ -120,21 +134,66 @@ export class OutcomeStatistics {
     solo: number,
     user: number,
   ): void {
-    // Instants are whole microseconds and work is not: nothing is faster than alone.
-    const slowdown = response > solo ? response / solo : 1;
-    this.slowdown.add(slowdown);
-    if (slowdown > SLOW) this.slow++;
-    this.rfet.add(execution / user);
-    this.response.add(response);
-    this.add(fn, Row.successes, 1);
-    this.add(fn, Row.slowdownSum, slowdown);
-    this.#slowdowns.add(fn, slowdown);
-    this.#latencies.add(fn, latency);
-    this.#alone.add(fn, user);
+    const i = this.#waiting++;
+    this.#fn[i] = fn;
+    this.#responses[i] = response;
+    this.#seen[i] = latency;
+    this.#runs[i] = execution;
+    this.#solo[i] = solo;
+    this.#user[i] = user;
+    if (this.#waiting === BLOCK) this.#count();
+  }
+
+  /** Response over the contention-free duration. */
+  get slowdown(): Quantity {
+    this.#count();
+    return this.#slowdown;
+  }
+
+  get rfet(): Quantity {
+    this.#count();
+    return this.#rfet;
+  }
+
+  /** us. */
+  get response(): Quantity {
+    this.#count();
+    return this.#response;
+  }
+
+  /** Activations that were slower than {@link SLOW}. */
+  get slow(): number {
+    this.#count();
+    return this.#slow;
+  }
+
+  /** Counts the successful activations that wait for it, in the order in which they ended. */
+  #count(): void {
+    const count = this.#waiting;
+    this.#waiting = 0;
+    const [fn, responses, ratios] = [this.#fn, this.#responses, this.#ratios];
+    for (let i = 0; i < count; i++) {
+      const [response, solo] = [responses[i]!, this.#solo[i]!];
+      // Instants are whole microseconds and work is not: nothing is faster than alone.
+      const slowdown = response > solo ? response / solo : 1;
+      ratios[i] = slowdown;
+      if (slowdown > SLOW) this.#slow++;
+      this.#slowdown.add(slowdown);
+      this.#rfet.add(this.#runs[i]! / this.#user[i]!);
+      this.#response.add(response);
+    }
+    for (let i = 0; i < count; i++) {
+      this.add(fn[i]!, Row.successes, 1);
+      this.add(fn[i]!, Row.slowdownSum, ratios[i]!);
+    }
+    this.#slowdowns.addAll(fn, ratios, count);
+    this.#latencies.addAll(fn, this.#seen, count);
+    this.#alone.addAll(fn, this.#user, count);
   }
 
   /** `place`: one of {@link Row}. */
   get(fn: number, place: number): number {
+    if (this.#waiting > 0) this.#count();
     return this.#rows[WIDTH * fn + place]!;
   }
 

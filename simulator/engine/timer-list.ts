@@ -2,20 +2,22 @@ import { type ActivationColumns, Due } from './activations.js';
 
 /**
  * Activations of each host that wait for an instant: creation of a container, unpausing, I/O, the
- * next period of a quota. The earliest `dueAt` is searched again only after it was removed.
+ * next period of a quota. The earliest is searched again only after it was removed.
  */
 export class TimerList {
   readonly #c: ActivationColumns;
   readonly #lists: Int32Array[];
   readonly counts: Int32Array;
-  /** NaN: to be searched. */
+  /** Of the earliest: its `dueAt` (NaN: to be searched), and its index in the list. */
   readonly #next: Float64Array;
+  readonly #first: Int32Array;
 
   constructor(columns: ActivationColumns, hosts: number) {
     this.#c = columns;
     this.#lists = Array.from({ length: hosts }, () => new Int32Array(16));
     this.counts = new Int32Array(hosts);
     this.#next = new Float64Array(hosts).fill(Number.POSITIVE_INFINITY);
+    this.#first = new Int32Array(hosts).fill(-1);
   }
 
   at(host: number, index: number): number {
@@ -36,7 +38,10 @@ export class TimerList {
     c.place[a] = count;
     this.counts[host] = count + 1;
     const due = c.dueAt[a]!;
-    if (due < this.#next[host]!) this.#next[host] = due;
+    if (due < this.#next[host]!) {
+      this.#next[host] = due;
+      this.#first[host] = count;
+    }
   }
 
   /** Starts a phase that only waits. */
@@ -51,11 +56,13 @@ export class TimerList {
   remove(a: number): void {
     const c = this.#c;
     const host = c.host[a]!;
-    if (c.dueAt[a]! <= this.#next[host]!) this.#next[host] = Number.NaN;
     const list = this.#lists[host]!;
     const last = this.counts[host]! - 1;
     const place = c.place[a]!;
     const moved = list[last]!;
+    const next = this.#next[host]!;
+    // Of those that are due at one instant the first in the list goes first: one that moves may be.
+    if (c.dueAt[a]! <= next || c.dueAt[moved]! <= next) this.#next[host] = Number.NaN;
     list[place] = moved;
     c.place[moved] = place;
     this.counts[host] = last;
@@ -63,27 +70,31 @@ export class TimerList {
 
   next(host: number): number {
     const known = this.#next[host]!;
-    if (!Number.isNaN(known)) return known;
-    const list = this.#lists[host]!;
-    const count = this.counts[host]!;
-    const { dueAt } = this.#c;
-    let due = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < count; i++) {
-      const at = dueAt[list[i]!]!;
-      if (at < due) due = at;
-    }
-    this.#next[host] = due;
-    return due;
+    return Number.isNaN(known) ? this.#findNext(host) : known;
   }
 
   /** The activation of `next`. */
   first(host: number): number {
-    const next = this.next(host);
+    if (Number.isNaN(this.#next[host]!)) this.#findNext(host);
+    return this.#lists[host]![this.#first[host]!]!;
+  }
+
+  #findNext(host: number): number {
     const list = this.#lists[host]!;
+    const count = this.counts[host]!;
     const { dueAt } = this.#c;
-    let i = 0;
-    while (dueAt[list[i]!] !== next) i++;
-    return list[i]!;
+    let due = Number.POSITIVE_INFINITY;
+    let first = -1;
+    for (let i = 0; i < count; i++) {
+      const at = dueAt[list[i]!]!;
+      if (at < due) {
+        due = at;
+        first = i;
+      }
+    }
+    this.#next[host] = due;
+    this.#first[host] = first;
+    return due;
   }
 }
 

@@ -68,6 +68,11 @@ export class DemandTable {
     this.#distributions.seal();
   }
 
+  /** Writes the demand of the first `count` activations of a block. */
+  fill(block: ActivationBlock, count: number): void {
+    for (let i = 0; i < count; i++) this.draw(block.fn[i]!, block, i);
+  }
+
   /** Writes the demand of the next activation of a function to row `i`. */
   draw(fn: number, block: ActivationBlock, i: number): void {
     this.#probabilities.advance(fn);

@@ -66,11 +66,12 @@ export class WorkloadStream implements ActivationStream {
       const fn = this.#fn[0]!;
       block.arrival[count] = at;
       block.fn[count] = fn;
-      this.#demand.draw(fn, block, count);
       count++;
       this.#sink(0, this.#next(this.#sources[fn]!), fn);
     }
     this.#left -= count;
+    // Each loop alone fits into the processor's cache of instructions.
+    this.#demand.fill(block, count);
     return count;
   }
 

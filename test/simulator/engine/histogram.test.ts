@@ -27,3 +27,13 @@ test('each octave of each row has counts of its own', (t) => {
     t.is(histograms.above(row, 2 ** 12), 8 * (row + 1));
   }
 });
+
+test('quantiles pass over octaves without a value', (t) => {
+  const histograms = new Histograms(1, 20);
+  histograms.addAll(new Int32Array(4), Float64Array.of(1, 1, 1, 2 ** 18), 4);
+  // Three of four samples lie in the first bucket, 1 to 17/16, of which p50 is two thirds.
+  t.is(histograms.quantile(0, 0.5), 1 + 2 / 48);
+  // The last one is all of its bucket, 2^18 to 2^18 x 17/16.
+  t.is(histograms.quantile(0, 1), 2 ** 18 + 2 ** 14);
+  t.is(histograms.count(0), 4);
+});

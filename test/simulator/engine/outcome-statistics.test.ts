@@ -1,0 +1,28 @@
+import test from 'ava';
+import { OutcomeStatistics } from '../../../simulator/engine/outcome-statistics.js';
+
+test('figures count every activation that has ended, however many are counted together', (t) => {
+  const statistics = new OutcomeStatistics(2);
+  let ended = 0;
+  for (const more of [1, 2, 300, 700]) {
+    for (let i = 0; i < more; i++) {
+      // Twice its contention-free duration and its duration at user limits, 1000 us, for function 1.
+      statistics.succeeded(1, 2000, 2000, 2000, 1000, 1000);
+      ended++;
+    }
+    t.is(statistics.slowdown.count, ended);
+    t.is(statistics.rfet.sum, 2 * ended);
+    t.is(statistics.response.max, 2000);
+    t.is(statistics.slow, ended);
+    t.is(statistics.functionSummary(1, 'f', undefined).meanSlowdown, 2);
+    t.is(statistics.isKnown(1), ended >= 20);
+    t.is(statistics.functionSummary(0, 'other', undefined).meanSlowdown, 0);
+  }
+});
+
+test('a response that rounding makes shorter than the work alone counts as no slowdown', (t) => {
+  const statistics = new OutcomeStatistics(1);
+  statistics.succeeded(0, 10, 10, 10, 10.4, 10.4);
+  t.is(statistics.slowdown.sum, 1);
+  t.is(statistics.slow, 0);
+});
