@@ -15,7 +15,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
  * one.
  */
 export class Accounts {
-  readonly outcomeStatistics: OutcomeStatistics;
+  declare readonly outcomeStatistics: OutcomeStatistics;
   /** Activations that arrived and that ended, warm-up included. */
   arrived = 0;
   ended = 0;
@@ -24,9 +24,9 @@ export class Accounts {
    * counted.
    */
   asked = 0;
-  readonly #c: ActivationColumns;
-  readonly #functions: FunctionRows;
-  readonly #recorder: ActivationRecorder | null;
+  declare private readonly c: ActivationColumns;
+  declare private readonly functions: FunctionRows;
+  declare private readonly recorder: ActivationRecorder | null;
   readonly #record: Mutable<SimulatedActivation> = {
     call: 0,
     fn: 0,
@@ -47,15 +47,15 @@ export class Accounts {
     functions: FunctionRows,
     recorder: ActivationRecorder | null,
   ) {
-    this.#c = columns;
-    this.#functions = functions;
-    this.#recorder = recorder;
+    this.c = columns;
+    this.functions = functions;
+    this.recorder = recorder;
     this.outcomeStatistics = new OutcomeStatistics(functions.count);
   }
 
   /** `now` is the end as its caller sees it. */
   end(a: number, outcome: number, now: number): void {
-    const c = this.#c;
+    const c = this.c;
     const fn = c.fn[a]!;
     this.ended++;
     const placed = c.start[a] !== StartKind.none;
@@ -68,8 +68,8 @@ export class Accounts {
         placed ? c.placedAt[a]! - arrivedAt : 0,
       );
       if (outcome === ClusterOutcome.success) {
-        const solo = Math.max(1, this.#functions.soloMicros(fn, c.cpu[a]!, c.io[a]!));
-        const user = Math.max(1, this.#functions.userMicros(fn, c.cpu[a]!, c.io[a]!));
+        const solo = Math.max(1, this.functions.soloMicros(fn, c.cpu[a]!, c.io[a]!));
+        const user = Math.max(1, this.functions.userMicros(fn, c.cpu[a]!, c.io[a]!));
         this.outcomeStatistics.succeeded(
           fn,
           now - arrivedAt,
@@ -80,7 +80,7 @@ export class Accounts {
         );
       }
     }
-    if (this.#recorder !== null) this.#tell(a, outcome, now, placed, this.#recorder);
+    if (this.recorder !== null) this.#tell(a, outcome, now, placed, this.recorder);
   }
 
   #tell(
@@ -90,7 +90,7 @@ export class Accounts {
     placed: boolean,
     recorder: ActivationRecorder,
   ): void {
-    const c = this.#c;
+    const c = this.c;
     const record = this.#record;
     const fn = c.fn[a]!;
     record.call = c.call[a]!;
@@ -103,8 +103,8 @@ export class Accounts {
     record.runAt = c.runAt[a]!;
     record.endedAt = now;
     record.cpu = Number.isNaN(c.runAt[a]!) ? 0 : c.done[a]!;
-    record.soloMicros = this.#functions.soloMicros(fn, c.cpu[a]!, c.io[a]!);
-    record.userMicros = this.#functions.userMicros(fn, c.cpu[a]!, c.io[a]!);
+    record.soloMicros = this.functions.soloMicros(fn, c.cpu[a]!, c.io[a]!);
+    record.userMicros = this.functions.userMicros(fn, c.cpu[a]!, c.io[a]!);
     recorder.record(record);
   }
 }

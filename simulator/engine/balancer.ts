@@ -7,23 +7,23 @@ import { Fn, type FunctionRows } from './function-rows.js';
  * [OpenWhisk ShardingContainerPoolBalancer.scala]
  */
 export class Balancer {
-  readonly hosts: number;
-  readonly #functions: FunctionRows;
-  readonly #userMemory: number;
+  declare readonly hosts: number;
+  declare private readonly functions: FunctionRows;
+  declare private readonly userMemory: number;
   /** MiB of the activations in flight, forced ones included. */
-  readonly inFlight: Float64Array;
+  declare readonly inFlight: Float64Array;
   /** 1: takes calls. */
-  readonly alive: Uint8Array;
+  declare readonly alive: Uint8Array;
   /** Activations sent to a full host. */
   forced = 0;
-  readonly #seed: number;
+  declare private readonly seed: number;
 
   /** Writes homes and steps into the functions' rows. `userMemory` in MiB. */
   constructor(functions: FunctionRows, hosts: number, userMemory: number, seed: number) {
     this.hosts = hosts;
-    this.#functions = functions;
-    this.#userMemory = userMemory;
-    this.#seed = seed;
+    this.functions = functions;
+    this.userMemory = userMemory;
+    this.seed = seed;
     this.inFlight = new Float64Array(hosts);
     this.alive = new Uint8Array(hosts).fill(1);
     const steps = coprimeSteps(hosts);
@@ -37,9 +37,9 @@ export class Balancer {
   /** A host with room, its memory taken; -1 where all are full or gone. */
   acquire(fn: number, memory: number): number {
     const { hosts, inFlight, alive } = this;
-    const limit = this.#userMemory - memory;
-    const step = this.#functions.get(fn, Fn.step);
-    let host = this.#functions.get(fn, Fn.home);
+    const limit = this.userMemory - memory;
+    const step = this.functions.get(fn, Fn.step);
+    let host = this.functions.get(fn, Fn.home);
     for (let asked = 0; asked < hosts; asked++) {
       if (inFlight[host]! <= limit && alive[host] === 1) {
         inFlight[host] = inFlight[host]! + memory;
@@ -57,7 +57,7 @@ export class Balancer {
    */
   force(call: number, memory: number): number {
     const { hosts, alive } = this;
-    let host = mix(this.#seed, call) % hosts;
+    let host = mix(this.seed, call) % hosts;
     for (let asked = 0; asked < hosts; asked++) {
       if (alive[host] === 1) {
         this.inFlight[host] = this.inFlight[host]! + memory;
@@ -74,7 +74,7 @@ export class Balancer {
   }
 
   fits(host: number, memory: number): boolean {
-    return this.alive[host] === 1 && this.inFlight[host]! + memory <= this.#userMemory;
+    return this.alive[host] === 1 && this.inFlight[host]! + memory <= this.userMemory;
   }
 
   release(host: number, memory: number): void {

@@ -43,22 +43,22 @@ export interface ClusterParts {
  */
 export class Cluster {
   readonly activations = new Activations();
-  readonly functions: FunctionRows;
-  readonly containers: Containers;
-  readonly cores: Cores;
-  readonly invokers: Invokers;
-  readonly balancer: Balancer;
-  readonly dispatch: Dispatch;
-  readonly accounts: Accounts;
-  readonly levels: Levels;
-  readonly parts: ClusterParts;
+  declare readonly functions: FunctionRows;
+  declare readonly containers: Containers;
+  declare readonly cores: Cores;
+  declare readonly invokers: Invokers;
+  declare readonly balancer: Balancer;
+  declare readonly dispatch: Dispatch;
+  declare readonly accounts: Accounts;
+  declare readonly levels: Levels;
+  declare readonly parts: ClusterParts;
   now = 0;
 
   readonly #block = new ActivationBlock();
   #blockSize = 0;
   #blockNext = 0;
   #arrivalAt = 0;
-  readonly #clock: HostClock;
+  declare private readonly clock: HostClock;
   readonly #timeline = new EventQueue(256);
   #limitController: LimitController | null = null;
 
@@ -89,7 +89,7 @@ export class Cluster {
       shape,
     );
     this.dispatch.invokers = this.invokers;
-    this.#clock = new HostClock(shape.hosts);
+    this.clock = new HostClock(shape.hosts);
     this.#fillTimeline();
     for (let host = 0; host < shape.hosts; host++) {
       this.invokers.memoryAdmission.prewarmHost(host, 0);
@@ -111,7 +111,7 @@ export class Cluster {
 
   /** Call it after a change of a host from outside of its own events. */
   refresh(host: number): void {
-    this.#clock.set(host, this.cores.next(host, this.now));
+    this.clock.set(host, this.cores.next(host, this.now));
   }
 
   alive(host: number): boolean {
@@ -120,13 +120,13 @@ export class Cluster {
 
   /** Time of the next event, us; Infinity if there is none. */
   get nextAt(): number {
-    return Math.min(this.#clock.firstAt, this.#timeline.nextAt, this.#arrivalAt);
+    return Math.min(this.clock.firstAt, this.#timeline.nextAt, this.#arrivalAt);
   }
 
   /** Arrivals are still to come, or a host has an event. */
   get isActive(): boolean {
     return (
-      this.#arrivalAt < Number.POSITIVE_INFINITY || this.#clock.firstAt < Number.POSITIVE_INFINITY
+      this.#arrivalAt < Number.POSITIVE_INFINITY || this.clock.firstAt < Number.POSITIVE_INFINITY
     );
   }
 
@@ -154,7 +154,7 @@ export class Cluster {
    * V8 optimizes what is called often better than the middle of a long loop.
    */
   #step(until: number): boolean {
-    const dueAt = this.#clock.firstAt;
+    const dueAt = this.clock.firstAt;
     const eventAt = this.#timeline.nextAt;
     const arrivalAt = this.#arrivalAt;
     const at = Math.min(dueAt, eventAt, arrivalAt);
@@ -166,7 +166,7 @@ export class Cluster {
     this.now = at;
     // At one instant: first the timeline, then ends, then arrivals.
     if (eventAt === at) this.#event();
-    else if (dueAt === at) this.#turn(this.#clock.first, at);
+    else if (dueAt === at) this.#turn(this.clock.first, at);
     else this.#arrive(at);
     return true;
   }
@@ -178,7 +178,7 @@ export class Cluster {
       invokers.handle(cores.first(host), now);
       next = cores.next(host, now);
     } while (next <= now);
-    this.#clock.set(host, next);
+    this.clock.set(host, next);
   }
 
   #arrive(now: number): void {
@@ -196,7 +196,7 @@ export class Cluster {
     c.counted[a] = now >= this.parts.warmUpMicros ? 1 : 0;
     this.accounts.asked += block.cpu[i]!;
     const host = this.dispatch.arrive(a, now);
-    if (host >= 0) this.#clock.set(host, this.cores.next(host, now));
+    if (host >= 0) this.clock.set(host, this.cores.next(host, now));
     if (this.#blockNext < this.#blockSize) this.#arrivalAt = block.arrival[this.#blockNext]!;
     else this.#nextBlock();
     if ((this.accounts.arrived & PROGRESS_MASK) === 0)

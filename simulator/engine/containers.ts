@@ -54,29 +54,29 @@ export class Containers {
   #high = 0;
   count = 0;
   /** By host: nominal memory of all and of the idle containers, MiB. */
-  readonly admitted: Float64Array;
-  readonly idleMemory: Float64Array;
-  readonly #oldest: Int32Array;
-  readonly #newest: Int32Array;
-  readonly #firstUsed: Int32Array;
-  readonly #lastUsed: Int32Array;
+  declare readonly admitted: Float64Array;
+  declare readonly idleMemory: Float64Array;
+  declare private readonly oldest: Int32Array;
+  declare private readonly newest: Int32Array;
+  declare private readonly firstUsed: Int32Array;
+  declare private readonly lastUsed: Int32Array;
   /**
    * By function and host two entries, the first warm container and the count; after the hosts the
    * count on all of them.
    */
-  readonly #places: Int32Array;
-  readonly #width: number;
+  declare private readonly places: Int32Array;
+  declare private readonly width: number;
 
   constructor(functions: number, hosts: number) {
-    this.#width = 2 * (hosts + 1);
+    this.width = 2 * (hosts + 1);
     this.admitted = new Float64Array(hosts);
     this.idleMemory = new Float64Array(hosts);
-    this.#oldest = new Int32Array(hosts).fill(-1);
-    this.#newest = new Int32Array(hosts).fill(-1);
-    this.#firstUsed = new Int32Array(hosts).fill(-1);
-    this.#lastUsed = new Int32Array(hosts).fill(-1);
-    this.#places = new Int32Array(functions * this.#width);
-    for (let i = 0; i < this.#places.length; i += 2) this.#places[i] = -1;
+    this.oldest = new Int32Array(hosts).fill(-1);
+    this.newest = new Int32Array(hosts).fill(-1);
+    this.firstUsed = new Int32Array(hosts).fill(-1);
+    this.lastUsed = new Int32Array(hosts).fill(-1);
+    this.places = new Int32Array(functions * this.width);
+    for (let i = 0; i < this.places.length; i += 2) this.places[i] = -1;
   }
 
   get high(): number {
@@ -85,17 +85,17 @@ export class Containers {
 
   /** A container that can run one more activation; -1 if there is none. */
   warm(fn: number, host: number): number {
-    return this.#places[fn * this.#width + 2 * host]!;
+    return this.places[fn * this.width + 2 * host]!;
   }
 
   /** Containers of a function on a host. */
   countOf(fn: number, host: number): number {
-    return this.#places[fn * this.#width + 2 * host + 1]!;
+    return this.places[fn * this.width + 2 * host + 1]!;
   }
 
   /** On all hosts. */
   total(fn: number): number {
-    return this.#places[(fn + 1) * this.#width - 1]!;
+    return this.places[(fn + 1) * this.width - 1]!;
   }
 
   allocate(fn: number, host: number, memory: number): number {
@@ -140,13 +140,13 @@ export class Containers {
   addWarm(container: number): void {
     const c = this.columns;
     if (c.warm[container] === 1) return;
-    const key = c.fn[container]! * this.#width + 2 * c.host[container]!;
-    const head = this.#places[key]!;
+    const key = c.fn[container]! * this.width + 2 * c.host[container]!;
+    const head = this.places[key]!;
     c.warm[container] = 1;
     c.warmPrevious[container] = -1;
     c.warmNext[container] = head;
     if (head >= 0) c.warmPrevious[head] = container;
-    this.#places[key] = container;
+    this.places[key] = container;
   }
 
   removeWarm(container: number): void {
@@ -156,7 +156,7 @@ export class Containers {
     const previous = c.warmPrevious[container]!;
     const next = c.warmNext[container]!;
     if (previous >= 0) c.warmNext[previous] = next;
-    else this.#places[c.fn[container]! * this.#width + 2 * c.host[container]!] = next;
+    else this.places[c.fn[container]! * this.width + 2 * c.host[container]!] = next;
     if (next >= 0) c.warmPrevious[next] = previous;
   }
 
@@ -164,13 +164,13 @@ export class Containers {
   addIdle(container: number, now: number): void {
     const c = this.columns;
     const host = c.host[container]!;
-    const newest = this.#newest[host]!;
+    const newest = this.newest[host]!;
     c.idleAt[container] = now;
     c.older[container] = newest;
     c.newer[container] = -1;
     if (newest >= 0) c.newer[newest] = container;
-    else this.#oldest[host] = container;
-    this.#newest[host] = container;
+    else this.oldest[host] = container;
+    this.newest[host] = container;
     this.#insertByUse(container, host);
     this.idleMemory[host] = this.idleMemory[host]! + c.memory[container]!;
   }
@@ -181,46 +181,46 @@ export class Containers {
     const older = c.older[container]!;
     const newer = c.newer[container]!;
     if (older >= 0) c.newer[older] = newer;
-    else this.#oldest[host] = newer;
+    else this.oldest[host] = newer;
     if (newer >= 0) c.older[newer] = older;
-    else this.#newest[host] = older;
+    else this.newest[host] = older;
     const before = c.usedBefore[container]!;
     const after = c.usedAfter[container]!;
     if (before >= 0) c.usedAfter[before] = after;
-    else this.#firstUsed[host] = after;
+    else this.firstUsed[host] = after;
     if (after >= 0) c.usedBefore[after] = before;
-    else this.#lastUsed[host] = before;
+    else this.lastUsed[host] = before;
     this.idleMemory[host] = this.idleMemory[host]! - c.memory[container]!;
   }
 
   /** The container that has been idle longest; -1 if there is none. */
   oldestIdle(host: number): number {
-    return this.#oldest[host]!;
+    return this.oldest[host]!;
   }
 
   /** The idle container whose last activation came first; -1 if there is none. */
   leastRecentlyUsed(host: number): number {
-    return this.#firstUsed[host]!;
+    return this.firstUsed[host]!;
   }
 
   #insertByUse(container: number, host: number): void {
     const c = this.columns;
-    let before = this.#lastUsed[host]!;
+    let before = this.lastUsed[host]!;
     while (before >= 0 && c.usedAt[before]! > c.usedAt[container]!) before = c.usedBefore[before]!;
-    const after = before >= 0 ? c.usedAfter[before]! : this.#firstUsed[host]!;
+    const after = before >= 0 ? c.usedAfter[before]! : this.firstUsed[host]!;
     c.usedBefore[container] = before;
     c.usedAfter[container] = after;
     if (before >= 0) c.usedAfter[before] = container;
-    else this.#firstUsed[host] = container;
+    else this.firstUsed[host] = container;
     if (after >= 0) c.usedBefore[after] = container;
-    else this.#lastUsed[host] = container;
+    else this.lastUsed[host] = container;
   }
 
   #add(fn: number, host: number, change: number): void {
-    const row = fn * this.#width;
+    const row = fn * this.width;
     const here = row + 2 * host + 1;
-    const all = row + this.#width - 1;
-    this.#places[here] = this.#places[here]! + change;
-    this.#places[all] = this.#places[all]! + change;
+    const all = row + this.width - 1;
+    this.places[here] = this.places[here]! + change;
+    this.places[all] = this.places[all]! + change;
   }
 }

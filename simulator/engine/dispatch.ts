@@ -15,18 +15,18 @@ const NO_CAP = 0x7fffffff;
  * and caps on containers.
  */
 export class Dispatch implements InvokerListener {
-  invokers!: Invokers;
-  readonly #c: ActivationColumns;
-  readonly #activations: Activations;
-  readonly #balancer: Balancer;
-  readonly #containers: Containers;
-  readonly #functions: FunctionRows;
-  readonly #accounts: Accounts;
+  declare invokers: Invokers;
+  declare private readonly c: ActivationColumns;
+  declare private readonly activations: Activations;
+  declare private readonly balancer: Balancer;
+  declare private readonly containers: Containers;
+  declare private readonly functions: FunctionRows;
+  declare private readonly accounts: Accounts;
   /** By host. */
-  readonly #buffer: Waiting;
+  declare private readonly buffer: Waiting;
   /** By function: waiting because all containers that it may have are busy. */
-  readonly #held: Waiting;
-  readonly #most: Int32Array;
+  declare private readonly held: Waiting;
+  declare private readonly most: Int32Array;
   /** Max containers by function and host; null: no such cap. */
   #mostOnHost: Int32Array | null = null;
   /** A held activation may fit now: `retry` it at this instant. */
@@ -40,47 +40,47 @@ export class Dispatch implements InvokerListener {
     accounts: Accounts,
     wake: (fn: number, now: number) => void,
   ) {
-    this.#c = activations.columns;
-    this.#activations = activations;
-    this.#balancer = balancer;
-    this.#containers = containers;
-    this.#functions = functions;
-    this.#accounts = accounts;
-    this.#buffer = new Waiting(this.#c, balancer.hosts);
-    this.#held = new Waiting(this.#c, functions.count);
-    this.#most = Int32Array.from(functions.specs, (spec) => spec.maxContainers ?? NO_CAP);
+    this.c = activations.columns;
+    this.activations = activations;
+    this.balancer = balancer;
+    this.containers = containers;
+    this.functions = functions;
+    this.accounts = accounts;
+    this.buffer = new Waiting(this.c, balancer.hosts);
+    this.held = new Waiting(this.c, functions.count);
+    this.most = Int32Array.from(functions.specs, (spec) => spec.maxContainers ?? NO_CAP);
     this.#wake = wake;
   }
 
   get waiting(): number {
-    return this.#buffer.count + this.#held.count;
+    return this.buffer.count + this.held.count;
   }
 
   /** Sends a new activation to a host and returns it; -1: none. */
   arrive(a: number, now: number): number {
-    const c = this.#c;
+    const c = this.c;
     const fn = c.fn[a]!;
     c.start[a] = StartKind.none;
     c.runAt[a] = Number.NaN;
     c.phase[a] = Phase.queued;
-    const memory = this.#functions.get(fn, Fn.memory);
+    const memory = this.functions.get(fn, Fn.memory);
     c.memory[a] = memory;
-    if (this.#functions.get(fn, Fn.capped) === 1 && this.#containers.total(fn) > 0) {
+    if (this.functions.get(fn, Fn.capped) === 1 && this.containers.total(fn) > 0) {
       const host = this.#hostForCapped(fn, memory);
       if (host < 0) {
-        this.#held.push(fn, a);
+        this.held.push(fn, a);
         return -1;
       }
-      this.#balancer.take(host, memory);
+      this.balancer.take(host, memory);
       this.#send(a, host, now);
       return host;
     }
-    let host = this.#balancer.acquire(fn, memory);
-    if (host < 0) host = this.#balancer.force(c.call[a]!, memory);
+    let host = this.balancer.acquire(fn, memory);
+    if (host < 0) host = this.balancer.force(c.call[a]!, memory);
     if (host < 0) {
       c.host[a] = -1;
-      this.#accounts.end(a, ClusterOutcome.rejected, now);
-      this.#activations.release(a);
+      this.accounts.end(a, ClusterOutcome.rejected, now);
+      this.activations.release(a);
       return -1;
     }
     this.#send(a, host, now);
@@ -89,20 +89,20 @@ export class Dispatch implements InvokerListener {
 
   /** Tries the first held activation of a function again. */
   retry(fn: number, now: number): number {
-    const a = this.#held.shift(fn);
+    const a = this.held.shift(fn);
     if (a < 0) return -1;
     const host = this.arrive(a, now);
-    if (host >= 0 && this.#held.first(fn) >= 0) this.#wake(fn, now);
+    if (host >= 0 && this.held.first(fn) >= 0) this.#wake(fn, now);
     return host;
   }
 
   /** Max containers of a function on one host, set by a manager. */
   cap(fn: number, host: number, most: number, now: number): void {
-    const hosts = this.#balancer.hosts;
-    this.#mostOnHost ??= new Int32Array(this.#functions.count * hosts).fill(NO_CAP);
+    const hosts = this.balancer.hosts;
+    this.#mostOnHost ??= new Int32Array(this.functions.count * hosts).fill(NO_CAP);
     const before = this.#mostOnHost[fn * hosts + host]!;
     this.#mostOnHost[fn * hosts + host] = most;
-    this.#functions.set(fn, Fn.capped, 1);
+    this.functions.set(fn, Fn.capped, 1);
     if (most > before) this.#wake(fn, now);
   }
 
@@ -110,24 +110,24 @@ export class Dispatch implements InvokerListener {
    * Max containers of a function on all hosts, set by a manager; the user's own cap still holds.
    */
   capAll(fn: number, most: number, now: number): void {
-    const own = this.#functions.specs[fn]!.maxContainers ?? NO_CAP;
-    const before = this.#most[fn]!;
-    this.#most[fn] = Math.max(1, Math.min(own, most));
-    this.#functions.set(fn, Fn.capped, 1);
-    if (this.#most[fn]! > before) this.#wake(fn, now);
+    const own = this.functions.specs[fn]!.maxContainers ?? NO_CAP;
+    const before = this.most[fn]!;
+    this.most[fn] = Math.max(1, Math.min(own, most));
+    this.functions.set(fn, Fn.capped, 1);
+    if (this.most[fn]! > before) this.#wake(fn, now);
   }
 
   ended(a: number, outcome: number, now: number): void {
-    this.#balancer.release(this.#c.host[a]!, this.#c.memory[a]!);
-    this.#accounts.end(a, outcome, now);
+    this.balancer.release(this.c.host[a]!, this.c.memory[a]!);
+    this.accounts.end(a, outcome, now);
   }
 
   freed(host: number, fn: number, container: number, now: number): void {
-    if (this.#balancer.alive[host] === 0) return;
-    const held = fn < 0 ? -1 : this.#held.shift(fn);
+    if (this.balancer.alive[host] === 0) return;
+    const held = fn < 0 ? -1 : this.held.shift(fn);
     if (held >= 0) {
-      this.#c.host[held] = host;
-      this.#balancer.take(host, this.#c.memory[held]!);
+      this.c.host[held] = host;
+      this.balancer.take(host, this.c.memory[held]!);
       this.invokers.use(container, held, now);
       return;
     }
@@ -135,62 +135,62 @@ export class Dispatch implements InvokerListener {
   }
 
   removed(fn: number, now: number): void {
-    if (this.#held.first(fn) >= 0) this.#wake(fn, now);
+    if (this.held.first(fn) >= 0) this.#wake(fn, now);
   }
 
   /** Places the activations that wait on a host, in order, while there is memory. */
   serve(host: number, now: number): void {
-    const buffer = this.#buffer;
+    const buffer = this.buffer;
     for (let a = buffer.first(host); a >= 0; a = buffer.first(host)) {
-      const fn = this.#c.fn[a]!;
+      const fn = this.c.fn[a]!;
       const mayCreate = this.#mayCreate(fn, host);
       if (this.invokers.place(a, host, now, mayCreate)) buffer.shift(host);
       else if (mayCreate) return;
       else {
         // It waits for a cap and not for memory, so it must not block the others.
         buffer.shift(host);
-        this.#balancer.release(host, this.#c.memory[a]!);
-        this.#held.push(fn, a);
+        this.balancer.release(host, this.c.memory[a]!);
+        this.held.push(fn, a);
       }
     }
   }
 
   /** No event is left that could place the waiting activations: reject them. */
   giveUp(now: number): void {
-    for (let host = 0; host < this.#balancer.hosts; host++)
-      for (let a = this.#buffer.shift(host); a >= 0; a = this.#buffer.shift(host)) {
+    for (let host = 0; host < this.balancer.hosts; host++)
+      for (let a = this.buffer.shift(host); a >= 0; a = this.buffer.shift(host)) {
         this.ended(a, ClusterOutcome.rejected, now);
-        this.#activations.release(a);
+        this.activations.release(a);
       }
-    for (let fn = 0; fn < this.#functions.count; fn++)
-      for (let a = this.#held.shift(fn); a >= 0; a = this.#held.shift(fn)) {
-        this.#accounts.end(a, ClusterOutcome.rejected, now);
-        this.#activations.release(a);
+    for (let fn = 0; fn < this.functions.count; fn++)
+      for (let a = this.held.shift(fn); a >= 0; a = this.held.shift(fn)) {
+        this.accounts.end(a, ClusterOutcome.rejected, now);
+        this.activations.release(a);
       }
   }
 
   /** Activations that wait on a host that never returns are lost. */
   lose(host: number, now: number): void {
-    for (let a = this.#buffer.shift(host); a >= 0; a = this.#buffer.shift(host)) {
+    for (let a = this.buffer.shift(host); a >= 0; a = this.buffer.shift(host)) {
       this.ended(a, ClusterOutcome.lost, now);
-      this.#activations.release(a);
+      this.activations.release(a);
     }
   }
 
   #send(a: number, host: number, now: number): void {
-    this.#c.host[a] = host;
+    this.c.host[a] = host;
     const mayCreate =
-      this.#functions.get(this.#c.fn[a]!, Fn.capped) === 0 || this.#mayCreate(this.#c.fn[a]!, host);
-    if (this.#buffer.first(host) >= 0 || !this.invokers.place(a, host, now, mayCreate))
-      this.#buffer.push(host, a);
+      this.functions.get(this.c.fn[a]!, Fn.capped) === 0 || this.#mayCreate(this.c.fn[a]!, host);
+    if (this.buffer.first(host) >= 0 || !this.invokers.place(a, host, now, mayCreate))
+      this.buffer.push(host, a);
   }
 
   #mayCreate(fn: number, host: number): boolean {
-    if (this.#functions.get(fn, Fn.capped) === 0) return true;
-    if (this.#containers.total(fn) >= this.#most[fn]!) return false;
+    if (this.functions.get(fn, Fn.capped) === 0) return true;
+    if (this.containers.total(fn) >= this.most[fn]!) return false;
     const most = this.#mostOnHost;
     return (
-      most === null || this.#containers.countOf(fn, host) < most[fn * this.#balancer.hosts + host]!
+      most === null || this.containers.countOf(fn, host) < most[fn * this.balancer.hosts + host]!
     );
   }
 
@@ -199,15 +199,15 @@ export class Dispatch implements InvokerListener {
    * created; -1: wait.
    */
   #hostForCapped(fn: number, memory: number): number {
-    const balancer = this.#balancer;
+    const balancer = this.balancer;
     let found = -1;
-    let host = this.#functions.get(fn, Fn.home);
+    let host = this.functions.get(fn, Fn.home);
     for (let asked = 0; asked < balancer.hosts; asked++) {
       if (balancer.fits(host, memory)) {
-        if (this.#containers.warm(fn, host) >= 0) return host;
+        if (this.containers.warm(fn, host) >= 0) return host;
         if (found < 0 && this.#mayCreate(fn, host)) found = host;
       }
-      host = (host + this.#functions.get(fn, Fn.step)) % balancer.hosts;
+      host = (host + this.functions.get(fn, Fn.step)) % balancer.hosts;
     }
     return found;
   }

@@ -4,35 +4,35 @@
  */
 export class DueTimeCache {
   /** NaN: to be looked for. */
-  readonly #next: Float64Array;
-  readonly #first: Int32Array;
+  declare private readonly dueAt: Float64Array;
+  declare private readonly turn: Int32Array;
 
   constructor(hosts: number) {
-    this.#next = new Float64Array(hosts).fill(Number.POSITIVE_INFINITY);
-    this.#first = new Int32Array(hosts).fill(-1);
+    this.dueAt = new Float64Array(hosts).fill(Number.POSITIVE_INFINITY);
+    this.turn = new Int32Array(hosts).fill(-1);
   }
 
   /** An activation joined, or its instant changed. */
   changed(host: number, a: number, due: number): void {
-    if (due < this.#next[host]!) {
-      this.#next[host] = due;
-      this.#first[host] = a;
-    } else if (this.#first[host] === a) this.#next[host] = Number.NaN;
+    if (due < this.dueAt[host]!) {
+      this.dueAt[host] = due;
+      this.turn[host] = a;
+    } else if (this.turn[host] === a) this.dueAt[host] = Number.NaN;
   }
 
   gone(host: number, a: number): void {
-    if (this.#first[host] === a) this.#next[host] = Number.NaN;
+    if (this.turn[host] === a) this.dueAt[host] = Number.NaN;
   }
 
   /** The host must be searched again. */
   forget(host: number): void {
-    this.#next[host] = Number.NaN;
+    this.dueAt[host] = Number.NaN;
   }
 
   /** No activation is due. */
   clear(host: number): void {
-    this.#next[host] = Number.POSITIVE_INFINITY;
-    this.#first[host] = -1;
+    this.dueAt[host] = Number.POSITIVE_INFINITY;
+    this.turn[host] = -1;
   }
 
   /**
@@ -40,13 +40,13 @@ export class DueTimeCache {
    * `due` has.
    */
   next(host: number, due: Float64Array, list: Int32Array, from: number, to: number): number {
-    const known = this.#next[host]!;
+    const known = this.dueAt[host]!;
     return Number.isNaN(known) ? this.#findNext(host, due, list, from, to) : known;
   }
 
   /** The activation of the instant; call `next` first. */
   first(host: number): number {
-    return this.#first[host]!;
+    return this.turn[host]!;
   }
 
   #findNext(host: number, due: Float64Array, list: Int32Array, from: number, to: number): number {
@@ -59,8 +59,8 @@ export class DueTimeCache {
         first = a;
       }
     }
-    this.#next[host] = next;
-    this.#first[host] = first;
+    this.dueAt[host] = next;
+    this.turn[host] = first;
     return next;
   }
 }

@@ -8,7 +8,7 @@
  */
 export class EventQueue {
   #at: Float64Array;
-  #order: Float64Array;
+  declare private order: Float64Array;
   #kind: Uint8Array;
   #target: Int32Array;
   #stamp: Float64Array;
@@ -23,7 +23,7 @@ export class EventQueue {
 
   constructor(capacity = 1024) {
     this.#at = new Float64Array(capacity);
-    this.#order = new Float64Array(capacity);
+    this.order = new Float64Array(capacity);
     this.#kind = new Uint8Array(capacity);
     this.#target = new Int32Array(capacity);
     this.#stamp = new Float64Array(capacity);
@@ -45,12 +45,12 @@ export class EventQueue {
     while (i > 0) {
       const parent = (i - 1) >> 1;
       const parentAt = this.#at[parent]!;
-      if (parentAt < at || (parentAt === at && this.#order[parent]! < order)) break;
+      if (parentAt < at || (parentAt === at && this.order[parent]! < order)) break;
       this.#move(parent, i);
       i = parent;
     }
     this.#at[i] = at;
-    this.#order[i] = order;
+    this.order[i] = order;
     this.#kind[i] = kind;
     this.#target[i] = target;
     this.#stamp[i] = stamp;
@@ -66,14 +66,14 @@ export class EventQueue {
     const last = --this.#size;
     if (last === 0) return true;
     const at = this.#at[last]!;
-    const order = this.#order[last]!;
+    const order = this.order[last]!;
     let i = 0;
     for (;;) {
       let child = 2 * i + 1;
       if (child >= last) break;
       if (child + 1 < last && this.#before(child + 1, child)) child++;
       const childAt = this.#at[child]!;
-      if (at < childAt || (at === childAt && order < this.#order[child]!)) break;
+      if (at < childAt || (at === childAt && order < this.order[child]!)) break;
       this.#move(child, i);
       i = child;
     }
@@ -84,12 +84,12 @@ export class EventQueue {
   #before(a: number, b: number): boolean {
     const x = this.#at[a]!;
     const y = this.#at[b]!;
-    return x < y || (x === y && this.#order[a]! < this.#order[b]!);
+    return x < y || (x === y && this.order[a]! < this.order[b]!);
   }
 
   #move(from: number, to: number): void {
     this.#at[to] = this.#at[from]!;
-    this.#order[to] = this.#order[from]!;
+    this.order[to] = this.order[from]!;
     this.#kind[to] = this.#kind[from]!;
     this.#target[to] = this.#target[from]!;
     this.#stamp[to] = this.#stamp[from]!;
@@ -101,8 +101,8 @@ export class EventQueue {
     at.set(this.#at);
     this.#at = at;
     const order = new Float64Array(size);
-    order.set(this.#order);
-    this.#order = order;
+    order.set(this.order);
+    this.order = order;
     const kind = new Uint8Array(size);
     kind.set(this.#kind);
     this.#kind = kind;

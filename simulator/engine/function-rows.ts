@@ -40,12 +40,12 @@ const WIDTH = 16;
  * into two cache lines: with thousands of functions every activation misses the cache.
  */
 export class FunctionRows {
-  readonly specs: readonly StreamedFunction[];
-  readonly #rows: Float64Array;
+  declare readonly specs: readonly StreamedFunction[];
+  declare private readonly rows: Float64Array;
 
   constructor(specs: readonly StreamedFunction[], mode: ClusterMode, userMemoryMiB: number) {
     this.specs = specs;
-    this.#rows = new Float64Array(WIDTH * specs.length);
+    this.rows = new Float64Array(WIDTH * specs.length);
     specs.forEach((spec, fn) => {
       const { profile } = spec;
       const quota = mode === 'weight' ? 0 : quotaOf(spec.userCpuMillicores);
@@ -76,11 +76,11 @@ export class FunctionRows {
 
   /** `field`: one of {@link Fn}. */
   get(fn: number, field: number): number {
-    return this.#rows[WIDTH * fn + field]!;
+    return this.rows[WIDTH * fn + field]!;
   }
 
   set(fn: number, field: number, value: number): void {
-    this.#rows[WIDTH * fn + field] = value;
+    this.rows[WIDTH * fn + field] = value;
   }
 
   /** A quota that can bind at all, or 0: `/init` keeps one core busy, a run its parallelism. */

@@ -21,23 +21,23 @@ const words = new Uint32Array(scratch.buffer);
  * line, only for the octaves that it has seen: a function's values rarely span more than five.
  */
 export class Histograms {
-  readonly #octaves: number;
-  readonly #width: number;
+  declare private readonly octaves: number;
+  declare private readonly width: number;
   /** By row and octave: where its counts are, in units of an octave; 0 = no value yet. */
-  readonly #places: Uint32Array;
+  declare private readonly places: Uint32Array;
   #counts = new Uint32Array(64 * PER_OCTAVE);
   #used = 1;
 
   constructor(rows: number, octaves: number) {
-    this.#octaves = octaves;
-    this.#width = octaves * PER_OCTAVE;
-    this.#places = new Uint32Array(rows * octaves);
+    this.octaves = octaves;
+    this.width = octaves * PER_OCTAVE;
+    this.places = new Uint32Array(rows * octaves);
   }
 
   add(row: number, value: number): void {
     const bucket = this.#bucketOf(value);
-    const octave = row * this.#octaves + (bucket >> FRACTION_BITS);
-    let place = this.#places[octave]!;
+    const octave = row * this.octaves + (bucket >> FRACTION_BITS);
+    let place = this.places[octave]!;
     if (place === 0) place = this.#addOctave(octave);
     const at = (place << FRACTION_BITS) + (bucket & FRACTION_MASK);
     this.#counts[at] = this.#counts[at]! + 1;
@@ -50,8 +50,8 @@ export class Histograms {
 
   count(row: number): number {
     let count = 0;
-    for (let octave = 0; octave < this.#octaves; octave++) {
-      const place = this.#places[row * this.#octaves + octave]!;
+    for (let octave = 0; octave < this.octaves; octave++) {
+      const place = this.places[row * this.octaves + octave]!;
       if (place === 0) continue;
       for (let i = 0; i < PER_OCTAVE; i++) count += this.#counts[(place << FRACTION_BITS) + i]!;
     }
@@ -66,8 +66,8 @@ export class Histograms {
     const wanted = share * this.count(row);
     if (wanted === 0) return Number.NaN;
     let below = 0;
-    for (let octave = 0; octave < this.#octaves; octave++) {
-      const place = this.#places[row * this.#octaves + octave]!;
+    for (let octave = 0; octave < this.octaves; octave++) {
+      const place = this.places[row * this.octaves + octave]!;
       if (place === 0) continue;
       for (let i = 0; i < PER_OCTAVE; i++) {
         const here = this.#counts[(place << FRACTION_BITS) + i]!;
@@ -79,21 +79,21 @@ export class Histograms {
         below += here;
       }
     }
-    return 2 ** this.#octaves;
+    return 2 ** this.octaves;
   }
 
   /** Samples above a value, interpolated inside its bucket. */
   above(row: number, value: number): number {
     const bucket = this.#bucketOf(value);
     let above = 0;
-    for (let i = bucket + 1; i < this.#width; i++) above += this.#countOf(row, i);
+    for (let i = bucket + 1; i < this.width; i++) above += this.#countOf(row, i);
     const [low, high] = [edge(bucket), edge(bucket + 1)];
     const inside = Math.min(1, Math.max(0, (high - value) / (high - low)));
     return above + inside * this.#countOf(row, bucket);
   }
 
   #countOf(row: number, bucket: number): number {
-    const place = this.#places[row * this.#octaves + (bucket >> FRACTION_BITS)]!;
+    const place = this.places[row * this.octaves + (bucket >> FRACTION_BITS)]!;
     return place === 0 ? 0 : this.#counts[(place << FRACTION_BITS) + (bucket & FRACTION_MASK)]!;
   }
 
@@ -104,7 +104,7 @@ export class Histograms {
       grown.set(this.#counts);
       this.#counts = grown;
     }
-    this.#places[octave] = place;
+    this.places[octave] = place;
     return place;
   }
 
@@ -112,7 +112,7 @@ export class Histograms {
     if (!(value > 1)) return 0;
     scratch[0] = value;
     const bucket = (words[1]! >>> SHIFT) - ONE;
-    return bucket < this.#width ? bucket : this.#width - 1;
+    return bucket < this.width ? bucket : this.width - 1;
   }
 }
 

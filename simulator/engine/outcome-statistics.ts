@@ -34,29 +34,29 @@ const BLOCK = 256;
 
 /** Mean, maximum and distribution of one quantity over all functions. */
 class Quantity {
-  readonly #histogram: Histograms;
-  readonly #scale: number;
+  declare private readonly histogram: Histograms;
+  declare private readonly scale: number;
   sum = 0;
   max = 0;
   count = 0;
 
   constructor(octaves: number, scale = 1) {
-    this.#histogram = new Histograms(1, octaves);
-    this.#scale = scale;
+    this.histogram = new Histograms(1, octaves);
+    this.scale = scale;
   }
 
   add(value: number): void {
     this.sum += value;
     this.count++;
     if (value > this.max) this.max = value;
-    this.#histogram.add(0, value * this.#scale);
+    this.histogram.add(0, value * this.scale);
   }
 
   summary(unit = 1): Statistics {
     const at = (share: number) =>
       this.count === 0
         ? 0
-        : Math.min(this.max, this.#histogram.quantile(0, share) / this.#scale) / unit;
+        : Math.min(this.max, this.histogram.quantile(0, share) / this.scale) / unit;
     return {
       mean: this.count === 0 ? 0 : this.sum / this.count / unit,
       p50: at(0.5),
@@ -83,10 +83,10 @@ export class OutcomeStatistics {
   readonly #response = new Quantity(DURATION_OCTAVES);
   #slow = 0;
   /** A row a function: see `Row`. */
-  readonly #rows: Float64Array;
-  readonly #slowdowns: Histograms;
-  readonly #latencies: Histograms;
-  readonly #alone: Histograms;
+  declare private readonly rows: Float64Array;
+  declare private readonly slowdowns: Histograms;
+  declare private readonly latencies: Histograms;
+  declare private readonly alone: Histograms;
   /**
    * Successful activations that are not counted yet, as columns: each of a thousand functions has
    * its own part of each histogram, so that one after the other would wait for memory each time.
@@ -101,10 +101,10 @@ export class OutcomeStatistics {
   readonly #ratios = new Float64Array(BLOCK);
 
   constructor(functions: number) {
-    this.#rows = new Float64Array(WIDTH * functions);
-    this.#slowdowns = new Histograms(functions, RATIO_OCTAVES);
-    this.#latencies = new Histograms(functions, DURATION_OCTAVES);
-    this.#alone = new Histograms(functions, DURATION_OCTAVES);
+    this.rows = new Float64Array(WIDTH * functions);
+    this.slowdowns = new Histograms(functions, RATIO_OCTAVES);
+    this.latencies = new Histograms(functions, DURATION_OCTAVES);
+    this.alone = new Histograms(functions, DURATION_OCTAVES);
   }
 
   /** `wait`: us until a container was found for it. */
@@ -186,34 +186,34 @@ export class OutcomeStatistics {
       this.add(fn[i]!, Row.successes, 1);
       this.add(fn[i]!, Row.slowdownSum, ratios[i]!);
     }
-    this.#slowdowns.addAll(fn, ratios, count);
-    this.#latencies.addAll(fn, this.#seen, count);
-    this.#alone.addAll(fn, this.#user, count);
+    this.slowdowns.addAll(fn, ratios, count);
+    this.latencies.addAll(fn, this.#seen, count);
+    this.alone.addAll(fn, this.#user, count);
   }
 
   /** `place`: one of {@link Row}. */
   get(fn: number, place: number): number {
     if (this.#waiting > 0) this.#count();
-    return this.#rows[WIDTH * fn + place]!;
+    return this.rows[WIDTH * fn + place]!;
   }
 
   add(fn: number, place: number, amount: number): void {
     const at = WIDTH * fn + place;
-    this.#rows[at] = this.#rows[at]! + amount;
+    this.rows[at] = this.rows[at]! + amount;
   }
 
   functionSummary(fn: number, name: string, sloMs: number | undefined): FunctionSummary {
     const successes = this.get(fn, Row.successes);
     const known = successes > 0;
-    const slo = sloMs ?? (known ? (SLO_FACTOR * this.#alone.quantile(fn, 0.99)) / 1000 : null);
+    const slo = sloMs ?? (known ? (SLO_FACTOR * this.alone.quantile(fn, 0.99)) / 1000 : null);
     return {
       name,
       calls: this.get(fn, Row.calls),
       meanSlowdown: known ? this.get(fn, Row.slowdownSum) / successes : 0,
-      p99Slowdown: known ? this.#slowdowns.quantile(fn, 0.99) : 0,
-      p99Ms: known ? this.#latencies.quantile(fn, 0.99) / 1000 : 0,
+      p99Slowdown: known ? this.slowdowns.quantile(fn, 0.99) : 0,
+      p99Ms: known ? this.latencies.quantile(fn, 0.99) / 1000 : 0,
       sloMs: slo,
-      late: slo === null ? 0 : this.#latencies.above(fn, 1000 * slo) + this.get(fn, Row.failed),
+      late: slo === null ? 0 : this.latencies.above(fn, 1000 * slo) + this.get(fn, Row.failed),
       coldStarts: this.get(fn, Row.cold),
       oomKills: this.get(fn, Row.oom),
       failures: this.get(fn, Row.failed),

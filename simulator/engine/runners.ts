@@ -13,13 +13,13 @@ export const CORE_EPSILON = 1e-6;
  * places and leaves everything else.
  */
 export class Runners {
-  readonly #c: ActivationColumns;
-  readonly #lists: Int32Array[];
-  readonly #caps: Float64Array;
-  readonly #weights: Float64Array;
-  readonly counts: Int32Array;
+  declare private readonly c: ActivationColumns;
+  declare private readonly lists: Int32Array[];
+  declare private readonly capSums: Float64Array;
+  declare private readonly weights: Float64Array;
+  declare readonly counts: Int32Array;
   /** Activations before the line. */
-  readonly satisfied: Int32Array;
+  declare readonly satisfied: Int32Array;
   /** Range that the last `divide` moved the line over. */
   movedFrom = 0;
   movedTo = 0;
@@ -29,33 +29,33 @@ export class Runners {
   #lastSatisfied = false;
 
   constructor(columns: ActivationColumns, hosts: number) {
-    this.#c = columns;
-    this.#lists = Array.from({ length: hosts }, () => new Int32Array(16));
-    this.#caps = new Float64Array(hosts);
-    this.#weights = new Float64Array(hosts);
+    this.c = columns;
+    this.lists = Array.from({ length: hosts }, () => new Int32Array(16));
+    this.capSums = new Float64Array(hosts);
+    this.weights = new Float64Array(hosts);
     this.counts = new Int32Array(hosts);
     this.satisfied = new Int32Array(hosts);
   }
 
   /** The first `counts[host]` count. Good until the next one comes. */
   on(host: number): Int32Array {
-    return this.#lists[host]!;
+    return this.lists[host]!;
   }
 
   /** Cores of the satisfied. */
   caps(host: number): number {
-    return this.#caps[host]!;
+    return this.capSums[host]!;
   }
 
   /** Equal ratios keep the order of arrival. */
   add(a: number): void {
-    const { host: hosts, ratio, cap, weight } = this.#c;
+    const { host: hosts, ratio, cap, weight } = this.c;
     const host = hosts[a]!;
-    let list = this.#lists[host]!;
+    let list = this.lists[host]!;
     const count = this.counts[host]!;
     if (count === list.length) {
       list = longer(list);
-      this.#lists[host] = list;
+      this.lists[host] = list;
     }
     const own = ratio[a]!;
     let i = count;
@@ -70,22 +70,22 @@ export class Runners {
     this.#lastSatisfied = i < this.satisfied[host]!;
     if (this.#lastSatisfied) {
       this.satisfied[host] = this.satisfied[host]! + 1;
-      this.#caps[host] = this.#caps[host]! + cap[a]!;
-    } else this.#weights[host] = this.#weights[host]! + weight[a]!;
+      this.capSums[host] = this.capSums[host]! + cap[a]!;
+    } else this.weights[host] = this.weights[host]! + weight[a]!;
   }
 
   remove(a: number): void {
-    const { host: hosts, cap, weight } = this.#c;
+    const { host: hosts, cap, weight } = this.c;
     const host = hosts[a]!;
-    const list = this.#lists[host]!;
+    const list = this.lists[host]!;
     const last = this.counts[host]! - 1;
     let i = 0;
     while (list[i] !== a) i++;
     this.#lastAdded = -1;
     if (i < this.satisfied[host]!) {
       this.satisfied[host] = this.satisfied[host]! - 1;
-      this.#caps[host] = this.#caps[host]! - cap[a]!;
-    } else this.#weights[host] = this.#weights[host]! - weight[a]!;
+      this.capSums[host] = this.capSums[host]! - cap[a]!;
+    } else this.weights[host] = this.weights[host]! - weight[a]!;
     for (; i < last; i++) list[i] = list[i + 1]!;
     this.counts[host] = last;
     // Reset an idle host: sums of fractions drift.
@@ -94,9 +94,9 @@ export class Runners {
 
   /** As `remove` and `add` of an activation whose ratio stays, on a host that is not tight. */
   moveBehindEquals(a: number): void {
-    const host = this.#c.host[a]!;
-    const list = this.#lists[host]!;
-    const { ratio } = this.#c;
+    const host = this.c.host[a]!;
+    const list = this.lists[host]!;
+    const { ratio } = this.c;
     const last = this.counts[host]! - 1;
     let i = 0;
     while (list[i] !== a) i++;
@@ -111,17 +111,17 @@ export class Runners {
    */
   addAgain(a: number): boolean {
     if (this.#lastAdded !== a) return false;
-    const { host: hosts, cap, weight } = this.#c;
+    const { host: hosts, cap, weight } = this.c;
     const host = hosts[a]!;
     if (this.counts[host] === 1) return true;
-    if (this.#lastSatisfied) this.#caps[host] = this.#caps[host]! - cap[a]! + cap[a]!;
-    else this.#weights[host] = this.#weights[host]! - weight[a]! + weight[a]!;
+    if (this.#lastSatisfied) this.capSums[host] = this.capSums[host]! - cap[a]! + cap[a]!;
+    else this.weights[host] = this.weights[host]! - weight[a]! + weight[a]!;
     return true;
   }
 
   isSatisfied(a: number): boolean {
-    const host = this.#c.host[a]!;
-    const list = this.#lists[host]!;
+    const host = this.c.host[a]!;
+    const list = this.lists[host]!;
     const line = this.satisfied[host]!;
     for (let i = 0; i < line; i++) if (list[i] === a) return true;
     return false;
@@ -129,24 +129,24 @@ export class Runners {
 
   /** Moves the line to the start: none is satisfied. */
   restart(host: number): void {
-    const list = this.#lists[host]!;
+    const list = this.lists[host]!;
     let weights = 0;
-    for (let i = 0; i < this.counts[host]!; i++) weights += this.#c.weight[list[i]!]!;
-    this.#weights[host] = weights;
-    this.#caps[host] = 0;
+    for (let i = 0; i < this.counts[host]!; i++) weights += this.c.weight[list[i]!]!;
+    this.weights[host] = weights;
+    this.capSums[host] = 0;
     this.satisfied[host] = 0;
   }
 
   /** Moves the line to its position and returns the level; Infinity if all are satisfied. */
   divide(host: number, cores: number): number {
     this.#lastAdded = -1;
-    const { ratio, cap, weight } = this.#c;
-    const list = this.#lists[host]!;
+    const { ratio, cap, weight } = this.c;
+    const list = this.lists[host]!;
     const count = this.counts[host]!;
     const before = this.satisfied[host]!;
     let line = before;
-    let caps = this.#caps[host]!;
-    let weights = this.#weights[host]!;
+    let caps = this.capSums[host]!;
+    let weights = this.weights[host]!;
     let level = levelOf(cores - caps, weights);
     while (line < count && ratio[list[line]!]! <= level) {
       const a = list[line++]!;
@@ -160,8 +160,8 @@ export class Runners {
       weights += weight[a]!;
       level = levelOf(cores - caps, weights);
     }
-    this.#caps[host] = caps;
-    this.#weights[host] = weights;
+    this.capSums[host] = caps;
+    this.weights[host] = weights;
     this.satisfied[host] = line;
     this.movedFrom = Math.min(before, line);
     this.movedTo = Math.max(before, line);

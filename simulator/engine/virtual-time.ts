@@ -4,10 +4,10 @@
  * still.
  */
 export class VirtualTime {
-  readonly level: Float64Array;
+  declare readonly level: Float64Array;
   /** Its value at `since`, when it was last marked. */
-  readonly marked: Float64Array;
-  readonly since: Float64Array;
+  declare readonly marked: Float64Array;
+  declare readonly since: Float64Array;
 
   constructor(hosts: number) {
     this.level = new Float64Array(hosts);

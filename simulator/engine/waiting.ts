@@ -5,38 +5,38 @@ import type { ActivationColumns } from './activations.js';
  * column.
  */
 export class Waiting {
-  readonly #c: ActivationColumns;
-  readonly #first: Int32Array;
-  readonly #last: Int32Array;
+  declare private readonly c: ActivationColumns;
+  declare private readonly heads: Int32Array;
+  declare private readonly tails: Int32Array;
   /** In all queues. */
   count = 0;
 
   constructor(columns: ActivationColumns, queues: number) {
-    this.#c = columns;
-    this.#first = new Int32Array(queues).fill(-1);
-    this.#last = new Int32Array(queues).fill(-1);
+    this.c = columns;
+    this.heads = new Int32Array(queues).fill(-1);
+    this.tails = new Int32Array(queues).fill(-1);
   }
 
   /** -1 if the queue is empty. */
   first(queue: number): number {
-    return this.#first[queue]!;
+    return this.heads[queue]!;
   }
 
   push(queue: number, activation: number): void {
-    this.#c.next[activation] = -1;
-    const last = this.#last[queue]!;
-    if (last >= 0) this.#c.next[last] = activation;
-    else this.#first[queue] = activation;
-    this.#last[queue] = activation;
+    this.c.next[activation] = -1;
+    const last = this.tails[queue]!;
+    if (last >= 0) this.c.next[last] = activation;
+    else this.heads[queue] = activation;
+    this.tails[queue] = activation;
     this.count++;
   }
 
   shift(queue: number): number {
-    const first = this.#first[queue]!;
+    const first = this.heads[queue]!;
     if (first < 0) return -1;
-    const next = this.#c.next[first]!;
-    this.#first[queue] = next;
-    if (next < 0) this.#last[queue] = -1;
+    const next = this.c.next[first]!;
+    this.heads[queue] = next;
+    if (next < 0) this.tails[queue] = -1;
     this.count--;
     return first;
   }

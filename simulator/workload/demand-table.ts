@@ -27,28 +27,28 @@ const HANDLES = 4;
  * then they share a draw.
  */
 export class DemandTable {
-  readonly #functions: readonly WorkloadFunction[];
-  readonly #compression: Compression | undefined;
+  declare private readonly functions: readonly WorkloadFunction[];
+  declare private readonly compression: Compression | undefined;
   readonly #distributions = new DistributionTable();
-  readonly #probabilities: ProbabilityTable;
+  declare private readonly probabilities: ProbabilityTable;
   /**
    * Base memory, MiB; logarithm of the payload's median; its sigma; exponents for CPU, waits and
    * memory.
    */
-  readonly #numbers: Float64Array;
-  readonly #handles: Int32Array;
+  declare private readonly numbers: Float64Array;
+  declare private readonly handles: Int32Array;
 
   /** @param randoms one per function */
   constructor({ functions, compression, draws }: Workload, randoms: readonly Random[]) {
-    this.#functions = functions;
-    this.#compression = compression.duration === 1 ? undefined : compression;
-    this.#probabilities = new ProbabilityTable(functions.length);
-    this.#numbers = new Float64Array(functions.length * ROW);
-    this.#handles = new Int32Array(functions.length * HANDLES);
+    this.functions = functions;
+    this.compression = compression.duration === 1 ? undefined : compression;
+    this.probabilities = new ProbabilityTable(functions.length);
+    this.numbers = new Float64Array(functions.length * ROW);
+    this.handles = new Int32Array(functions.length * HANDLES);
     functions.forEach((fn, index) => {
       const { cpuMs, ioMs, memory, payload } = fn.profile;
       const add = this.#distributions.add.bind(this.#distributions);
-      this.#handles.set(
+      this.handles.set(
         [add(cpuMs), add(ioMs), add(memory.peakMiB), sameShape(fn) ? 1 : 0],
         index * HANDLES,
       );
@@ -59,11 +59,11 @@ export class DemandTable {
         payload.io,
         payload.memory,
       ];
-      this.#numbers.set([memory.baseMiB, ...size], index * ROW);
+      this.numbers.set([memory.baseMiB, ...size], index * ROW);
       const strata =
         draws === 'stratified' ? Math.max(1, Math.round(expectedActivations(fn.arrivals))) : 0;
       const streams = STREAMS.map((name) => randoms[index]!.fork(name));
-      this.#probabilities.seed(index, streams, strata);
+      this.probabilities.seed(index, streams, strata);
     });
     this.#distributions.seal();
   }
@@ -75,22 +75,22 @@ export class DemandTable {
 
   /** Writes the demand of the next activation of a function to row `i`. */
   draw(fn: number, block: ActivationBlock, i: number): void {
-    this.#probabilities.advance(fn);
+    this.probabilities.advance(fn);
     const row = fn * ROW;
-    const numbers = this.#numbers;
+    const numbers = this.numbers;
     const base = numbers[row]!;
-    const cpu = this.#handles[fn * HANDLES]!;
-    const io = this.#handles[fn * HANDLES + 1]!;
+    const cpu = this.handles[fn * HANDLES]!;
+    const io = this.handles[fn * HANDLES + 1]!;
     const u = this.#probability(cpu, fn, CPU);
     let cpuMs = this.#distributions.at(cpu, u);
-    const together = this.#handles[fn * HANDLES + 3] === 1;
+    const together = this.handles[fn * HANDLES + 3] === 1;
     let ioMs = this.#distributions.at(io, together ? u : this.#probability(io, fn, IO));
-    const peak = this.#handles[fn * HANDLES + 2]!;
+    const peak = this.handles[fn * HANDLES + 2]!;
     let above = this.#distributions.at(peak, this.#probability(peak, fn, MEMORY)) - base;
     let size = 1;
     const sigma = numbers[row + 2]!;
     let logSize = numbers[row + 1]!;
-    if (sigma > 0) logSize += sigma * normalQuantile(this.#probabilities.next(fn, PAYLOAD));
+    if (sigma > 0) logSize += sigma * normalQuantile(this.probabilities.next(fn, PAYLOAD));
     if (logSize !== 0) {
       size = Math.exp(logSize);
       cpuMs *= power(size, logSize, numbers[row + 3]!);
@@ -98,8 +98,8 @@ export class DemandTable {
       above *= power(size, logSize, numbers[row + 5]!);
     }
     let factor = 1000;
-    if (this.#compression !== undefined) {
-      factor *= compressionOf(soloMs(this.#functions[fn]!, cpuMs, ioMs), this.#compression);
+    if (this.compression !== undefined) {
+      factor *= compressionOf(soloMs(this.functions[fn]!, cpuMs, ioMs), this.compression);
     }
     block.cpu[i] = cpuMs * factor;
     block.io[i] = Math.round(ioMs * factor);
@@ -108,7 +108,7 @@ export class DemandTable {
   }
 
   #probability(distribution: number, fn: number, stream: number): number {
-    return this.#distributions.isConstant(distribution) ? 0 : this.#probabilities.next(fn, stream);
+    return this.#distributions.isConstant(distribution) ? 0 : this.probabilities.next(fn, stream);
   }
 }
 

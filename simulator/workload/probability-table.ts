@@ -17,37 +17,37 @@ const ROW = 32;
  * from a heavy tail then add up to what the distribution means.
  */
 export class ProbabilityTable {
-  readonly #state: Int32Array;
+  declare private readonly state: Int32Array;
   /** Activations in a run; 0 = independent draws. */
-  readonly #strata: Int32Array;
+  declare private readonly strata: Int32Array;
 
   constructor(functions: number) {
-    this.#state = new Int32Array(functions * ROW);
-    this.#strata = new Int32Array(functions);
+    this.state = new Int32Array(functions * ROW);
+    this.strata = new Int32Array(functions);
   }
 
   /** @param streams one per purpose, in the order `next` numbers them */
   seed(fn: number, streams: readonly Random[], strata: number): void {
     streams.forEach((random, stream) => {
       const at = fn * ROW + stream * WORDS;
-      for (let word = 0; word < 3; word++) this.#state[at + word] = random.below(0x100000000);
-      this.#state[at + 3] = 1;
+      for (let word = 0; word < 3; word++) this.state[at + word] = random.below(0x100000000);
+      this.state[at + 3] = 1;
     });
-    this.#strata[fn] = strata;
+    this.strata[fn] = strata;
     // The first activation then begins a run.
-    this.#state[fn * ROW + PLACE] = strata - 1;
+    this.state[fn * ROW + PLACE] = strata - 1;
   }
 
   /** Before the draws of each activation. */
   advance(fn: number): void {
-    const strata = this.#strata[fn]!;
+    const strata = this.strata[fn]!;
     if (strata === 0) return;
     const row = fn * ROW;
-    const place = this.#state[row + PLACE]! + 1;
-    this.#state[row + PLACE] = place === strata ? 0 : place;
+    const place = this.state[row + PLACE]! + 1;
+    this.state[row + PLACE] = place === strata ? 0 : place;
     if (place !== strata) return;
     for (let stream = 0; stream < STREAMS; stream++) {
-      this.#state[row + KEYS + stream] = this.#draw(row + stream * WORDS);
+      this.state[row + KEYS + stream] = this.#draw(row + stream * WORDS);
     }
   }
 
@@ -55,15 +55,15 @@ export class ProbabilityTable {
   next(fn: number, stream: number): number {
     const row = fn * ROW;
     const u = (this.#draw(row + stream * WORDS) >>> 0) / 4294967296;
-    const strata = this.#strata[fn]!;
+    const strata = this.strata[fn]!;
     if (strata === 0) return u;
     return (
-      (permuted(this.#state[row + PLACE]!, strata, this.#state[row + KEYS + stream]!) + u) / strata
+      (permuted(this.state[row + PLACE]!, strata, this.state[row + KEYS + stream]!) + u) / strata
     );
   }
 
   #draw(at: number): number {
-    const state = this.#state;
+    const state = this.state;
     const b = state[at + 1]!;
     const c = state[at + 2]!;
     const counter = state[at + 3]!;

@@ -23,13 +23,13 @@ export class WorkloadStream implements ActivationStream {
   readonly functions: readonly StreamedFunction[];
   readonly spanMicros: number;
   readonly expectedActivations: number;
-  readonly #microsPerMs: number;
-  readonly #sources: readonly ArrivalSource[];
-  readonly #demand: DemandTable;
+  declare private readonly microsPerMs: number;
+  declare private readonly sources: readonly ArrivalSource[];
+  declare private readonly demand: DemandTable;
   /** Heap: arrival, us, and function of each entry. */
-  readonly #at: Float64Array;
-  readonly #fn: Uint32Array;
-  #left: number;
+  declare private readonly at: Float64Array;
+  declare private readonly fn: Uint32Array;
+  declare private left: number;
 
   constructor(workload: Workload, options: StreamOptions = {}) {
     const { functions, compression } = workload;
@@ -39,50 +39,49 @@ export class WorkloadStream implements ActivationStream {
     const rounds = options.rounds ?? (options.calls === undefined ? 1 : Number.POSITIVE_INFINITY);
     const expected = perRound === 0 ? 0 : Math.min(calls, perRound * rounds);
     this.functions = functions;
-    this.#microsPerMs = 1000 / compression.time;
-    this.#left = perRound === 0 ? 0 : calls;
+    this.microsPerMs = 1000 / compression.time;
+    this.left = perRound === 0 ? 0 : calls;
     this.expectedActivations = Math.round(expected);
     this.spanMicros = Math.ceil(
-      spanMs * this.#microsPerMs * (perRound === 0 ? 1 : expected / perRound),
+      spanMs * this.microsPerMs * (perRound === 0 ? 1 : expected / perRound),
     );
     const root = new SeededRandom(options.seed ?? workload.seed);
     const randoms = functions.map((fn) => root.fork(fn.name));
-    this.#sources = functions.map((fn, i) =>
+    this.sources = functions.map((fn, i) =>
       arrivalSource(fn.arrivals, spanMs, rounds, randoms[i]!.fork('arrivals')),
     );
-    this.#demand = new DemandTable(workload, randoms);
-    this.#at = Float64Array.from(this.#sources, (source) => this.#next(source));
-    this.#fn = Uint32Array.from(functions, (_, index) => index);
-    for (let i = (functions.length - 2) >> 2; i >= 0; i--)
-      this.#sink(i, this.#at[i]!, this.#fn[i]!);
+    this.demand = new DemandTable(workload, randoms);
+    this.at = Float64Array.from(this.sources, (source) => this.#next(source));
+    this.fn = Uint32Array.from(functions, (_, index) => index);
+    for (let i = (functions.length - 2) >> 2; i >= 0; i--) this.#sink(i, this.at[i]!, this.fn[i]!);
   }
 
   fill(block: ActivationBlock): number {
-    const most = Math.min(block.capacity, this.#left);
+    const most = Math.min(block.capacity, this.left);
     let count = 0;
     while (count < most) {
-      const at = this.#at[0]!;
+      const at = this.at[0]!;
       if (at === Number.POSITIVE_INFINITY) break;
-      const fn = this.#fn[0]!;
+      const fn = this.fn[0]!;
       block.arrival[count] = at;
       block.fn[count] = fn;
       count++;
-      this.#sink(0, this.#next(this.#sources[fn]!), fn);
+      this.#sink(0, this.#next(this.sources[fn]!), fn);
     }
-    this.#left -= count;
+    this.left -= count;
     // Each loop alone fits into the processor's cache of instructions.
-    this.#demand.fill(block, count);
+    this.demand.fill(block, count);
     return count;
   }
 
   #next(source: ArrivalSource): number {
-    return Math.round(source.next() * this.#microsPerMs);
+    return Math.round(source.next() * this.microsPerMs);
   }
 
   /** Puts an entry into the place at `hole` or, where a child is earlier, below it. */
   #sink(hole: number, at: number, fn: number): void {
-    const ats = this.#at;
-    const fns = this.#fn;
+    const ats = this.at;
+    const fns = this.fn;
     const length = ats.length;
     let place = hole;
     for (;;) {
@@ -115,7 +114,7 @@ export class PhasedStream implements ActivationStream {
   readonly functions: readonly StreamedFunction[];
   readonly spanMicros: number;
   readonly expectedActivations: number;
-  readonly #phases: readonly ActivationStream[];
+  declare private readonly phases: readonly ActivationStream[];
   #phase = 0;
   #start = 0;
   #last = 0;
@@ -133,12 +132,12 @@ export class PhasedStream implements ActivationStream {
     this.functions = first.functions;
     this.spanMicros = phases.reduce((sum, phase) => sum + phase.spanMicros, 0);
     this.expectedActivations = phases.reduce((sum, phase) => sum + phase.expectedActivations, 0);
-    this.#phases = phases;
+    this.phases = phases;
   }
 
   fill(block: ActivationBlock): number {
-    while (this.#phase < this.#phases.length) {
-      const phase = this.#phases[this.#phase]!;
+    while (this.#phase < this.phases.length) {
+      const phase = this.phases[this.#phase]!;
       const count = phase.fill(block);
       for (let i = 0; i < count; i++) block.arrival[i]! += this.#start;
       if (count > 0) {

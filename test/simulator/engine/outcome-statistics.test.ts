@@ -6,7 +6,7 @@ test('figures count every activation that has ended, however many are counted to
   let ended = 0;
   for (const more of [1, 2, 300, 700]) {
     for (let i = 0; i < more; i++) {
-      // Twice its contention-free duration and its duration at user limits, 1000 us, for function 1.
+      // Twice what it takes alone and at its user limits, 1000 us, for function 1.
       statistics.succeeded(1, 2000, 2000, 2000, 1000, 1000);
       ended++;
     }
