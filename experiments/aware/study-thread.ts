@@ -1,6 +1,7 @@
-import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { isMainThread, workerData } from 'node:worker_threads';
 import { loadMeta, shippedMeta } from '../../agents/aware/index.js';
 import { defaultEngine } from '../../agents/nn/index.js';
+import { answerPieces } from '../piece-threads.js';
 import { type AwarePiece, playPiece } from './study-pieces.js';
 import type { AwareStudyRequest } from './study-request.js';
 
@@ -11,13 +12,12 @@ export interface StudyThreadData {
   readonly meta: string | null;
 }
 
-/** The other side of `playPieces`: one piece after the other. */
+/** The other side of `playPieces`. */
 if (!isMainThread && (workerData as { kind?: unknown } | null)?.kind === 'aware-study') {
   const { request, meta } = workerData as StudyThreadData;
   const tools = {
     engine: defaultEngine(() => {}),
     meta: meta === null ? shippedMeta() : loadMeta(meta),
   };
-  const port = parentPort!;
-  port.on('message', (piece: AwarePiece) => port.postMessage(playPiece(tools, request, piece)));
+  answerPieces((piece: AwarePiece) => playPiece(tools, request, piece));
 }

@@ -1,4 +1,4 @@
-import { playInThreads } from '../piece-threads.js';
+import { failureByKey, playInThreads } from '../piece-threads.js';
 import { type AwarePiece, pieceKey } from './study-pieces.js';
 import type { AwareStudyRequest } from './study-request.js';
 import type { StudyThreadData } from './study-thread.js';
@@ -19,5 +19,8 @@ export function playPieces(
 ): Promise<void> {
   const workerData: StudyThreadData = { kind: 'aware-study', request, meta };
   const script = new URL('study-thread.js', import.meta.url);
-  return playInThreads(pieces, { script, workerData, workers, keyOf: pieceKey, onResult });
+  return playInThreads(
+    pieces.map((piece) => [piece]),
+    { script, workerData, workers, onResult, failure: failureByKey(pieceKey) },
+  );
 }

@@ -1,21 +1,7 @@
-import { parentPort } from 'node:worker_threads';
-import { messageOf } from '../../config/index.js';
 import { simulateCluster } from '../../simulator/engine/index.js';
-import { runJob, WorkloadCache } from './job.js';
-import type { Batch, FromWorker } from './pool.js';
+import { answerPieces } from '../piece-threads.js';
+import { type Job, runJob, WorkloadCache } from './job.js';
 
-/** The other side of `runJobs`: one batch after the other, each result as soon as it is there. */
+/** The other side of `runJobs`. */
 const workloadCache = new WorkloadCache();
-const port = parentPort!;
-const send = (message: FromWorker): void => port.postMessage(message);
-
-port.on('message', (batch: Batch) => {
-  for (const job of batch) {
-    try {
-      send({ result: runJob(job, workloadCache, simulateCluster) });
-    } catch (error) {
-      send({ failed: { index: job.index, error: messageOf(error) } });
-    }
-  }
-  send({ idle: true });
-});
+answerPieces((job: Job) => runJob(job, workloadCache, simulateCluster));

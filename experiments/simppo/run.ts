@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { stderrProgress } from '../../runtime/index.js';
-import { playInThreads } from '../piece-threads.js';
+import { failureByKey, playInThreads } from '../piece-threads.js';
 import type { Reproduction } from '../reproduction.js';
 import { simppoFigures, simppoMissed } from './figures.js';
 import { PieceStore, piecesOf, type StudyPart } from './pieces.js';
@@ -71,18 +71,18 @@ async function runPieces(
   try {
     for (const round of rounds)
       await playInThreads(
-        round.map(({ key }) => key),
+        round.map(({ key }) => [key]),
         {
           script: new URL('study-thread.js', import.meta.url),
           workerData,
           workers,
-          keyOf: (key) => key,
           // Another process may have run it meanwhile.
           isWanted: (key) => performance.now() <= until && !store.has(key),
           onResult: (key, result) => {
             store.save(key, result);
             progress.update(++done / count, key);
           },
+          failure: failureByKey((key) => key),
         },
       );
   } finally {

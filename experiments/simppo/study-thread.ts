@@ -1,4 +1,5 @@
-import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { isMainThread, workerData } from 'node:worker_threads';
+import { answerPieces } from '../piece-threads.js';
 import { PieceStore, piecesOf } from './pieces.js';
 import type { StudySize } from './protocol.js';
 
@@ -9,11 +10,10 @@ export interface SimppoThreadData {
   readonly folder: string;
 }
 
-/** Runs one piece of the study after the other, by key. */
+/** Runs pieces of the study by their keys. */
 if (!isMainThread && (workerData as { kind?: unknown } | null)?.kind === 'simppo-study') {
   const { size, folder } = workerData as SimppoThreadData;
   const store = new PieceStore(folder, size);
   const pieces = new Map(piecesOf(size).map((piece) => [piece.key, piece]));
-  const port = parentPort!;
-  port.on('message', (key: string) => port.postMessage(pieces.get(key)!.run(store)));
+  answerPieces((key: string) => pieces.get(key)!.run(store));
 }

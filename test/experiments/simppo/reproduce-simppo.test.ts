@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { playInThreads } from '../../../experiments/piece-threads.js';
+import { failureByKey, playInThreads } from '../../../experiments/piece-threads.js';
 import {
   degradations,
   growthLines,
@@ -173,11 +173,11 @@ test('pieces that there was no time for are missing, if they were asked for', as
 });
 
 test('a result that cannot be stored fails the study, not the process', async (t) => {
-  const played = playInThreads(['tune-0.8-reserved'], {
+  const played = playInThreads([['tune-0.8-reserved']], {
     script: new URL('../../../experiments/simppo/study-thread.js', import.meta.url),
     workerData: { kind: 'simppo-study', size: { ...QUICK, judgedSteps: 40 }, folder: folderOf(t) },
     workers: 1,
-    keyOf: (key) => key,
+    failure: failureByKey((key) => key),
     onResult: () => {
       throw new Error('the disk is full');
     },
