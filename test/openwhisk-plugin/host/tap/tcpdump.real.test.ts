@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { micros } from '../../../../config/index.js';
@@ -93,6 +94,21 @@ test.serial('bodies from 0 to 1 MiB are seen in both client styles', async (t) =
     await until('all ends', () => recorder.ends === expected.length);
     t.deepEqual(actions(recorder), expected);
     t.is(recorder.count('unexpected_sequence'), 0);
+  });
+});
+
+/** SCHED_BATCH (include/uapi/linux/sched.h); field 41 of /proc/<pid>/stat is the policy. */
+const BATCH = 3;
+
+test.serial('tcpdump takes no core from what runs, where chrt is there', async (t) => {
+  await withTap(t, async ({ tap }) => {
+    const policies = tap.pids.map((pid) => {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+      // The first two fields are the pid and a name in parentheses, which may have spaces.
+      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[41 - 3]);
+    });
+    const policy = isInstalled('chrt') && isInstalled('setpriv') ? BATCH : 0;
+    t.deepEqual(policies, [policy, policy]);
   });
 });
 
