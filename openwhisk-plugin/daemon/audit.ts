@@ -3,6 +3,7 @@ import { chmod, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promise
 import { dirname } from 'node:path';
 import { type Logger, RateLimitedLog } from '../../broker/index.js';
 import { type Cancel, type Micros, messageOf, millis, type Timers } from '../../config/index.js';
+import { JsonBytes } from './json-bytes.js';
 import type { LimitResource } from './tallies.js';
 
 /** What a record is about. */
@@ -59,20 +60,7 @@ export interface AuditOptions {
   readonly timeOfDay?: (at: Micros) => Micros;
 }
 
-/** Quoted strings: names and reasons repeat, and quoting is the main cost of the log. */
-const quotes = new Map<string, string>();
-const QUOTES = 4096;
 const LINE_END = 10;
-
-function quoted(text: string): string {
-  let json = quotes.get(text);
-  if (json === undefined) {
-    if (quotes.size >= QUOTES) quotes.clear();
-    json = JSON.stringify(text);
-    quotes.set(text, json);
-  }
-  return json;
-}
 
 function linesIn(data: Buffer): number {
   let lines = 0;
@@ -93,39 +81,45 @@ async function cutEnd(file: FileHandle, bytes: number): Promise<void> {
   await file.truncate(size - bytes);
 }
 
-/** `key` with its comma, quotes and colon. */
-function put(line: string, key: string, value: string | number): string {
-  if (typeof value === 'string') return value === '' ? line : line + key + quoted(value);
-  if (value === -1) return line;
-  return line + key + (Number.isFinite(value) ? value : 'null');
+/** Appends `key`, which has its comma, quotes and colon, and the value if it applies. */
+function put(lines: JsonBytes, key: string, value: string | number): void {
+  if (value === '' || value === -1) return;
+  lines.ascii(key);
+  if (typeof value === 'string') lines.quoted(value);
+  else lines.ascii(Number.isFinite(value) ? String(value) : 'null');
 }
 
-/**
- * One record as one JSON line. Keys that do not apply are absent. One text that grows: an array of
- * its parts was a third of all that the hook allocates.
- */
+/** Appends one record as one JSON line. Keys that do not apply are absent. */
+function putLine(lines: JsonBytes, record: AuditRecord): void {
+  lines.ascii('{"at":"');
+  lines.ascii(new Date(record.at / 1000).toISOString());
+  lines.ascii('"');
+  put(lines, ',"who":', record.who);
+  put(lines, ',"why":', record.why);
+  put(lines, ',"resource":', record.resource);
+  put(lines, ',"action":', record.action);
+  put(lines, ',"version":', record.version);
+  put(lines, ',"activation":', record.activation);
+  put(lines, ',"container":', record.container);
+  put(lines, ',"name":', record.containerName);
+  put(lines, ',"mode":', record.mode);
+  put(lines, ',"demand":', record.demand);
+  if (record.low !== -1 || record.high !== -1)
+    lines.ascii(`,"allowed":[${record.low},${record.high}]`);
+  put(lines, ',"allowedReason":', record.rangeReason);
+  put(lines, ',"granted":', record.granted);
+  put(lines, ',"old":', record.old);
+  put(lines, ',"new":', record.new);
+  put(lines, ',"readBack":', record.readBack);
+  put(lines, ',"result":', record.result);
+  put(lines, ',"durationMicros":', record.duration < 0 ? -1 : Math.round(record.duration));
+  lines.ascii('}\n');
+}
+
 export function auditLine(record: AuditRecord): string {
-  let line = `{"at":"${new Date(record.at / 1000).toISOString()}"`;
-  line = put(line, ',"who":', record.who);
-  line = put(line, ',"why":', record.why);
-  line = put(line, ',"resource":', record.resource);
-  line = put(line, ',"action":', record.action);
-  line = put(line, ',"version":', record.version);
-  // Unique, so caching its quoted form would be useless.
-  if (record.activation !== '') line += `,"activation":${JSON.stringify(record.activation)}`;
-  line = put(line, ',"container":', record.container);
-  line = put(line, ',"name":', record.containerName);
-  line = put(line, ',"mode":', record.mode);
-  line = put(line, ',"demand":', record.demand);
-  if (record.low !== -1 || record.high !== -1) line += `,"allowed":[${record.low},${record.high}]`;
-  line = put(line, ',"allowedReason":', record.rangeReason);
-  line = put(line, ',"granted":', record.granted);
-  line = put(line, ',"old":', record.old);
-  line = put(line, ',"new":', record.new);
-  line = put(line, ',"readBack":', record.readBack);
-  line = put(line, ',"result":', record.result);
-  line = put(line, ',"durationMicros":', record.duration < 0 ? -1 : Math.round(record.duration));
-  return `${line}}\n`;
+  const line = new JsonBytes(1024);
+  putLine(line, record);
+  return line.bytes.toString();
 }
 
 /**
@@ -138,6 +132,8 @@ export class AuditLog {
   readonly #log: RateLimitedLog;
   readonly #ring: AuditRecord[] = [];
   readonly #afterTheEnd = new AuditRecord();
+  /** Of the newest flush, and used again by the next one, when they are in the file. */
+  readonly #lines = new JsonBytes(64 * 1024);
   readonly #cancel: Cancel;
   /** Position of the oldest record in the ring that is not written yet, and their number. */
   #oldest = 0;
@@ -196,13 +192,13 @@ export class AuditLog {
     if (this.#busy !== null) return this.#busy;
     if (this.#used + this.waiting === 0 && this.dropped === this.#droppedReported)
       return Promise.resolve();
-    let text = '';
+    this.#lines.clear();
     const lines = this.#used;
     for (let i = 0; i < lines; i++)
-      text += auditLine(this.#ring[(this.#oldest + i) % this.#ring.length]!);
+      putLine(this.#lines, this.#ring[(this.#oldest + i) % this.#ring.length]!);
     this.#oldest = 0;
     this.#used = 0;
-    this.#busy = this.#append(Buffer.from(text, 'utf8'), lines).finally(() => {
+    this.#busy = this.#append(this.#lines.bytes, lines).finally(() => {
       this.#busy = null;
     });
     return this.#busy;

@@ -2,9 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
+import fc from 'fast-check';
 import { silentLogger } from '../../../broker/index.js';
 import { micros } from '../../../config/index.js';
-import { AuditLog, AuditRecord } from '../../../openwhisk-plugin/daemon/audit.js';
+import { AuditLog, AuditRecord, auditLine } from '../../../openwhisk-plugin/daemon/audit.js';
 import { ManualTime } from '../../support/manual-time.js';
 
 test('a full audit buffer keeps the newest records and writes how many are lost', async (t) => {
@@ -48,4 +49,25 @@ test('a record that is used again keeps nothing of the last one', (t) => {
     fields[key] = typeof value === 'number' ? 7 : 'of the last one';
   record.reset(micros(0));
   t.deepEqual(record, new AuditRecord());
+});
+
+test('any text of a record is read back from its line', (t) => {
+  const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constant('x"\\\n\u2028é'));
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 3, maxLength: 3 }), fc.integer(), (texts, old) => {
+      const record = new AuditRecord();
+      [record.who = '', record.why = '', record.activation = ''] = texts;
+      record.old = old;
+      const line = auditLine(record);
+      t.true(line.endsWith('}\n') && !line.slice(0, -1).includes('\n'));
+      const { who = '', why = '', activation = '', old: read = -1 } = JSON.parse(line);
+      t.deepEqual([who, why, activation, read], [...texts, old]);
+    }),
+  );
+});
+
+test('lines longer than the buffer are whole', (t) => {
+  const record = new AuditRecord();
+  record.why = 'ü'.repeat(5000);
+  t.is(JSON.parse(auditLine(record)).why, record.why);
 });
