@@ -120,6 +120,7 @@ export class Sampler {
 
   #sample(container: Container, now: Millis): void {
     const { sample } = container;
+    const cpuBefore = sample.cpu;
     if (!container.probe.sample(sample)) {
       // The cgroup is gone; the engine's event follows and closes the container.
       this.#pipeline.tracker.endContainer(container, 'container_end');
@@ -129,15 +130,17 @@ export class Sampler {
       this.#with.containerEvents.setPaused(container, sample.frozen);
     if (container.running === 0 || container.revision === null) return;
     const { controller } = this.#pipeline;
-    this.#with.usage.add(container, sample.cpu);
+    // Most activations wait most of the time, and what uses no CPU competes for none.
+    const hasRun = sample.cpu !== cpuBefore;
+    if (hasRun) this.#with.usage.add(container, sample.cpu);
     // A child process was OOM-killed: the container's activations do not end cleanly.
-    if (controller.observe(container, sample, container.revision.fn, now))
+    if (hasRun && controller.observe(container, sample, container.revision.fn, now))
       container.interruptLimits();
     // Also while paused, so that the window of CPU use excludes that time.
     for (let each = container.newest; each !== null; each = each.older) {
       const { startCpu } = each.run;
       controller.onSample(each, sample, now);
-      if (!container.paused && startCpu >= 0)
+      if (hasRun && !container.paused && startCpu >= 0)
         controller.revise(each, (sample.cpu - startCpu) / 1000, now);
     }
   }
