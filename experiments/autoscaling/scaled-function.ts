@@ -48,7 +48,8 @@ function scaledFunctions(workload: Workload, seed: number): ScaledFunction[] {
   const table = new DemandTable(workload, streams);
   return workload.functions.map((fn, index) => {
     const block = new ActivationBlock(DRAWN);
-    for (let i = 0; i < DRAWN; i++) table.draw(index, block, i);
+    block.fn.fill(index);
+    table.fill(block, DRAWN);
     const cpu = block.cpu.map((micros) => micros / 1000);
     const io = block.io.map((micros) => micros / 1000);
     return {

@@ -16,15 +16,9 @@ const PAYLOAD = 3;
 /** Numbers of a function's row. */
 const ROW = 6;
 /**
- * Handles of a function's row: its three distributions, and whether waits take the draw of the CPU
- * work.
- */
-const HANDLES = 4;
-
-/**
- * Draws what activations need, for all functions of a workload; nothing is allocated per
- * activation. One that waits longer also computes longer if both come from one recorded duration:
- * then they share a draw.
+ * Draws what activations need, for all functions of a workload, a block at once and column by
+ * column; nothing is allocated per activation. One that waits longer also computes longer if both
+ * come from one recorded duration: then they share a draw.
  */
 export class DemandTable {
   declare private readonly functions: readonly WorkloadFunction[];
@@ -36,7 +30,11 @@ export class DemandTable {
    * memory.
    */
   declare private readonly numbers: Float64Array;
-  declare private readonly handles: Int32Array;
+  /** By function: its distributions, and 1 if waits take the draw of the CPU work. */
+  declare private readonly cpu: Int32Array;
+  declare private readonly io: Int32Array;
+  declare private readonly peak: Int32Array;
+  declare private readonly together: Uint8Array;
 
   /** @param randoms one per function */
   constructor({ functions, compression, draws }: Workload, randoms: readonly Random[]) {
@@ -44,14 +42,16 @@ export class DemandTable {
     this.compression = compression.duration === 1 ? undefined : compression;
     this.probabilities = new ProbabilityTable(functions.length);
     this.numbers = new Float64Array(functions.length * ROW);
-    this.handles = new Int32Array(functions.length * HANDLES);
+    this.cpu = new Int32Array(functions.length);
+    this.io = new Int32Array(functions.length);
+    this.peak = new Int32Array(functions.length);
+    this.together = new Uint8Array(functions.length);
     functions.forEach((fn, index) => {
       const { cpuMs, ioMs, memory, payload } = fn.profile;
-      const add = this.#distributions.add.bind(this.#distributions);
-      this.handles.set(
-        [add(cpuMs), add(ioMs), add(memory.peakMiB), sameShape(fn) ? 1 : 0],
-        index * HANDLES,
-      );
+      this.cpu[index] = this.#distributions.add(cpuMs);
+      this.io[index] = this.#distributions.add(ioMs);
+      this.peak[index] = this.#distributions.add(memory.peakMiB);
+      this.together[index] = sameShape(fn) ? 1 : 0;
       const size = [
         Math.log(payload.median),
         payload.sigma,
@@ -68,29 +68,46 @@ export class DemandTable {
     this.#distributions.seal();
   }
 
-  /** Writes the demand of the first `count` activations of a block. */
+  /** Writes the demand of the first `count` activations of a block, whose functions are set. */
   fill(block: ActivationBlock, count: number): void {
-    for (let i = 0; i < count; i++) this.draw(block.fn[i]!, block, i);
+    this.#drawProbabilities(block, count);
+    this.#distributions.replace(block.cpu, this.cpu, block.fn, count);
+    this.#distributions.replace(block.io, this.io, block.fn, count);
+    this.#distributions.replace(block.peak, this.peak, block.fn, count);
+    for (let i = 0; i < count; i++) this.#finish(block, i);
   }
 
-  /** Writes the demand of the next activation of a function to row `i`. */
-  draw(fn: number, block: ActivationBlock, i: number): void {
-    this.probabilities.advance(fn);
+  /** Writes probabilities into the columns of what they are of. */
+  #drawProbabilities({ fn: fns, cpu, io, peak, payload }: ActivationBlock, count: number): void {
+    const { probabilities } = this;
+    for (let i = 0; i < count; i++) {
+      const fn = fns[i]!;
+      probabilities.advance(fn);
+      const u = this.#probability(this.cpu[fn]!, fn, CPU);
+      cpu[i] = u;
+      io[i] = this.together[fn] === 1 ? u : this.#probability(this.io[fn]!, fn, IO);
+      peak[i] = this.#probability(this.peak[fn]!, fn, MEMORY);
+      payload[i] = this.numbers[fn * ROW + 2]! > 0 ? probabilities.next(fn, PAYLOAD) : 0;
+    }
+  }
+
+  #probability(distribution: number, fn: number, stream: number): number {
+    return this.#distributions.isConstant(distribution) ? 0 : this.probabilities.next(fn, stream);
+  }
+
+  /** From milliseconds and MiB at the median payload to the demand. */
+  #finish(block: ActivationBlock, i: number): void {
+    const { numbers } = this;
+    const fn = block.fn[i]!;
     const row = fn * ROW;
-    const numbers = this.numbers;
     const base = numbers[row]!;
-    const cpu = this.handles[fn * HANDLES]!;
-    const io = this.handles[fn * HANDLES + 1]!;
-    const u = this.#probability(cpu, fn, CPU);
-    let cpuMs = this.#distributions.at(cpu, u);
-    const together = this.handles[fn * HANDLES + 3] === 1;
-    let ioMs = this.#distributions.at(io, together ? u : this.#probability(io, fn, IO));
-    const peak = this.handles[fn * HANDLES + 2]!;
-    let above = this.#distributions.at(peak, this.#probability(peak, fn, MEMORY)) - base;
+    let cpuMs = block.cpu[i]!;
+    let ioMs = block.io[i]!;
+    let above = block.peak[i]! - base;
     let size = 1;
     const sigma = numbers[row + 2]!;
     let logSize = numbers[row + 1]!;
-    if (sigma > 0) logSize += sigma * normalQuantile(this.probabilities.next(fn, PAYLOAD));
+    if (sigma > 0) logSize += sigma * normalQuantile(block.payload[i]!);
     if (logSize !== 0) {
       size = Math.exp(logSize);
       cpuMs *= power(size, logSize, numbers[row + 3]!);
@@ -105,10 +122,6 @@ export class DemandTable {
     block.io[i] = Math.round(ioMs * factor);
     block.peak[i] = Math.round((base + Math.max(0, above)) * MIB);
     block.payload[i] = size;
-  }
-
-  #probability(distribution: number, fn: number, stream: number): number {
-    return this.#distributions.isConstant(distribution) ? 0 : this.probabilities.next(fn, stream);
   }
 }
 

@@ -56,6 +56,11 @@ export class DistributionTable {
     return this.#column[handle] === CONSTANT;
   }
 
+  /** Replaces the first `count` probabilities by values, each by its function's distribution. */
+  replace(column: Float64Array, handles: Int32Array, fns: Uint32Array, count: number): void {
+    for (let i = 0; i < count; i++) column[i] = this.at(handles[fns[i]!]!, column[i]!);
+  }
+
   at(handle: number, u: number): number {
     const column = this.#column;
     const kind = column[handle]!;

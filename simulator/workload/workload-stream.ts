@@ -69,7 +69,6 @@ export class WorkloadStream implements ActivationStream {
       this.#sink(0, this.#next(this.sources[fn]!), fn);
     }
     this.left -= count;
-    // Each loop alone fits into the processor's cache of instructions.
     this.demand.fill(block, count);
     return count;
   }
