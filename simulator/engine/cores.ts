@@ -1,4 +1,9 @@
-import { type ActivationColumns, type Activations, Due, OnCore } from './activations.js';
+import {
+  type ActivationColumns,
+  type Activations,
+  Due as DUE,
+  OnCore as ON_CORE,
+} from './activations.js';
 import { drawFromBucket, isThrottled } from './bucket.js';
 import { PERIOD_MICROS, WORK_EPSILON } from './cfs.js';
 import { canCross, crossingLevel } from './crossing.js';
@@ -8,6 +13,10 @@ import type { Levels } from './levels.js';
 import { CORE_EPSILON, Runners } from './runners.js';
 import { TimerList } from './timer-list.js';
 import { VirtualTime } from './virtual-time.js';
+
+/** V8 folds a constant of the same module into its code, and loads an imported one. */
+const Due = DUE;
+const OnCore = ON_CORE;
 
 /** Called before the rate of an activation changes; its columns are settled. */
 export interface RateWatcher {
@@ -83,12 +92,13 @@ export class Cores {
     const asked = this.asked[host]! + c.cap[a]!;
     this.asked[host] = asked;
     this.runnableCounts[host] = this.runnableCounts[host]! + 1;
-    const dirty = this.dirty[host] === 1;
-    this.#enter(a, host, now);
-    if (dirty || this.contended[host] === 1 || asked > this.cores + CORE_EPSILON) return;
-    this.dirty[host] = 0;
-    this.fresh[host] = -1;
+    const known = this.dirty[host] === 0 && this.contended[host] === 0;
+    if (!known || asked > this.cores + CORE_EPSILON) {
+      this.#enter(a, host, now);
+      return;
+    }
     c.onCore[a] = OnCore.satisfied;
+    this.#list(a, now);
     armUncontended(c, a, now);
     this.due.changed(host, a, c.dueAt[a]!);
   }
@@ -230,12 +240,17 @@ export class Cores {
   #enter(a: number, host: number, now: number): void {
     const c = this.c;
     c.onCore[a] = OnCore.fresh;
-    c.settledAt[a] = now;
     c.dueAt[a] = Number.POSITIVE_INFINITY;
-    c.ratio[a] = c.cap[a]! / c.weight[a]!;
-    this.runners.add(a);
+    this.#list(a, now);
     this.fresh[host] = this.fresh[host] === -1 ? a : SEVERAL;
     this.dirty[host] = 1;
+  }
+
+  #list(a: number, now: number): void {
+    const c = this.c;
+    c.settledAt[a] = now;
+    c.ratio[a] = c.cap[a]! / c.weight[a]!;
+    this.runners.add(a);
   }
 
   #withdraw(a: number, host: number): void {

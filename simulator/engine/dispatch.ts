@@ -1,11 +1,17 @@
 import type { Accounts } from './accounts.js';
-import { type ActivationColumns, type Activations, Phase } from './activations.js';
+import { type ActivationColumns, type Activations, Phase as PHASE } from './activations.js';
 import type { Balancer } from './balancer.js';
 import type { Containers } from './containers.js';
-import { Fn, type FunctionRows } from './function-rows.js';
+import { Fn as FN, type FunctionRows } from './function-rows.js';
 import type { InvokerListener, Invokers } from './invokers.js';
-import { ClusterOutcome, StartKind } from './recorder.js';
+import { ClusterOutcome as OUTCOME, StartKind as START_KIND } from './recorder.js';
 import { Waiting } from './waiting.js';
+
+/** V8 folds a constant of the same module into its code, and loads an imported one. */
+const ClusterOutcome = OUTCOME;
+const Fn = FN;
+const Phase = PHASE;
+const StartKind = START_KIND;
 
 const NO_CAP = 0x7fffffff;
 

@@ -1,15 +1,30 @@
 import { MIB } from '../../config/index.js';
-import { type ActivationColumns, type Activations, Due, Phase, Stop } from './activations.js';
+import {
+  type ActivationColumns,
+  type Activations,
+  Due as DUE,
+  Phase as PHASE,
+  Stop as STOP,
+} from './activations.js';
 import { sharesOf } from './cfs.js';
-import { ContainerStatus, type Containers } from './containers.js';
+import { type Containers, ContainerStatus as STATUS } from './containers.js';
 import type { Cores } from './cores.js';
-import { Fn, type FunctionRows } from './function-rows.js';
+import { Fn as FN, type FunctionRows } from './function-rows.js';
 import type { LimitController } from './limit-controller.js';
 import { isOnCpu, Limits } from './limits.js';
 import { MemoryAdmission, NEW_CONTAINER, NO_MEMORY } from './memory-admission.js';
 import type { ClusterShape } from './options.js';
 import { Phases } from './phases.js';
-import { ClusterOutcome, StartKind } from './recorder.js';
+import { ClusterOutcome as OUTCOME, StartKind as START_KIND } from './recorder.js';
+
+/** V8 folds a constant of the same module into its code, and loads an imported one. */
+const ClusterOutcome = OUTCOME;
+const ContainerStatus = STATUS;
+const Due = DUE;
+const Fn = FN;
+const Phase = PHASE;
+const StartKind = START_KIND;
+const Stop = STOP;
 
 /** Called with what the invokers did with the activations they were sent. */
 export interface InvokerListener {

@@ -1,9 +1,21 @@
-import { type ActivationColumns, type Activations, OnCore, Phase, Stop } from './activations.js';
+import {
+  type ActivationColumns,
+  type Activations,
+  OnCore as ON_CORE,
+  Phase as PHASE,
+  Stop as STOP,
+} from './activations.js';
 import { periodEndAt } from './bucket.js';
 import type { Containers } from './containers.js';
 import type { Cores } from './cores.js';
-import { Fn, type FunctionRows } from './function-rows.js';
+import { Fn as FN, type FunctionRows } from './function-rows.js';
 import { progressAtLimit, residentAfter, workingSetAt } from './working-set.js';
+
+/** V8 folds a constant of the same module into its code, and loads an imported one. */
+const Fn = FN;
+const OnCore = ON_CORE;
+const Phase = PHASE;
+const Stop = STOP;
 
 /**
  * Limits of containers and their effect on the activations inside. Several activations in a

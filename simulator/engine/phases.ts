@@ -1,10 +1,15 @@
-import { type ActivationColumns, type Activations, Phase } from './activations.js';
+import { type ActivationColumns, type Activations, Phase as PHASE } from './activations.js';
 import type { Containers } from './containers.js';
 import type { Cores } from './cores.js';
-import { Fn, type FunctionRows } from './function-rows.js';
+import { Fn as FN, type FunctionRows } from './function-rows.js';
 import type { LimitController } from './limit-controller.js';
 import type { Limits } from './limits.js';
-import { StartKind } from './recorder.js';
+import { StartKind as START_KIND } from './recorder.js';
+
+/** V8 folds a constant of the same module into its code, and loads an imported one. */
+const Fn = FN;
+const Phase = PHASE;
+const StartKind = START_KIND;
 
 /**
  * The phases of an activation that has a container: `/init`, the run before and after the I/O wait.
