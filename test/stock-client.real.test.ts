@@ -116,9 +116,10 @@ test.serial(
         ),
       );
     const everyone = async (subject: string, request: object = {}): Promise<Loose[]> => {
+      // A busy host's first answer takes longer than the others take after it.
       const options: Partial<RequestManyOptions> = {
-        strategy: RequestStrategy.Timer,
-        maxWait: 300,
+        strategy: RequestStrategy.JitterTimer,
+        maxWait: allowed(2000),
       };
       const answers: Loose[] = [];
       for await (const answer of await nats.requestMany(
