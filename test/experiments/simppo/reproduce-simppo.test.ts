@@ -2,7 +2,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { failureByKey, playInThreads } from '../../../experiments/piece-threads.js';
 import {
   degradations,
   growthLines,
@@ -170,19 +169,6 @@ test('pieces that there was no time for are missing, if they were asked for', as
   t.true((await missing(true)).includes('growth-simppo-1: not run yet'));
   // Three settings, each tuned and judged; eight agents.
   t.is((await missing(false)).length, 14);
-});
-
-test('a result that cannot be stored fails the study, not the process', async (t) => {
-  const played = playInThreads([['tune-0.8-reserved']], {
-    script: new URL('../../../experiments/simppo/study-thread.js', import.meta.url),
-    workerData: { kind: 'simppo-study', size: { ...QUICK, judgedSteps: 40 }, folder: folderOf(t) },
-    workers: 1,
-    failure: failureByKey((key) => key),
-    onResult: () => {
-      throw new Error('the disk is full');
-    },
-  });
-  await t.throwsAsync(played, { message: 'the disk is full' });
 });
 
 test('reproduce simppo runs what is asked for, and before it what that needs', async (t) => {
