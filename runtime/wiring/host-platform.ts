@@ -39,6 +39,7 @@ export async function hostPlatform(config: Config): Promise<Platform> {
   const { hook } = config;
   const engine = containerEngine(hook);
   const facts = await engine.facts();
+  const limits = cgroupWriter(facts);
   return {
     name: 'host',
     clock: systemClock,
@@ -50,8 +51,8 @@ export async function hostPlatform(config: Config): Promise<Platform> {
       invokers: hook.invokerAddresses,
       tcpdump: hook.tcpdump,
     }),
-    limits: cgroupWriter(facts),
-    usage: new CgroupUsageMonitor(),
+    limits,
+    usage: new CgroupUsageMonitor({ pathsOf: (container) => limits.takePaths(container) }),
     exclusive: hook.engineSocket,
   };
 }

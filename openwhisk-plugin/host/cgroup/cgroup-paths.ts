@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { ContainerInfo } from '../ports/index.js';
 import { CgroupNamespaceError, CgroupNotFoundError } from './cgroup-errors.js';
 import { below, holds, type Mount, readMounts, readText, searchById } from './cgroup-mounts.js';
 
@@ -26,21 +25,6 @@ const CONTROLLERS = ['cpu', 'cpuacct', 'memory', 'freezer'] as const;
 interface Membership {
   readonly v1: ReadonlyMap<string, string>;
   readonly unified: string | null;
-}
-
-let latest: { of: ContainerInfo; root: string; found: CgroupPaths } | null = null;
-
-/** For a container's limits. Its counters, which are opened next, share the answer. */
-export function cgroupsForLimits(of: ContainerInfo, root: string): CgroupPaths {
-  latest = { of, root, found: resolveCgroups(of.pid, of.id, root) };
-  return latest.found;
-}
-
-export function cgroupsForCounters(of: ContainerInfo, root: string): CgroupPaths {
-  const known = latest;
-  latest = null;
-  if (known?.of === of && known.root === root) return known.found;
-  return resolveCgroups(of.pid, of.id, root);
 }
 
 /**

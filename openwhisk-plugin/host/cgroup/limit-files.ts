@@ -64,7 +64,7 @@ class QuotaFiles {
 const MAX_GROUPS = 16;
 
 /** Quotas of the groups above containers, which all of them share, in files that stay open. */
-class GroupQuotas {
+export class GroupQuotas {
   readonly #files = new Map<string, QuotaFiles | null>();
 
   /** Null at the root of the hierarchy. */
@@ -86,6 +86,10 @@ class GroupQuotas {
     this.#files.delete(directory);
   }
 
+  close(): void {
+    for (const directory of [...this.#files.keys()]) this.forget(directory);
+  }
+
   #open(directory: string, version: 1 | 2): QuotaFiles | null {
     this.#files.delete(directory);
     const [oldest] = this.#files;
@@ -98,8 +102,6 @@ class GroupQuotas {
     return files;
   }
 }
-
-const groups = new GroupQuotas();
 
 /**
  * The CPU limits of one container in the kernel's units. Numbers: UNLIMITED for none, UNREADABLE
@@ -114,8 +116,14 @@ export class CpuFiles {
   /** The kernel refuses a quota below its burst. Engines set none: open only if there is one. */
   #burst: ControlFile | null = null;
   readonly #firstPeriod: number;
+  readonly #groups: GroupQuotas;
 
-  constructor({ directory, version }: ControllerDirectory, userPeriod: number) {
+  constructor(
+    { directory, version }: ControllerDirectory,
+    userPeriod: number,
+    groups: GroupQuotas,
+  ) {
+    this.#groups = groups;
     this.version = version;
     this.directory = directory;
     this.#weight = ControlFile.open(join(directory, CPU_FILES[version].weight), 'r+');
@@ -168,7 +176,7 @@ export class CpuFiles {
   ceiling(): number {
     let ceiling = UNLIMITED;
     for (let at = dirname(this.directory); at !== dirname(at); at = dirname(at)) {
-      const group = groups.of(at, this.version);
+      const group = this.#groups.of(at, this.version);
       if (group === null) break;
       // In this order, or rounding takes a microsecond from a quota that the groups share.
       const allowed = (group.quota * this.period) / Math.max(1, group.period);
@@ -180,7 +188,7 @@ export class CpuFiles {
   close(): void {
     for (const file of [this.#weight, this.#quota, this.#burst]) file?.close();
     this.#burst = null;
-    groups.forget(dirname(this.directory));
+    this.#groups.forget(dirname(this.directory));
   }
 
   #putQuota(quota: number): WriteError | null {

@@ -10,7 +10,7 @@ import {
 import { type ContainerInfo, emptyLimits, type LimitHandle } from '../ports/index.js';
 import type { CgroupPaths, ControllerDirectory } from './cgroup-paths.js';
 import { UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
-import { CpuFiles, MemoryFiles } from './limit-files.js';
+import { CpuFiles, type GroupQuotas, MemoryFiles } from './limit-files.js';
 import { memoryCeiling } from './memory-ceiling.js';
 import type { MemoryLowerer } from './memory-lowerer.js';
 import { ContainerWeight, clampShares, type HostFormula } from './shares.js';
@@ -26,6 +26,7 @@ const LARGEST_PAGE = 65_536;
 export interface HandleContext extends HostFormula {
   readonly lowerer: MemoryLowerer;
   readonly siblings: SiblingWeights;
+  readonly groups: GroupQuotas;
   /** Free memory that a lowered limit must leave, as a share of the use. */
   readonly margin: number;
   /** User memory limits of the open containers, bytes, by memory directory. */
@@ -65,7 +66,7 @@ export class CgroupLimitHandle implements LimitHandle {
     scope: SystemdScope | null,
   ) {
     const { user } = container;
-    this.#cpu = cpu && new CpuFiles(cpu, user.periodMicros);
+    this.#cpu = cpu && new CpuFiles(cpu, user.periodMicros, context.groups);
     this.#memory = memory && MemoryFiles.open(memory);
     this.#freezer = freezer;
     this.#context = context;

@@ -1,5 +1,6 @@
 import type { ContainerInfo, LimitHandle, LimitWriter } from '../ports/index.js';
-import { cgroupsForLimits, podCgroups } from './cgroup-paths.js';
+import { type CgroupPaths, podCgroups, resolveCgroups } from './cgroup-paths.js';
+import { GroupQuotas } from './limit-files.js';
 import { CgroupLimitHandle, type HandleContext } from './limit-handle.js';
 import { MemoryLowerer } from './memory-lowerer.js';
 import { PodLimitHandle } from './pod-limit-handle.js';
@@ -33,7 +34,10 @@ export class CgroupLimitWriter implements LimitWriter {
   readonly #context: HandleContext;
   readonly #lowerer = new MemoryLowerer();
   readonly #siblings: SiblingWeights;
+  readonly #groups = new GroupQuotas();
   readonly #settling = new Set<Promise<void>>();
+  /** Of the container that was opened last, until they are taken. */
+  #latest: { readonly of: ContainerInfo; readonly paths: CgroupPaths } | null = null;
   #scopeFailed: (container: ContainerInfo, error: unknown) => void = () => undefined;
 
   constructor(options: CgroupLimitWriterOptions) {
@@ -44,6 +48,7 @@ export class CgroupLimitWriter implements LimitWriter {
     this.#context = {
       lowerer: this.#lowerer,
       siblings: this.#siblings,
+      groups: this.#groups,
       margin: options.margin ?? 0.05,
       formula: options.formula ?? 'linear',
       guaranteedBytes: new Map(),
@@ -53,7 +58,8 @@ export class CgroupLimitWriter implements LimitWriter {
 
   /** Throws CgroupNotFoundError (ended), CgroupNamespaceError, CgroupReadOnlyError. */
   open(container: ContainerInfo): Required<LimitHandle> {
-    const paths = cgroupsForLimits(container, this.#root);
+    const paths = resolveCgroups(container.pid, container.id, this.#root);
+    this.#latest = { of: container, paths };
     const version = paths.memory?.version ?? paths.cpu?.version ?? this.#version;
     const { scopes } = this.#options;
     const scopeOf = (unit: string): SystemdScope | null =>
@@ -74,6 +80,13 @@ export class CgroupLimitWriter implements LimitWriter {
       inner.close();
       throw error;
     }
+  }
+
+  /** The cgroups of the container that was opened last, for its counters; once. */
+  takePaths(container: ContainerInfo): CgroupPaths | null {
+    const latest = this.#latest;
+    this.#latest = null;
+    return latest?.of === container ? latest.paths : null;
   }
 
   /** The nearest weight that the kernel can express: v2 weights may differ by 20 % and more. */
@@ -99,6 +112,7 @@ export class CgroupLimitWriter implements LimitWriter {
   /** Ends the worker thread, and the connection to systemd. */
   close(): Promise<void> {
     this.#options.scopes?.close?.();
+    this.#groups.close();
     return this.#lowerer.close();
   }
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Bytes, type Clock, systemClock } from '../../../config/index.js';
 import type { ContainerInfo, UsageMonitor, UsageProbe } from '../ports/index.js';
-import { cgroupsForCounters } from './cgroup-paths.js';
+import { type CgroupPaths, resolveCgroups } from './cgroup-paths.js';
 import { ControlFile, StatKey } from './control-file.js';
 import { FileBudget } from './file-budget.js';
 import { CgroupUsageProbe } from './usage-probe.js';
@@ -13,6 +13,8 @@ export interface CgroupUsageMonitorOptions {
   /** The file system's root: `/` but in tests. */
   readonly root?: string;
   readonly clock?: Clock;
+  /** The cgroups of a container if they are known, as to the limit writer that opened it. */
+  readonly pathsOf?: (container: ContainerInfo) => CgroupPaths | null;
 }
 
 /** The kernel's counters, on descriptors that stay open while they may. */
@@ -20,17 +22,20 @@ export class CgroupUsageMonitor implements UsageMonitor {
   readonly #root: string;
   readonly #clock: Clock;
   readonly #budget: FileBudget;
+  readonly #pathsOf: (container: ContainerInfo) => CgroupPaths | null;
   #meminfo: ControlFile | null = null;
 
   constructor(options: CgroupUsageMonitorOptions = {}) {
     this.#root = options.root ?? '/';
     this.#clock = options.clock ?? systemClock;
     this.#budget = FileBudget.ofProcess(this.#root);
+    this.#pathsOf = options.pathsOf ?? (() => null);
   }
 
   /** Throws CgroupNotFoundError, CgroupNamespaceError, CgroupOpenFilesError. */
   open(container: ContainerInfo): UsageProbe {
-    const paths = cgroupsForCounters(container, this.#root);
+    const { pid, id } = container;
+    const paths = this.#pathsOf(container) ?? resolveCgroups(pid, id, this.#root);
     const schedstat = join(this.#root, `proc/${container.pid}/schedstat`);
     return new CgroupUsageProbe(paths, schedstat, this.#clock, this.#budget);
   }

@@ -20,7 +20,7 @@ import {
   restoreAll,
   SystemdBus,
 } from '../../../../openwhisk-plugin/host/cgroup/index.js';
-import { CpuFiles } from '../../../../openwhisk-plugin/host/cgroup/limit-files.js';
+import { CpuFiles, GroupQuotas } from '../../../../openwhisk-plugin/host/cgroup/limit-files.js';
 import { DockerEngine } from '../../../../openwhisk-plugin/host/docker/index.js';
 import type { ContainerInfo, HostFacts } from '../../../../openwhisk-plugin/host/ports/index.js';
 import { dockerAlone, missing } from '../../../support/real-parts.js';
@@ -610,7 +610,7 @@ test("the quota of a group above is the kernel's, also of another group of its n
     mkdirSync(above);
     if (version === 2) writeFileSync(join(above, 'cgroup.subtree_control'), '+cpu');
     mkdirSync(directory);
-    const files = new CpuFiles({ directory, version }, 100_000);
+    const files = new CpuFiles({ directory, version }, 100_000, new GroupQuotas());
     for (const each of [quota, quota / 2]) {
       put(each);
       t.is(files.ceiling(), each);
