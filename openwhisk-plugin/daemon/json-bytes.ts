@@ -2,16 +2,20 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 const SPACE = 32;
 const LAST_ASCII = 126;
+/** A buffer that has grown to this many times its first size is not kept. */
+const MOST_GROWTH = 32;
 
 /**
  * JSON that grows as bytes, in memory that is used again. As a text it would be a tree of its parts
  * until it is encoded: a third of all that the hook allocates.
  */
 export class JsonBytes {
+  readonly #capacity: number;
   #bytes: Buffer;
   #length = 0;
 
   constructor(capacity: number) {
+    this.#capacity = capacity;
     this.#bytes = Buffer.allocUnsafeSlow(capacity);
   }
 
@@ -22,6 +26,8 @@ export class JsonBytes {
 
   clear(): void {
     this.#length = 0;
+    if (this.#bytes.length >= MOST_GROWTH * this.#capacity)
+      this.#bytes = Buffer.allocUnsafeSlow(this.#capacity);
   }
 
   /** Appends ASCII as it is. */

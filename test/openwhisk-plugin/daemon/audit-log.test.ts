@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { silentLogger } from '../../../broker/index.js';
 import { micros } from '../../../config/index.js';
 import { AuditLog, AuditRecord, auditLine } from '../../../openwhisk-plugin/daemon/audit.js';
+import { JsonBytes } from '../../../openwhisk-plugin/daemon/json-bytes.js';
 import { ManualTime } from '../../support/manual-time.js';
 
 test('a full audit buffer keeps the newest records and writes how many are lost', async (t) => {
@@ -70,4 +71,14 @@ test('lines longer than the buffer are whole', (t) => {
   const record = new AuditRecord();
   record.why = 'ü'.repeat(5000);
   t.is(JSON.parse(auditLine(record)).why, record.why);
+});
+
+test('memory of a burst of lines is not kept', (t) => {
+  const lines = new JsonBytes(16);
+  lines.ascii('x'.repeat(1000));
+  t.is(lines.bytes.length, 1000);
+  lines.clear();
+  lines.quoted('y');
+  t.is(lines.bytes.buffer.byteLength, 16);
+  t.is(lines.bytes.toString(), '"y"');
 });
