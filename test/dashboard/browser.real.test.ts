@@ -83,7 +83,8 @@ async function stage(
   return { server, gleaner, dashboard, page, pageErrors };
 }
 
-const NETWORK_CHANGED = 'net::ERR_NETWORK_CHANGED';
+/** Chromium also loads a page again itself. */
+const DROPPED = /net::ERR_NETWORK_CHANGED|interrupted by another navigation/;
 const LOADS_MAX = 10;
 
 /**
@@ -95,7 +96,7 @@ async function load(page: Page, address: string): Promise<void> {
   for (let loads = 1; ; loads++) {
     const dropped = new Promise<boolean>((resolve) => {
       page.on('requestfailed', (request) => {
-        if (request.failure()?.errorText === NETWORK_CHANGED) resolve(false);
+        if (DROPPED.test(request.failure()?.errorText ?? '')) resolve(false);
       });
     });
     const live = (async () => {
@@ -104,14 +105,14 @@ async function load(page: Page, address: string): Promise<void> {
         await page.getByText('Live', { exact: true }).waitFor();
         return true;
       } catch (error) {
-        if (String(error).includes(NETWORK_CHANGED)) return false;
+        if (DROPPED.test(String(error))) return false;
         throw error;
       }
     })();
     // One that lost the race is of a page that is gone.
     live.catch(() => undefined);
     if (await Promise.race([live, dropped])) return;
-    if (loads === LOADS_MAX) throw new Error(`${NETWORK_CHANGED} in each of ${loads} loads`);
+    if (loads === LOADS_MAX) throw new Error(`Chromium dropped each of ${loads} loads`);
   }
 }
 
