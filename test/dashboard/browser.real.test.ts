@@ -85,7 +85,7 @@ async function stage(
 
 /** Chromium also loads a page again itself. */
 const DROPPED = /net::ERR_NETWORK_CHANGED|interrupted by another navigation/;
-const LOADS_MAX = 10;
+const LOADING_MAX_MILLIS = 60_000;
 
 /**
  * Until the page is live. Chromium drops what it is loading when an interface of the host comes or
@@ -93,7 +93,8 @@ const LOADS_MAX = 10;
  * until it is loaded again.
  */
 async function load(page: Page, address: string): Promise<void> {
-  for (let loads = 1; ; loads++) {
+  const end = performance.now() + allowed(LOADING_MAX_MILLIS);
+  for (;;) {
     const dropped = new Promise<boolean>((resolve) => {
       page.on('requestfailed', (request) => {
         if (DROPPED.test(request.failure()?.errorText ?? '')) resolve(false);
@@ -112,7 +113,9 @@ async function load(page: Page, address: string): Promise<void> {
     // One that lost the race is of a page that is gone.
     live.catch(() => undefined);
     if (await Promise.race([live, dropped])) return;
-    if (loads === LOADS_MAX) throw new Error(`Chromium dropped each of ${loads} loads`);
+    if (performance.now() > end) throw new Error('Chromium dropped each load');
+    // Several interfaces change together.
+    await page.waitForTimeout(250);
   }
 }
 
