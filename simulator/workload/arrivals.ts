@@ -39,12 +39,12 @@ type PerMinute = Extract<Arrivals, { perMinute: number[] }>;
 type AtRate = Extract<Arrivals, { ratePerSecond: number }>;
 
 class MinuteArrivals implements ArrivalSource {
-  readonly #counts: readonly number[];
-  readonly #sliceMs: number;
-  readonly #within: PerMinute['within'];
-  readonly #spanMs: number;
-  readonly #random: Random;
-  readonly #rounds: number;
+  declare private readonly counts: readonly number[];
+  declare private readonly sliceMs: number;
+  declare private readonly within: PerMinute['within'];
+  declare private readonly spanMs: number;
+  declare private readonly random: Random;
+  declare private readonly rounds: number;
   #round = 0;
   #slice = -1;
   /** Calls of the slice still to come; of a Poisson slice 1 while it lasts. */
@@ -54,54 +54,54 @@ class MinuteArrivals implements ArrivalSource {
   #burst = new Float64Array(0);
 
   constructor(arrivals: PerMinute, spanMs: number, rounds: number, random: Random) {
-    this.#counts = arrivals.perMinute;
-    this.#sliceMs = arrivals.sliceMs;
-    this.#within = arrivals.within;
-    this.#spanMs = spanMs;
-    this.#random = random;
-    this.#rounds = this.#counts.some((count) => count > 0) ? rounds : 0;
+    this.counts = arrivals.perMinute;
+    this.sliceMs = arrivals.sliceMs;
+    this.within = arrivals.within;
+    this.spanMs = spanMs;
+    this.random = random;
+    this.rounds = this.counts.some((count) => count > 0) ? rounds : 0;
   }
 
   next(): number {
     for (;;) {
       while (this.#left === 0) if (!this.#enterNext()) return Number.POSITIVE_INFINITY;
       const share = this.#share();
-      if (share < 1) return this.#round * this.#spanMs + (this.#slice + share) * this.#sliceMs;
+      if (share < 1) return this.#round * this.spanMs + (this.#slice + share) * this.sliceMs;
       this.#left = 0;
     }
   }
 
   #enterNext(): boolean {
-    if (this.#round >= this.#rounds) return false;
+    if (this.#round >= this.rounds) return false;
     this.#slice++;
-    if (this.#slice === this.#counts.length) {
+    if (this.#slice === this.counts.length) {
       this.#slice = -1;
       this.#round++;
       return this.#enterNext();
     }
-    this.#left = this.#counts[this.#slice]!;
+    this.#left = this.counts[this.#slice]!;
     this.#at = 0;
-    if (this.#within === 'bursty' && this.#left > 0) this.#drawBursts(this.#left);
+    if (this.within === 'bursty' && this.#left > 0) this.#drawBursts(this.#left);
     return true;
   }
 
   /** Where in the slice the next activation is; 1 = in none. */
   #share(): number {
     const left = this.#left;
-    switch (this.#within) {
+    switch (this.within) {
       case 'poisson':
-        this.#at += gap(1 / this.#counts[this.#slice]!, this.#random);
+        this.#at += gap(1 / this.counts[this.#slice]!, this.random);
         return this.#at;
       case 'bursty':
         this.#left = left - 1;
-        return this.#burst[this.#counts[this.#slice]! - left]!;
+        return this.#burst[this.counts[this.#slice]! - left]!;
       case 'even':
         this.#left = left - 1;
-        return (this.#counts[this.#slice]! - left + 0.5) / this.#counts[this.#slice]!;
+        return (this.counts[this.#slice]! - left + 0.5) / this.counts[this.#slice]!;
       default: {
         // The least of `left` uniform draws above the last one: order statistics one after the
         // other, without a list to sort.
-        const u = this.#random.next();
+        const u = this.random.next();
         const least = left === 1 ? u : 1 - (1 - u) ** (1 / left);
         this.#at = Math.min(this.#at + (1 - this.#at) * least, ALMOST_ONE);
         this.#left = left - 1;
@@ -114,8 +114,8 @@ class MinuteArrivals implements ArrivalSource {
     if (this.#burst.length < count) this.#burst = new Float64Array(count);
     let shift = Number.NaN;
     for (let i = 0; i < count; i++) {
-      shift = burstTime(shift, this.#sliceMs, this.#random);
-      this.#burst[i] = shift / this.#sliceMs;
+      shift = burstTime(shift, this.sliceMs, this.random);
+      this.#burst[i] = shift / this.sliceMs;
     }
     this.#burst.subarray(0, count).sort();
   }
@@ -125,57 +125,57 @@ class MinuteArrivals implements ArrivalSource {
 const ALMOST_ONE = 1 - 2 ** -40;
 
 class RateArrivals implements ArrivalSource {
-  readonly #gapMs: number;
-  readonly #even: boolean;
-  readonly #lengthMs: number;
-  readonly #spanMs: number;
-  readonly #random: Random;
-  readonly #rounds: number;
+  declare private readonly gapMs: number;
+  declare private readonly even: boolean;
+  declare private readonly lengthMs: number;
+  declare private readonly spanMs: number;
+  declare private readonly random: Random;
+  declare private readonly rounds: number;
   #round = 0;
   #at: number;
 
   constructor(arrivals: AtRate, spanMs: number, rounds: number, random: Random) {
-    this.#gapMs = 1000 / arrivals.ratePerSecond;
-    this.#even = arrivals.within === 'even';
-    this.#lengthMs = arrivals.seconds * 1000;
-    this.#spanMs = spanMs;
-    this.#random = random;
-    this.#at = this.#even ? -this.#gapMs / 2 : 0;
+    this.gapMs = 1000 / arrivals.ratePerSecond;
+    this.even = arrivals.within === 'even';
+    this.lengthMs = arrivals.seconds * 1000;
+    this.spanMs = spanMs;
+    this.random = random;
+    this.#at = this.even ? -this.gapMs / 2 : 0;
     // Equal gaps longer than the recording make no activation at all, however often it is repeated.
-    this.#rounds = this.#even && this.#gapMs / 2 >= this.#lengthMs ? 0 : rounds;
+    this.rounds = this.even && this.gapMs / 2 >= this.lengthMs ? 0 : rounds;
   }
 
   next(): number {
-    while (this.#round < this.#rounds) {
-      this.#at += this.#even ? this.#gapMs : gap(this.#gapMs, this.#random);
-      if (this.#at < this.#lengthMs) return this.#round * this.#spanMs + this.#at;
+    while (this.#round < this.rounds) {
+      this.#at += this.even ? this.gapMs : gap(this.gapMs, this.random);
+      if (this.#at < this.lengthMs) return this.#round * this.spanMs + this.#at;
       this.#round++;
-      this.#at = this.#even ? -this.#gapMs / 2 : 0;
+      this.#at = this.even ? -this.gapMs / 2 : 0;
     }
     return Number.POSITIVE_INFINITY;
   }
 }
 
 class ListedArrivals implements ArrivalSource {
-  readonly #times: Float64Array;
-  readonly #spanMs: number;
-  readonly #rounds: number;
+  declare private readonly times: Float64Array;
+  declare private readonly spanMs: number;
+  declare private readonly rounds: number;
   #round = 0;
   #next = 0;
 
   constructor(atMs: readonly number[], spanMs: number, rounds: number) {
-    this.#times = Float64Array.from(atMs).sort();
-    this.#spanMs = spanMs;
-    this.#rounds = rounds;
+    this.times = Float64Array.from(atMs).sort();
+    this.spanMs = spanMs;
+    this.rounds = rounds;
   }
 
   next(): number {
-    if (this.#next === this.#times.length) {
+    if (this.#next === this.times.length) {
       this.#next = 0;
       this.#round++;
     }
-    if (this.#round >= this.#rounds) return Number.POSITIVE_INFINITY;
-    return this.#round * this.#spanMs + this.#times[this.#next++]!;
+    if (this.#round >= this.rounds) return Number.POSITIVE_INFINITY;
+    return this.#round * this.spanMs + this.times[this.#next++]!;
   }
 }
 

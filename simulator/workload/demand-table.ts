@@ -65,7 +65,6 @@ export class DemandTable {
       const streams = STREAMS.map((name) => randoms[index]!.fork(name));
       this.probabilities.seed(index, streams, strata);
     });
-    this.#distributions.seal();
   }
 
   /** Writes the demand of the first `count` activations of a block, whose functions are set. */

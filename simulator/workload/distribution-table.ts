@@ -5,6 +5,8 @@ const PIECES = 1;
 const LOGNORMAL = 2;
 const EXPONENTIAL = 3;
 
+const FIRST = 4096;
+
 /**
  * Distributions made ready for many draws: `at(add(distribution), u)` is `quantile(distribution,
  * u)`. All of them lie in one column, because a thousand functions' worth of small objects would
@@ -14,42 +16,53 @@ const EXPONENTIAL = 3;
  * straight).
  */
 export class DistributionTable {
-  readonly #growing: number[] = [];
-  #column = new Float64Array(0);
+  #column = new Float64Array(FIRST);
+  #length = 0;
 
   /** @returns its handle for `at` */
   add(distribution: Distribution): number {
-    const handle = this.#growing.length;
-    if (typeof distribution === 'number') this.#growing.push(CONSTANT, distribution);
-    else if ('exponential' in distribution)
-      this.#growing.push(EXPONENTIAL, distribution.exponential.mean);
+    const handle = this.#length;
+    if (typeof distribution === 'number') this.#push(CONSTANT, distribution);
+    else if ('exponential' in distribution) this.#push(EXPONENTIAL, distribution.exponential.mean);
     else if ('lognormal' in distribution) {
       const { median, sigma } = distribution.lognormal;
-      if (sigma === 0) this.#growing.push(CONSTANT, median);
-      else this.#growing.push(LOGNORMAL, median, sigma);
+      if (sigma === 0) this.#push(CONSTANT, median);
+      else {
+        this.#push(LOGNORMAL, median);
+        this.#append(sigma);
+      }
     } else this.#addPieces(distribution.quantiles);
     return handle;
   }
 
   #addPieces(points: readonly (readonly [number, number])[]): void {
-    const ends = points.slice(1);
-    this.#growing.push(PIECES, ends.length, ...ends.map(([p]) => p));
-    ends.forEach(([p1, v1], i) => {
+    const pieces = points.length - 1;
+    this.#push(PIECES, pieces);
+    for (let i = 1; i <= pieces; i++) this.#append(points[i]![0]);
+    for (let i = 0; i < pieces; i++) {
       const [p0, v0] = points[i]!;
-      if (v0 === v1) {
-        this.#growing.push(v0, 0);
-      } else if (v0 === 0) {
-        this.#growing.push(Number.NEGATIVE_INFINITY, v1 / (p1 - p0));
-      } else {
+      const [p1, v1] = points[i + 1]!;
+      if (v0 === v1) this.#push(v0, 0);
+      else if (v0 === 0) this.#push(Number.NEGATIVE_INFINITY, v1 / (p1 - p0));
+      else {
         const slope = Math.log(v1 / v0) / (p1 - p0);
-        this.#growing.push(Math.log(v0) - slope * p0, slope);
+        this.#push(Math.log(v0) - slope * p0, slope);
       }
-    });
+    }
   }
 
-  /** To be called once, after the last `add`. */
-  seal(): void {
-    this.#column = Float64Array.from(this.#growing);
+  #push(first: number, second: number): void {
+    this.#append(first);
+    this.#append(second);
+  }
+
+  #append(value: number): void {
+    if (this.#length === this.#column.length) {
+      const grown = new Float64Array(2 * this.#length);
+      grown.set(this.#column);
+      this.#column = grown;
+    }
+    this.#column[this.#length++] = value;
   }
 
   isConstant(handle: number): boolean {
