@@ -56,7 +56,6 @@ export class HookLimitController implements LimitController {
   control: StepListener | null = null;
   readonly #cluster: Cluster;
   readonly #settings: DecisionSettings;
-  /** By function and host; made when the function first comes there. */
   /** By host, then by function; a host's are made with its first. */
   readonly #records: (FunctionOnHost | undefined)[][];
   readonly #users: UserLimitTable;

@@ -15,7 +15,6 @@ const At = {
   peakMemory: 9,
 } as const;
 const WIDTH = 10;
-const NONE = Number.POSITIVE_INFINITY;
 
 /**
  * Targets on their way to the functions of one host, a row of numbers each: as messages they would
@@ -36,7 +35,6 @@ export class TargetsInFlight {
       this.#numbers = new Float64Array(2 * before.length);
       this.#numbers.set(before);
     }
-    this.#numbers[row * WIDTH + At.arrival] = NONE;
     return row;
   }
 
@@ -56,13 +54,12 @@ export class TargetsInFlight {
     numbers[at + At.peakMemory] = target.peak?.memory ?? Number.NaN;
   }
 
-  /** The target of `action` if it has arrived by now, once; valid until the next call. */
+  /** The last target sent to `action` if it has arrived by now; valid until the next call. */
   take(row: number, action: string, now: Millis): Target | null {
     const numbers = this.#numbers;
     const at = row * WIDTH;
     const message = this.#message;
     if (numbers[at + At.arrival]! > now || message === null) return null;
-    numbers[at + At.arrival] = NONE;
     const setOf = (number: number): number | undefined =>
       Number.isNaN(number) ? undefined : number;
     message.function = action;

