@@ -69,7 +69,7 @@ export async function scripted(options: { every?: number; deadline?: number } = 
   const engine = new DockerEngine({
     socketPath: stub.socketPath,
     managed: managedByPrefix('wsk'),
-    deadline: millis(options.deadline ?? 2000),
+    deadline: millis(options.deadline ?? 10_000),
     reconcileEvery: millis(options.every ?? 3_600_000),
   });
   const recorder = new Recorder();
