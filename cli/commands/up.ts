@@ -126,10 +126,7 @@ async function up(config: Config, run: Run): Promise<void> {
     // A stop during the start ends the children that it waits for, so its error does not matter.
     started.catch(() => undefined);
     if (session.dashboard !== null) say(`dashboard ${session.dashboard}`);
-    if (session.servers.length > 0) {
-      const pollMillis = run.live ? undefined : PLAIN_MILLIS;
-      feed = new LiveFeed(config, session.servers, pollMillis);
-    }
+    if (session.servers.length > 0) feed = new LiveFeed(config, session.servers);
     const model = (): LiveModel => ({
       ...feed!.model(),
       ...session.frame(startedAt, systemClock.monotonic()),

@@ -22,14 +22,13 @@ export class LiveFeed {
     this.#gotAnswer = resolve;
   });
 
-  /** `pollMillis`: an answer costs the hook of a thousand functions 5 ms of CPU. */
-  constructor(config: Config, servers: readonly string[], pollMillis = POLL_MILLIS) {
+  constructor(config: Config, servers: readonly string[]) {
     this.#config = config;
     this.#broker = connectBroker({ ...config.nats, servers: [...servers] }, 'live');
     this.#broker.onStatus((status) => {
       if (status.kind === 'connected') void this.#ask();
     });
-    this.#timer = setInterval(() => void this.#ask(), pollMillis);
+    this.#timer = setInterval(() => void this.#ask(), POLL_MILLIS);
   }
 
   /** Platforms of the hooks. */
