@@ -1,5 +1,9 @@
 import type { ActivationColumns } from './activations.js';
-import { PERIOD_MICROS, WORK_EPSILON } from './cfs.js';
+import { PERIOD_MICROS as PERIOD, WORK_EPSILON as WORK_ROUNDING } from './cfs.js';
+
+/** V8 folds a constant of the same module into its code, and loads an imported one. */
+const PERIOD_MICROS = PERIOD;
+const WORK_EPSILON = WORK_ROUNDING;
 
 /**
  * The kernel's quota in closed form: `quota` core-us at each boundary of a period, nothing carried

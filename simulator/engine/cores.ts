@@ -5,16 +5,19 @@ import {
   OnCore as ON_CORE,
 } from './activations.js';
 import { drawFromBucket, isThrottled } from './bucket.js';
-import { PERIOD_MICROS, WORK_EPSILON } from './cfs.js';
+import { PERIOD_MICROS as PERIOD, WORK_EPSILON as WORK_ROUNDING } from './cfs.js';
 import { canCross, crossingLevel } from './crossing.js';
 import { DueTimeCache } from './due-time-cache.js';
 import { armAtCap, armSharing, armUncontended, bindingLevel } from './due-times.js';
 import type { Levels } from './levels.js';
-import { CORE_EPSILON, Runners } from './runners.js';
+import { CORE_EPSILON as CORE_ROUNDING, Runners } from './runners.js';
 import { TimerList } from './timer-list.js';
 import { VirtualTime } from './virtual-time.js';
 
 /** V8 folds a constant of the same module into its code, and loads an imported one. */
+const PERIOD_MICROS = PERIOD;
+const WORK_EPSILON = WORK_ROUNDING;
+const CORE_EPSILON = CORE_ROUNDING;
 const Due = DUE;
 const OnCore = ON_CORE;
 
