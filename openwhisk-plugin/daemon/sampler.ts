@@ -32,14 +32,12 @@ export interface SamplerParts {
 /** Steps of one tick, in this order. */
 const SAMPLER_STEPS = ['expire', 'headroom', 'sample', 'drift'] as const;
 
-/** Maximum age of an idle container's memory reading: a host may have two thousand of them. */
+/** Interval between readings of an idle container's memory: a host may have two thousand. */
 const IDLE_MILLIS = 30_000;
 /** Interval between readings of the host's memory, for loans. */
 const HEADROOM_MILLIS = 1000;
 /** Interval in which each container's limits are compared with the written ones. */
 const DRIFT_MILLIS = 5000;
-/** Idle containers, nearly all of a host, are compared once in this many such intervals. */
-const IDLE_ROUNDS = 4;
 /** Interval between looks at the groups beside the containers. */
 const SIBLINGS_MILLIS = 10_000;
 const IDLE = { who: 'restore', why: 'idle', activation: null };
@@ -57,8 +55,7 @@ export class Sampler {
   #slice = 0;
   #headroomAt = Number.NEGATIVE_INFINITY;
   #siblingsAt = Number.NEGATIVE_INFINITY;
-  #drift: IterableIterator<Container> | null = null;
-  #round = 0;
+  #drift: IterableIterator<Container> = [].values();
   #pendingChecks = 0;
   #cancel: Cancel | null = null;
 
@@ -131,7 +128,8 @@ export class Sampler {
     if (container.running === 0 || container.revision === null) return;
     const { controller } = this.#pipeline;
     // Most activations wait most of the time, and what uses no CPU competes for none.
-    const hasRun = sample.cpu !== cpuBefore;
+    // 0: it may be that its CPU time cannot be read.
+    const hasRun = sample.cpu !== cpuBefore || sample.cpu === 0;
     if (hasRun) this.#with.usage.add(container, sample.cpu);
     // A child process was OOM-killed: the container's activations do not end cleanly.
     if (hasRun && controller.observe(container, sample, container.revision.fn, now))
@@ -151,12 +149,12 @@ export class Sampler {
     this.#pendingChecks += (containers.size * this.#sampleMillis) / SLICES / DRIFT_MILLIS;
     while (this.#pendingChecks >= 1) {
       this.#pendingChecks--;
-      this.#drift ??= containers.values();
-      const next = this.#drift.next();
+      let next = this.#drift.next();
       if (next.done) {
-        this.#drift = null;
-        this.#round++;
-      } else this.#compare(next.value);
+        this.#drift = containers.values();
+        next = this.#drift.next();
+      }
+      if (!next.done) this.#compare(next.value);
     }
   }
 
@@ -168,8 +166,7 @@ export class Sampler {
       this.#retryUserLimits(container);
       return;
     }
-    const isDue = container.running > 0 || (this.#round + container.slice) % IDLE_ROUNDS === 0;
-    const drift = isDue ? findDrift(handle, this.#limits) : 'none';
+    const drift = findDrift(handle, this.#limits);
     if (drift === 'gone') return;
     if (drift === 'none') {
       this.#retryRestore(container, handle.expected.memory);

@@ -25,9 +25,8 @@ const STAT_STEP = 256 * 1024;
 const STAT_MILLIS = 1000;
 /** v1: limit hits and OOM kills are read often only if the peak is this near to the limit. */
 const NEAR = 0.9;
+/** Maximum age of what a container that uses no CPU, or is far below its limit, hardly changes. */
 const FULL_READ_MILLIS = 30_000;
-/** The same for a container that has used no CPU: its files are closed, and opening costs most. */
-const UNUSED_READ_MILLIS = 300_000;
 /** Minimum interval between readings of sums (waiting for a CPU) and of rare changes (paused). */
 const SLOW_MILLIS = 1000;
 
@@ -50,7 +49,8 @@ class SampleFiles {
     this.cpuStat = readable(cpu, 'cpu.stat', null);
     this.pressure = readable(cpu, null, 'cpu.pressure');
     this.schedstat = this.pressure ? null : quietly(() => ControlFile.open(schedstat, 'r'));
-    ({ usage: this.usage, memoryStat: this.memoryStat } = memoryFiles(memory));
+    this.usage = usageFile(memory);
+    this.memoryStat = memoryStatFile(memory);
     this.events = readable(memory, null, 'memory.events');
     this.limit = readable(memory, 'memory.limit_in_bytes', null);
   }
@@ -102,10 +102,8 @@ export class CgroupUsageProbe implements UsageProbe {
   /** Page cache that the kernel would drop, when it was read last, and the use then. */
   #inactive = 0;
   #usage = 0;
-  #usageAtStat = 0;
+  #usageAtStat = Number.NaN;
   #statAt = Number.NEGATIVE_INFINITY;
-  /** CPU time when an idle container's memory was read. */
-  #cpuAtStat = -1;
 
   constructor(paths: CgroupPaths, schedstat: string, clock: Clock, budget: FileBudget) {
     this.#clock = clock;
@@ -135,7 +133,7 @@ export class CgroupUsageProbe implements UsageProbe {
     if (this.#isSlow) this.#slowAt = into.at;
     // Without CPU use since then nothing else has changed, except that it may be paused.
     const isIdle = this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !into.frozen;
-    if (isIdle && into.at - this.#filledAt < UNUSED_READ_MILLIS)
+    if (isIdle && into.at - this.#filledAt < FULL_READ_MILLIS)
       return !this.#isSlow || this.#readFreezer(into);
     into.cpu = Math.max(0, cpu) as Micros;
     into.waiting = -1;
@@ -160,15 +158,17 @@ export class CgroupUsageProbe implements UsageProbe {
 
   workingSet(): number {
     const now = this.#clock.monotonic();
-    const cpu = this.cpu();
-    const isUnused = cpu >= 0 && cpu === this.#cpuAtStat && now - this.#statAt < UNUSED_READ_MILLIS;
-    if (isUnused) return Math.max(0, this.#usage - this.#inactive);
-    const files = this.#files ?? memoryFiles(this.#paths.memory);
-    const found = this.#workingSet(files, now);
-    if (found >= 0) this.#cpuAtStat = cpu;
-    if (files === this.#files) return found;
-    files.usage?.close();
-    files.memoryStat?.close();
+    if (this.#files !== null) return this.#workingSet(this.#files, now);
+    const { memory } = this.#paths;
+    const usage = usageFile(memory);
+    // Opening a file costs most: where the use is the same, the page cache in it is not read again.
+    const isSame = usage !== null && usage.number() === this.#usageAtStat;
+    const memoryStat = isSame ? null : memoryStatFile(memory);
+    const found = isSame
+      ? Math.max(0, this.#usageAtStat - this.#inactive)
+      : this.#workingSet({ usage, memoryStat }, now);
+    usage?.close();
+    memoryStat?.close();
     return found;
   }
 
@@ -235,9 +235,10 @@ export class CgroupUsageProbe implements UsageProbe {
     return Math.max(0, version === 1 ? time / 1000 : time);
   }
 
-  #workingSet({ usage: usageFile, memoryStat }: MemoryUseFiles, now: number): number {
-    if (usageFile === null || memoryStat === null) return 0;
-    const usage = usageFile.number();
+  #workingSet(files: MemoryUseFiles, now: number): number {
+    const { memoryStat } = files;
+    if (files.usage === null || memoryStat === null) return 0;
+    const usage = files.usage.number();
     if (usage === UNREADABLE) return -1;
     this.#usage = usage;
     if (Math.abs(usage - this.#usageAtStat) >= STAT_STEP || now - this.#statAt >= STAT_MILLIS) {
@@ -334,10 +335,11 @@ function file(
 /** As {@link file}; null, too, if it cannot be opened now: a sample must not fail. */
 const readable = (...of: Parameters<typeof file>): ControlFile | null => quietly(() => file(...of));
 
-const memoryFiles = (memory: ControllerDirectory | null): MemoryUseFiles => ({
-  usage: readable(memory, 'memory.usage_in_bytes', 'memory.current'),
-  memoryStat: readable(memory, 'memory.stat', 'memory.stat'),
-});
+const usageFile = (memory: ControllerDirectory | null): ControlFile | null =>
+  readable(memory, 'memory.usage_in_bytes', 'memory.current');
+
+const memoryStatFile = (memory: ControllerDirectory | null): ControlFile | null =>
+  readable(memory, 'memory.stat', 'memory.stat');
 
 const freezerFile = (freezer: ControllerDirectory | null): ControlFile | null =>
   readable(freezer, 'freezer.state', 'cgroup.freeze');

@@ -148,12 +148,15 @@ test('the first throttled period gives the user limit back in the middle of a ru
 test('a limit that something else changed is repaired, counted and audited', async (t) => {
   const rig = new HookRig();
   const container = await learned(rig);
-  container.cgroup.inForce.quota = 50;
-  container.cgroup.inForce.shares = 2;
-  rig.advance(11_000);
-  t.is(container.cgroup.inForce.quota, 1000);
-  t.is(container.cgroup.inForce.shares, 128);
-  t.like(counters(rig), { drift: 1 });
+  for (const drift of [1, 2, 3]) {
+    container.cgroup.inForce.quota = 50;
+    container.cgroup.inForce.shares = 2;
+    // All containers are compared within 5 s, even where there is only one.
+    rig.advance(5100);
+    t.is(container.cgroup.inForce.quota, 1000);
+    t.is(container.cgroup.inForce.shares, 128);
+    t.like(counters(rig), { drift });
+  }
   await rig.hook.stop();
 });
 
