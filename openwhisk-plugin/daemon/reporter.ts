@@ -31,10 +31,8 @@ export interface ReporterSettings extends StepLength {
   readonly boot: string;
 }
 
-/** Interval between batches of messages. */
+/** Interval between batches of messages, and least length of a control step. */
 const FLUSH_MILLIS = 100;
-/** Least length of a control step: an observation and its target cost .5 ms of the hook's CPU. */
-const LEAST_STEP_MILLIS = 500;
 
 /** Publishes observations, host reports and events in batches; drops them without NATS. */
 export class Reporter {
@@ -95,8 +93,8 @@ export class Reporter {
       if (now < fn.step.closesAt(this.#settings)) break;
       this.#due.add(fn);
     }
-    const least = Math.min(LEAST_STEP_MILLIS, this.#settings.stepMillis);
-    for (const fn of this.#due) if (now - fn.step.beganAt >= least) this.#observe(fn, now);
+    for (const fn of this.#due) this.#observe(fn, now);
+    this.#due.clear();
     for (const experiences of this.#parts.experiences.batches())
       this.#send(subjects.experiences(this.#settings.host), {
         v: 1,
@@ -164,7 +162,6 @@ export class Reporter {
 
   #observe(fn: FunctionRecord, now: number): void {
     this.#begun.delete(fn);
-    this.#due.delete(fn);
     const message = closeStep(fn, this.#settings, this.#parts.decider, now);
     if (message !== null) this.#send(subjects.observation(fn.action), message);
   }
