@@ -28,7 +28,7 @@ const IMAGE = 'gleaner-recipe-test';
  * any base.
  */
 async function baseImage(): Promise<string> {
-  const found = ['node', 'ln', 'ls', 'env', 'tcpdump', 'setpriv'].map((name) =>
+  const found = ['node', 'ln', 'ls', 'env', 'tcpdump', 'setpriv', 'chrt'].map((name) =>
     run('sh', '-c', `command -v ${name}`),
   );
   const programs = ['/bin/sh', ...found];

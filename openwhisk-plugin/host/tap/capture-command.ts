@@ -29,6 +29,9 @@ const SNAPSHOTS = { heads: 2048, closes: 160 } as const;
 const BUFFERS_KIB = { heads: 4096, closes: 2048 } as const;
 const POD_BUFFER_KIB = 256;
 
+/** Runs a command as a batch task where that is allowed. `$0`: chrt. */
+const AS_BATCH = '"$0" -b -p 0 $$ >/dev/null 2>&1; exec "$@"';
+
 /** The interface that stands for all of them. */
 const ANY = 'any';
 
@@ -74,7 +77,7 @@ export function captureCommand(
     );
   }
   const chrt = find('chrt');
-  if (chrt !== null) enter.push(chrt, '-b', '0');
+  if (chrt !== null) enter.push('sh', '-c', AS_BATCH, chrt);
   return commandOf([...enter, setpriv, ...drop, '--', options.tcpdump, ...capture, filter]);
 }
 

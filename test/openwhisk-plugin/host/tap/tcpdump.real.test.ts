@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { micros } from '../../../../config/index.js';
@@ -6,6 +6,7 @@ import { addressOf, type Bridge } from '../../../../openwhisk-plugin/host/ports/
 import { isInstalled } from '../../../../openwhisk-plugin/host/tap/capture-command.js';
 import { TcpdumpTap } from '../../../../openwhisk-plugin/host/tap/index.js';
 import { processesWith } from '../../../support/gleaner.js';
+import { temporaryFolder } from '../../../support/temporary-folder.js';
 import {
   Bridges,
   type Container,
@@ -100,16 +101,32 @@ test.serial('bodies from 0 to 1 MiB are seen in both client styles', async (t) =
 /** SCHED_BATCH (include/uapi/linux/sched.h); field 41 of /proc/<pid>/stat is the policy. */
 const BATCH = 3;
 
+const policiesOf = (tap: TcpdumpTap): number[] =>
+  tap.pids.map((pid) => {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The first two fields are the pid and a name in parentheses, which may have spaces.
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[41 - 3]);
+  });
+
 test.serial('tcpdump takes no core from what runs, where chrt is there', async (t) => {
   await withTap(t, async ({ tap }) => {
-    const policies = tap.pids.map((pid) => {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-      // The first two fields are the pid and a name in parentheses, which may have spaces.
-      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[41 - 3]);
-    });
     const policy = isInstalled('chrt') && isInstalled('setpriv') ? BATCH : 0;
-    t.deepEqual(policies, [policy, policy]);
+    t.deepEqual(policiesOf(tap), [policy, policy]);
   });
+});
+
+test.serial('where chrt is refused, tcpdump listens as any process', async (t) => {
+  const folder = temporaryFolder('chrt');
+  writeFileSync(join(folder, 'chrt'), '#!/bin/sh\necho refused >&2\nexit 1\n', { mode: 0o755 });
+  const { PATH } = process.env;
+  process.env.PATH = `${folder}:${PATH}`;
+  try {
+    await withTap(t, async ({ tap }) => {
+      t.deepEqual(policiesOf(tap), [0, 0]);
+    });
+  } finally {
+    process.env.PATH = PATH;
+  }
 });
 
 test.serial('fifty parallel calls are each told and ended', async (t) => {
