@@ -161,7 +161,7 @@ export function addCommands(program: Command): void {
       reproduce,
       'aware',
       "AWARE's life cycle and meta-learner on the held-out applications, with TL, TL+, HPA+VPA, " +
-        'KPA and behavior cloning (30 min on two cores; --quick: 1 min); continues a stopped run',
+        'KPA and behavior cloning (5 min on two cores; --quick: 1 min); continues a stopped run',
     ),
   )
     .option('--first-seed <n>', `first seed (default ${FIRST_SEED})`, wholeNumber)

@@ -3,29 +3,41 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { gleaner, startUp, until } from '../support/gleaner.js';
 import { missing } from '../support/real-parts.js';
+import { allowed } from '../support/slowness.js';
 
 /** The newest Node with long-term support: nodejs.org/en/about/previous-releases. */
 const NEWEST = 26;
 
 const run = promisify(execFile);
 
-/** Path of that Node; a registry of npm packages has it, and the home folder keeps it. */
-async function newestNode(): Promise<string> {
+/**
+ * Path of that Node; a registry of npm packages has it, and the home folder keeps it. Null where
+ * there is no registry; in CI that is a failure.
+ */
+async function newestNode(t: ExecutionContext): Promise<string | null> {
   const folder = join(homedir(), '.cache', 'gleaner-node', String(NEWEST));
   const node = join(folder, 'node_modules', 'newest-node', 'bin', 'node');
   if (!existsSync(node)) {
     const spec = `newest-node@npm:node-linux-${process.arch}@${NEWEST}`;
-    await run('npm', ['install', '--no-audit', '--no-fund', '--prefix', folder, spec]);
+    const args = ['install', '--no-audit', '--no-fund', '--prefix', folder, spec];
+    try {
+      await run('npm', args, { timeout: allowed(180_000) });
+    } catch (error) {
+      if (process.env.CI) throw error;
+      t.log(`NOT RUN: needs Node ${NEWEST}: ${(error as Error).message}`);
+      return null;
+    }
   }
   return node;
 }
 
 test(`gleaner up manages functions on Node ${NEWEST}`, async (t) => {
   if (missing(t, [['nats-server', '--version']])) return;
-  const node = await newestNode();
+  const node = await newestNode(t);
+  if (node === null) return t.pass();
   const { stdout: version } = await run(node, ['--version']);
   t.true(version.startsWith(`v${NEWEST}.`), version);
   const up = startUp(
@@ -48,7 +60,7 @@ test(`gleaner up manages functions on Node ${NEWEST}`, async (t) => {
     throw new Error(`${error.message}\n${up.output()}`);
   });
   // A part that a flag or a module keeps from starting is started again and again.
-  t.notRegex(up.output(), /is restarted/);
+  t.notRegex(up.output(), /is restarted|unrecognized flag/);
   up.child.kill('SIGTERM');
   t.is(await up.ended, 0);
 });
