@@ -69,7 +69,7 @@ export const hookSchema = section('The daemon beside the invoker.', {
   stepActivations: liveKey(
     z.int().min(1).max(10_000),
     20,
-    "Activations after which a function's control step closes, but not within half a second.",
+    "Activations after which a function's control step closes.",
   ),
   stepS: liveKey(
     z.int().min(1).max(600),
