@@ -41,7 +41,7 @@ export default {
   concurrency: 2,
   // The runner ends loops and slow mutants by hits and by CPU time. Wall-clock time would count
   // mutants that a busy machine has not finished as detected.
-  timeoutMS: 60_000,
+  timeoutMS: 300_000,
   reporters: ['progress-append-only', 'clear-text', 'json'],
   jsonReporter: { fileName: 'coverage/mutation.json' },
   thresholds: { high: 90, low: 85, break: 85 },

@@ -5,8 +5,9 @@
  * below the bound counts as a failure, and so does each fault that nothing caught in any process of
  * the tests.
  *
- * A file that fails is run once more, alone, for tests on real parts share their machine with
- * whatever else runs on it: what fails twice has failed, and what failed once is named, loudly.
+ * A file that fails is run once more, without other tests, for tests on real parts share their
+ * machine with whatever else runs on it: what fails twice has failed, and what failed once is
+ * named, loudly.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';

@@ -258,7 +258,6 @@ function rowsOf(
 function loopRows(seconds: readonly LoopSecond[]): BenchRow[] {
   const late = seconds.flatMap((each) => each.late);
   const waited = seconds.flatMap((each) => each.waited);
-  const own = late.map((micros, i) => Math.max(0, micros - waited[i]!));
   const collections = seconds.flatMap((each) => each.collections);
   const millis = (values: readonly number[], q: number): string =>
     (quantile(values, q) / 1000).toFixed(2);
@@ -268,9 +267,6 @@ function loopRows(seconds: readonly LoopSecond[]): BenchRow[] {
       note:
         `event loop late; p50 ${millis(late, 0.5)}, p99.9 ${millis(late, 0.999)}, ` +
         `most ${millis(late, 1)} of ${late.length}`,
-    }),
-    row('footprint.loop.own.p99', quantile(own, 0.99) / 1000, 'ms', {
-      note: `less the wait for a core; p99.9 ${millis(own, 0.999)}, most ${millis(own, 1)}`,
     }),
     row('footprint.waited', sum(waited) / 10_000 / seconds.length, '% of the time', {
       note: `the hook could run and had no core; p99 of 50 ms: ${millis(waited, 0.99)} ms`,

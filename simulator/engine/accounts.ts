@@ -8,7 +8,6 @@ import {
   StartKind as START_KIND,
 } from './recorder.js';
 
-/** V8 folds a constant of the same module into its code, and loads an imported one. */
 const ClusterOutcome = OUTCOME;
 const StartKind = START_KIND;
 

@@ -1,6 +1,5 @@
 import { Fn as FN, type FunctionRows } from './function-rows.js';
 
-/** V8 folds a constant of the same module into its code, and loads an imported one. */
 const Fn = FN;
 
 /**

@@ -1,7 +1,6 @@
 import type { ActivationColumns } from './activations.js';
 import { PERIOD_MICROS as PERIOD, WORK_EPSILON as WORK_ROUNDING } from './cfs.js';
 
-/** V8 folds a constant of the same module into its code, and loads an imported one. */
 const PERIOD_MICROS = PERIOD;
 const WORK_EPSILON = WORK_ROUNDING;
 

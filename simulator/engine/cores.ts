@@ -14,7 +14,6 @@ import { CORE_EPSILON as CORE_ROUNDING, Runners } from './runners.js';
 import { TimerList } from './timer-list.js';
 import { VirtualTime } from './virtual-time.js';
 
-/** V8 folds a constant of the same module into its code, and loads an imported one. */
 const PERIOD_MICROS = PERIOD;
 const WORK_EPSILON = WORK_ROUNDING;
 const CORE_EPSILON = CORE_ROUNDING;

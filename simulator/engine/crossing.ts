@@ -2,7 +2,6 @@ import { type ActivationColumns, Phase as PHASE } from './activations.js';
 import { isThrottled } from './bucket.js';
 import { PERIOD_MICROS as PERIOD, timeToThrottle } from './cfs.js';
 
-/** V8 folds a constant of the same module into its code, and loads an imported one. */
 const PERIOD_MICROS = PERIOD;
 const Phase = PHASE;
 

@@ -7,7 +7,6 @@ import type { InvokerListener, Invokers } from './invokers.js';
 import { ClusterOutcome as OUTCOME, StartKind as START_KIND } from './recorder.js';
 import { Waiting } from './waiting.js';
 
-/** V8 folds a constant of the same module into its code, and loads an imported one. */
 const ClusterOutcome = OUTCOME;
 const Fn = FN;
 const Phase = PHASE;

@@ -3,7 +3,6 @@ import { timeInBucket } from './bucket.js';
 import { PERIOD_MICROS as PERIOD, timeToThrottle, WORK_EPSILON as WORK_ROUNDING } from './cfs.js';
 import { canCross, crossingAt } from './crossing.js';
 
-/** V8 folds a constant of the same module into its code, and loads an imported one. */
 const PERIOD_MICROS = PERIOD;
 const WORK_EPSILON = WORK_ROUNDING;
 const Due = DUE;

@@ -17,7 +17,6 @@ import type { ClusterShape } from './options.js';
 import { Phases } from './phases.js';
 import { ClusterOutcome as OUTCOME, StartKind as START_KIND } from './recorder.js';
 
-/** V8 folds a constant of the same module into its code, and loads an imported one. */
 const ClusterOutcome = OUTCOME;
 const ContainerStatus = STATUS;
 const Due = DUE;

@@ -11,7 +11,6 @@ import type { Cores } from './cores.js';
 import { Fn as FN, type FunctionRows } from './function-rows.js';
 import { progressAtLimit, residentAfter, workingSetAt } from './working-set.js';
 
-/** V8 folds a constant of the same module into its code, and loads an imported one. */
 const Fn = FN;
 const OnCore = ON_CORE;
 const Phase = PHASE;

@@ -2,7 +2,6 @@ import { Histograms } from './histogram.js';
 import { ClusterOutcome as OUTCOME, StartKind as START_KIND } from './recorder.js';
 import type { FunctionSummary, Statistics } from './summary.js';
 
-/** V8 folds a constant of the same module into its code, and loads an imported one. */
 const ClusterOutcome = OUTCOME;
 const StartKind = START_KIND;
 

@@ -6,7 +6,6 @@ import type { LimitController } from './limit-controller.js';
 import type { Limits } from './limits.js';
 import { StartKind as START_KIND } from './recorder.js';
 
-/** V8 folds a constant of the same module into its code, and loads an imported one. */
 const Fn = FN;
 const Phase = PHASE;
 const StartKind = START_KIND;

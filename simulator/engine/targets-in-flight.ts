@@ -54,7 +54,10 @@ export class TargetsInFlight {
     numbers[at + At.peakMemory] = target.peak?.memory ?? Number.NaN;
   }
 
-  /** The last target sent to `action` if it has arrived by now; valid until the next call. */
+  /**
+   * The last target sent to `action` if it has arrived by now; valid until the next call. Only for
+   * a row that one was sent to.
+   */
   take(row: number, action: string, now: Millis): Target | null {
     const numbers = this.#numbers;
     const at = row * WIDTH;

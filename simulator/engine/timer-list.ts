@@ -1,6 +1,5 @@
 import { type ActivationColumns, Due as DUE } from './activations.js';
 
-/** V8 folds a constant of the same module into its code, and loads an imported one. */
 const Due = DUE;
 
 /**

@@ -7,6 +7,7 @@ const SKIPPED = new Set([
   'dist',
   '.git',
   '.gleaner',
+  '.stryker-tmp',
   '.tensorflow',
   '.nats-server',
   'coverage',

@@ -44,7 +44,7 @@ test('CI without a real part ends its checks, shows their log and leaves no file
 
 for (const [survived, last] of [
   [0, '3 passed, 0 failed'],
-  [1, '0 passed, 1 failed'],
+  [1, '3 passed, 1 failed'],
 ] as const)
   test(`CI whose tests pass and whose mutants end with ${survived} says: ${last}`, async (t) => {
     const { root, bin, files, run } = checkout();
