@@ -25,7 +25,7 @@ const STAT_STEP = 256 * 1024;
 const STAT_MILLIS = 1000;
 /** v1: limit hits and OOM kills are read often only if the peak is this near to the limit. */
 const NEAR = 0.9;
-/** Maximum age of what a container that uses no CPU, or is far below its limit, hardly changes. */
+/** Maximum age of what hardly changes without CPU use, or far below the limit. */
 const FULL_READ_MILLIS = 30_000;
 /** Minimum interval between readings of sums (waiting for a CPU) and of rare changes (paused). */
 const SLOW_MILLIS = 1000;
@@ -102,7 +102,7 @@ export class CgroupUsageProbe implements UsageProbe {
   /** Page cache that the kernel would drop, when it was read last, and the use then. */
   #inactive = 0;
   #usage = 0;
-  #usageAtStat = Number.NaN;
+  #usageAtStat = 0;
   #statAt = Number.NEGATIVE_INFINITY;
 
   constructor(paths: CgroupPaths, schedstat: string, clock: Clock, budget: FileBudget) {
@@ -133,8 +133,11 @@ export class CgroupUsageProbe implements UsageProbe {
     if (this.#isSlow) this.#slowAt = into.at;
     // Without CPU use since then nothing else has changed, except that it may be paused.
     const isIdle = this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !into.frozen;
-    if (isIdle && into.at - this.#filledAt < FULL_READ_MILLIS)
+    const isRecent = into.at - this.#filledAt < FULL_READ_MILLIS;
+    if (isIdle && (isRecent || this.#usesTheSame())) {
+      if (!isRecent) this.#filledAt = into.at;
       return !this.#isSlow || this.#readFreezer(into);
+    }
     into.cpu = Math.max(0, cpu) as Micros;
     into.waiting = -1;
     into.periods = 0;
@@ -159,17 +162,22 @@ export class CgroupUsageProbe implements UsageProbe {
   workingSet(): number {
     const now = this.#clock.monotonic();
     if (this.#files !== null) return this.#workingSet(this.#files, now);
+    if (this.#usesTheSame()) return Math.max(0, this.#usage - this.#inactive);
     const { memory } = this.#paths;
-    const usage = usageFile(memory);
-    // Opening a file costs most: where the use is the same, the page cache in it is not read again.
-    const isSame = usage !== null && usage.number() === this.#usageAtStat;
-    const memoryStat = isSame ? null : memoryStatFile(memory);
-    const found = isSame
-      ? Math.max(0, this.#usageAtStat - this.#inactive)
-      : this.#workingSet({ usage, memoryStat }, now);
+    const [usage, memoryStat] = [usageFile(memory), memoryStatFile(memory)];
+    const found = this.#workingSet({ usage, memoryStat }, now);
     usage?.close();
     memoryStat?.close();
     return found;
+  }
+
+  /** As much memory as at the last reading. Opening a file costs most, and this opens one. */
+  #usesTheSame(): boolean {
+    const open = this.#files?.usage ?? null;
+    const file = open ?? usageFile(this.#paths.memory);
+    const isSame = file !== null && file.number() === this.#usage;
+    if (open === null) file?.close();
+    return isSame;
   }
 
   /** The peak becomes the present use; on v2 for this descriptor only, from kernel 6.12 on. */

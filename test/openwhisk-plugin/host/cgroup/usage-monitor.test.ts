@@ -370,6 +370,24 @@ test('a container that used no CPU is read again only after half a minute', (t) 
   t.is(workingSet(), 80, 'another reading was filled meanwhile');
 });
 
+test('a container that used no CPU and as much memory as before is not read in full', (t) => {
+  const { sample, put, probe, time, close } = v2({
+    'memory.current': `${40 * MIB}\n`,
+    'memory.events': 'max 0\noom_kill 0\n',
+  });
+  t.teardown(close);
+  const killed = (): number => {
+    time.advance(millis(30_000));
+    t0(probe.sample(sample));
+    return sample.oomKills;
+  };
+  put('memory.events', 'max 1\noom_kill 1\n');
+  t.is(killed(), 0);
+  // A killed process gives its memory back.
+  put('memory.current', `${30 * MIB}\n`);
+  t.is(killed(), 1);
+});
+
 test("an idle container's page cache is read again when its use changed", (t) => {
   const stat = (megabytes: number): string => `inactive_file ${megabytes * MIB}\n`;
   const { put, monitor, container, time, close } = v2({
