@@ -13,8 +13,10 @@ const IO = 1;
 const MEMORY = 2;
 const PAYLOAD = 3;
 
-/** Numbers of a function's row. */
+/** A function's row: base memory, MiB; payload; exponents by which it changes each demand. */
+const At = { base: 0, logMedian: 1, sigma: 2, cpu: 3, io: 4, memory: 5 } as const;
 const ROW = 6;
+
 /**
  * Draws what activations need, for all functions of a workload, a block at once and column by
  * column; nothing is allocated per activation. One that waits longer also computes longer if both
@@ -25,10 +27,7 @@ export class DemandTable {
   declare private readonly compression: Compression | undefined;
   readonly #distributions = new DistributionTable();
   declare private readonly probabilities: ProbabilityTable;
-  /**
-   * Base memory, MiB; logarithm of the payload's median; its sigma; exponents for CPU, waits and
-   * memory.
-   */
+  /** A row a function: see `At`. */
   declare private readonly numbers: Float64Array;
   /** By function: its distributions, and 1 if waits take the draw of the CPU work. */
   declare private readonly cpu: Int32Array;
@@ -52,14 +51,13 @@ export class DemandTable {
       this.io[index] = this.#distributions.add(ioMs);
       this.peak[index] = this.#distributions.add(memory.peakMiB);
       this.together[index] = sameShape(fn) ? 1 : 0;
-      const size = [
-        Math.log(payload.median),
-        payload.sigma,
-        payload.cpu,
-        payload.io,
-        payload.memory,
-      ];
-      this.numbers.set([memory.baseMiB, ...size], index * ROW);
+      const row = index * ROW;
+      this.numbers[row + At.base] = memory.baseMiB;
+      this.numbers[row + At.logMedian] = Math.log(payload.median);
+      this.numbers[row + At.sigma] = payload.sigma;
+      this.numbers[row + At.cpu] = payload.cpu;
+      this.numbers[row + At.io] = payload.io;
+      this.numbers[row + At.memory] = payload.memory;
       const strata =
         draws === 'stratified' ? Math.max(1, Math.round(expectedActivations(fn.arrivals))) : 0;
       const streams = STREAMS.map((name) => randoms[index]!.fork(name));
@@ -86,7 +84,7 @@ export class DemandTable {
       cpu[i] = u;
       io[i] = this.together[fn] === 1 ? u : this.#probability(this.io[fn]!, fn, IO);
       peak[i] = this.#probability(this.peak[fn]!, fn, MEMORY);
-      payload[i] = this.numbers[fn * ROW + 2]! > 0 ? probabilities.next(fn, PAYLOAD) : 0;
+      payload[i] = this.numbers[fn * ROW + At.sigma]! > 0 ? probabilities.next(fn, PAYLOAD) : 0;
     }
   }
 
@@ -99,19 +97,19 @@ export class DemandTable {
     const { numbers } = this;
     const fn = block.fn[i]!;
     const row = fn * ROW;
-    const base = numbers[row]!;
+    const base = numbers[row + At.base]!;
     let cpuMs = block.cpu[i]!;
     let ioMs = block.io[i]!;
     let above = block.peak[i]! - base;
     let size = 1;
-    const sigma = numbers[row + 2]!;
-    let logSize = numbers[row + 1]!;
+    const sigma = numbers[row + At.sigma]!;
+    let logSize = numbers[row + At.logMedian]!;
     if (sigma > 0) logSize += sigma * normalQuantile(block.payload[i]!);
     if (logSize !== 0) {
       size = Math.exp(logSize);
-      cpuMs *= power(size, logSize, numbers[row + 3]!);
-      ioMs *= power(size, logSize, numbers[row + 4]!);
-      above *= power(size, logSize, numbers[row + 5]!);
+      cpuMs *= power(size, logSize, numbers[row + At.cpu]!);
+      ioMs *= power(size, logSize, numbers[row + At.io]!);
+      above *= power(size, logSize, numbers[row + At.memory]!);
     }
     let factor = 1000;
     if (this.compression !== undefined) {
