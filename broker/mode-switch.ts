@@ -49,8 +49,8 @@ export async function changeMode(
       mode: change.mode === undefined ? before?.mode : (change.mode ?? undefined),
     };
     if (!next.kill && !next.paused && next.mode === undefined) {
-      await bucket.delete(key);
-      return;
+      if (!entry?.value || (await bucket.deleteAt(key, entry.revision))) return;
+      continue;
     }
     const { author, reason = '' } = changedBy;
     const value = encodeMessage({ v: 1, ...next, author, reason, at: systemClock.wall() });

@@ -1,6 +1,8 @@
 import test from 'ava';
 import { NoJetStreamError, StoreFullError } from '../../broker/errors.js';
-import { services, storeLater, switchMode } from '../../broker/index.js';
+import { type Broker, buckets, services, storeLater, switchMode } from '../../broker/index.js';
+import { decodeMode, MODE_GLOBAL, modeKey } from '../../broker/messages/index.js';
+import { changeMode } from '../../broker/mode-switch.js';
 import { serve } from '../../broker/services/index.js';
 import { millis } from '../../config/index.js';
 import { act } from '../../dashboard/server/actions.js';
@@ -121,4 +123,41 @@ test('the dashboard shows that a change is applied but not stored', async (t) =>
   t.is(host().mode, 'observe');
   t.false(answer.ok);
   t.regex(answer.text, /mode observe: in force on 1 host but not stored: .*the store is full/);
+});
+
+/** Between the next read of `broker` and its write, another client makes `change`. */
+function interrupt(broker: Broker, change: () => Promise<void>): void {
+  const modes = broker.keyValue(buckets.mode);
+  const read = modes.get.bind(modes);
+  modes.get = async (key) => {
+    modes.get = read;
+    const entry = await read(key);
+    await change();
+    return entry;
+  };
+}
+
+for (const { fn, change } of [
+  { fn: FN, change: { paused: true, kill: false } },
+  { fn: null, change: { paused: false, kill: true } },
+])
+  test(`the configured mode keeps another client's ${fn ? 'pause' : 'kill switch'}`, async (t) => {
+    const bus = new MemoryBus();
+    const [broker, other] = [bus.connect(), bus.connect()];
+    await changeMode(other, fn, { mode: 'enforce' }, who);
+    interrupt(broker, () => changeMode(other, fn, change, who));
+    await changeMode(broker, fn, { mode: null }, who);
+    const key = fn === null ? MODE_GLOBAL : modeKey(fn);
+    const { value } = (await other.keyValue(buckets.mode).get(key)) ?? {};
+    const stored = decodeMode(value ?? new Uint8Array());
+    t.like(stored, { ok: true, message: change });
+    t.false(stored.ok && 'mode' in stored.message);
+  });
+
+test('the configured mode of a function without a stored one changes nothing', async (t) => {
+  const bus = new MemoryBus();
+  const [broker, other] = [bus.connect(), bus.connect()];
+  interrupt(broker, () => changeMode(other, FN, { paused: true }, who));
+  await changeMode(broker, FN, { mode: null }, who);
+  t.deepEqual(await other.keyValue(buckets.mode).keys(), [modeKey(FN)]);
 });
