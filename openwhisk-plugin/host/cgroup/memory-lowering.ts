@@ -54,7 +54,7 @@ export function lowerMemoryNow(
     files.write(paths.limit, `${job.limit}\n`);
     if (paths.swap !== null) {
       try {
-        files.write(paths.swap, `${swapText(job)}\n`);
+        files.write(paths.swap, `${swapText(job, job.limit)}\n`);
       } catch {
         // Memory and swap go together or not at all.
         files.write(paths.limit, `${old}\n`);
@@ -62,9 +62,13 @@ export function lowerMemoryNow(
       }
     }
     if (kills(files, paths) > before) {
-      if (paths.version === 1 && paths.swap !== null)
-        files.write(paths.swap, `${oldLimit + job.swap}\n`);
-      files.write(paths.limit, `${old}\n`);
+      try {
+        // v1 allows no memory limit above the limit of memory and swap.
+        if (paths.version === 1 && paths.swap !== null)
+          files.write(paths.swap, `${swapText(job, oldLimit)}\n`);
+      } finally {
+        files.write(paths.limit, `${old}\n`);
+      }
       return 'refused';
     }
     const now = Number(firstLine(files.read(paths.limit)));
@@ -75,9 +79,10 @@ export function lowerMemoryNow(
   }
 }
 
-function swapText(job: LoweringJob): string {
-  if (job.swap === Number.POSITIVE_INFINITY) return job.paths.version === 1 ? '-1' : 'max';
-  return String(job.paths.version === 1 ? job.limit + job.swap : job.swap);
+/** What the swap file holds beside the memory limit `limit`. */
+function swapText({ paths, swap }: LoweringJob, limit: number): string {
+  if (swap === Number.POSITIVE_INFINITY) return paths.version === 1 ? '-1' : 'max';
+  return String(paths.version === 1 ? limit + swap : swap);
 }
 
 /** Counters that grow when the kernel kills or throttles because of the limit. */

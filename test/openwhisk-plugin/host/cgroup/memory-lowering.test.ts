@@ -116,6 +116,51 @@ test('on v2 an OOM event undoes the change', (t) => {
   }
 });
 
+test('on v1 an OOM kill undoes the change of memory and swap', (t) => {
+  // v1 shows no limit as the largest whole number of pages, and takes it as -1.
+  for (const [swap, swapFile, restored] of [
+    [64 * MIB, `${320 * MIB}\n`, `${320 * MIB}\n`],
+    [Number.POSITIVE_INFINITY, '9223372036854771712\n', '-1\n'],
+  ] as const) {
+    const files: Record<string, string> = {
+      limit: `${256 * MIB}\n`,
+      swap: swapFile,
+      usage: `${100 * MIB}\n`,
+      stat: '',
+      events: 'oom_kill 0\n',
+    };
+    const { io, job } = kernel(1, files, (name, text) => {
+      if (!/^(-1|\d+)\n$/.test(text)) fails('EINVAL');
+      if (name === 'limit') files.events = 'oom_kill 1\n';
+    });
+    t.is(
+      lowerMemoryNow({ ...job, swap }, () => true, io),
+      'refused',
+    );
+    t.is(files.limit, `${256 * MIB}\n`);
+    t.is(files.swap, restored);
+  }
+});
+
+test('a memory limit is restored even if its swap cannot be', (t) => {
+  const files: Record<string, string> = {
+    limit: `${256 * MIB}\n`,
+    swap: `${256 * MIB}\n`,
+    usage: `${100 * MIB}\n`,
+    stat: '',
+    events: 'oom_kill 0\n',
+  };
+  const { io, job } = kernel(1, files, (name, text) => {
+    if (name === 'swap' && text === `${256 * MIB}\n`) fails('EBUSY');
+    if (name === 'limit') files.events = 'oom_kill 1\n';
+  });
+  t.is(
+    lowerMemoryNow(job, () => true, io),
+    'refused',
+  );
+  t.is(files.limit, `${256 * MIB}\n`);
+});
+
 test('on v1 reclaimable page cache does not prevent a lower limit', (t) => {
   const { io, job } = kernel(1, {
     limit: `${256 * MIB}\n`,
