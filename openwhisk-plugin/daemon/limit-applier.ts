@@ -303,7 +303,9 @@ export class LimitApplier implements LimitPort<Container> {
     record.readBack = readBack;
     record.result = result;
     record.duration = (now - before) * 1000;
-    this.tally.add(resource, above(value, old), result, record.duration);
+    // 0 protects nothing, where it is no limit for the other resources.
+    const isRaise = resource === 'memory.low' ? value > 0 : above(value, old);
+    this.tally.add(resource, isRaise, result, record.duration);
     this.#count(result, container, resource, now);
   }
 

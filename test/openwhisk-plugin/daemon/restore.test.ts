@@ -298,6 +298,9 @@ test('a lender’s memory is protected up to its user limit if the kernel can', 
   t.is(container.cgroup.protection, mebibytes(256));
   await rig.hook.stop();
   t.is(container.cgroup.protection, 0);
+  const { limits } = rig.hook.figures();
+  t.is(limits.count('memory.low', 'raise', 'written'), 2);
+  t.is(limits.count('memory.low', 'lower', 'written'), 2);
 });
 
 test('a function slower than its control arm is logged once and shown in every view', async (t) => {
