@@ -216,6 +216,11 @@ export class Collector {
         this.#asking = false;
       }
     }
+    for (const host of this.hosts.expire(this.#now())) {
+      this.#forget(host);
+      this.#waiting.delete(host);
+      this.#offsets.delete(host);
+    }
     for (const [host, contention] of this.#waiting)
       this.hosts.entry(host).waitShare = contention.share(this.#now());
     if (this.#nats.connected) this.overview.record(this.#now());
@@ -261,7 +266,7 @@ export class Collector {
     const now = this.#now();
     const entry = this.hosts.entry(host);
     // Another start of the hook counts from zero.
-    if (entry.view !== null && entry.view.boot !== view.boot) this.#restarted(host);
+    if (entry.view !== null && entry.view.boot !== view.boot) this.#forget(host);
     entry.view = view;
     entry.seen = now;
     for (const one of functions) this.functions.listed(host, one);
@@ -269,8 +274,8 @@ export class Collector {
     this.overview.host(host, now, view.activations, events.safeguard ?? 0);
   }
 
-  #restarted(host: string): void {
-    this.functions.restarted(host);
+  #forget(host: string): void {
+    this.functions.forget(host);
     this.overview.forget(host);
   }
 }

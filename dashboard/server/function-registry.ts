@@ -164,8 +164,6 @@ export class FunctionRegistry {
   /** Least recently called first. */
   readonly #entries = new Map<string, FunctionEntry>();
   readonly #maxFunctions: number;
-  /** Evicted since the last `removed()`. */
-  readonly #removed: string[] = [];
 
   constructor(maxFunctions: number) {
     this.#maxFunctions = maxFunctions;
@@ -205,14 +203,10 @@ export class FunctionRegistry {
     entry.views.set(host, view);
   }
 
-  /** A hook restarted and counts from zero. */
-  restarted(host: string): void {
+  /** A host is gone, or its hook restarted and counts from zero. Histories stay. */
+  forget(host: string): void {
     for (const { views } of this.#entries.values()) views.delete(host);
     this.evictedTotals.delete(host);
-  }
-
-  removed(): string[] {
-    return this.#removed.splice(0);
   }
 
   #evictOldest(): void {
@@ -226,7 +220,6 @@ export class FunctionRegistry {
       this.evictedTotals.set(host, sums);
     }
     this.#entries.delete(oldest);
-    this.#removed.push(oldest);
   }
 }
 

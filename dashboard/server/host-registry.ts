@@ -61,13 +61,16 @@ export class HostRegistry {
     return { ...comparisonView(comparison), text };
   }
 
-  rows(now: number): HostRow[] {
+  /** Removes the hosts that are silent, and returns their names. */
+  expire(now: number): string[] {
+    const silent = [...this.#hosts].filter(([, { seen }]) => now - seen > HOST_EXPIRY_MILLIS);
+    for (const [host] of silent) this.#hosts.delete(host);
+    return silent.map(([host]) => host);
+  }
+
+  rows(): HostRow[] {
     const rows: HostRow[] = [];
     for (const [host, { view, report, seen, clockRate, waitShare }] of this.#hosts) {
-      if (now - seen > HOST_EXPIRY_MILLIS) {
-        this.#hosts.delete(host);
-        continue;
-      }
       rows.push({
         host,
         mode: view?.mode ?? report?.mode ?? '',

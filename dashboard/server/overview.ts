@@ -61,8 +61,9 @@ export class Overview {
     this.#calls.take(host, at, activations, rate);
   }
 
-  /** A restarted hook counts from zero. */
+  /** A host is gone, or its hook restarted and counts from zero. */
   forget(host: string): void {
+    this.#safeguardTotals.delete(host);
     for (const window of [this.#harvested, this.#lent, this.#calls]) window.forget(host);
   }
 
@@ -86,7 +87,7 @@ export class Overview {
 
   /** Adds a point to the plots, as soon as a host is known. */
   record(now: number): void {
-    const hosts = this.#hosts.rows(now);
+    const hosts = this.#hosts.rows();
     if (hosts.length === 0) return;
     const totals = this.totals(now);
     this.series.push({

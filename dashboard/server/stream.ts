@@ -26,8 +26,10 @@ export class Stream {
   readonly #clock: Clock;
   readonly #facts: { readonly version: string; readonly writable: boolean };
   readonly #watchers = new Set<Watcher>();
-  /** Text last sent of each part and of each function's row. */
+  /** Text last sent of each part. */
   readonly #sent = new Map<string, string>();
+  /** Text last sent of each function's row. */
+  readonly #sentRows = new Map<string, string>();
   #missedTicks = 0;
   #dead = 0;
   #eventId = 0;
@@ -119,7 +121,7 @@ export class Stream {
       pages: this.pages,
       nats: this.#collector.nats,
       totals: this.#collector.totals(),
-      hosts: this.#collector.hosts.rows(now),
+      hosts: this.#collector.hosts.rows(),
     };
   }
 
@@ -129,15 +131,15 @@ export class Stream {
 
   /** JSON leaves out the unchanged parts, which are undefined. */
   #changes(): Tick {
-    const { events, functions, meanField, overview, services } = this.#collector;
-    const removed = functions.removed();
-    for (const name of removed) this.#sent.delete(`function ${name}`);
-    const rows = this.#rows().filter((row) => this.#changed(`function ${row.name}`, row));
+    const { events, meanField, overview, services } = this.#collector;
+    const rows = this.#rows();
+    const removed = this.#removed(rows);
+    const changed = rows.filter((row) => this.#changed(row.name, row, this.#sentRows));
     const news = events.filter(({ id }) => id > this.#eventId);
     this.#eventId = news.at(-1)?.id ?? this.#eventId;
     return {
       ...this.#base(),
-      functions: unlessEmpty(rows),
+      functions: unlessEmpty(changed),
       removed: unlessEmpty(removed),
       events: unlessEmpty(news),
       meanField: this.#changed('meanField', meanField.latest),
@@ -148,11 +150,19 @@ export class Stream {
     };
   }
 
+  /** Functions that were sent and have no row any more. */
+  #removed(rows: readonly FunctionRow[]): string[] {
+    const present = new Set(rows.map(({ name }) => name));
+    const removed = [...this.#sentRows.keys()].filter((name) => !present.has(name));
+    for (const name of removed) this.#sentRows.delete(name);
+    return removed;
+  }
+
   /** The part, unless it was sent already. */
-  #changed<T>(name: string, part: T | null): T | undefined {
+  #changed<T>(name: string, part: T | null, sent = this.#sent): T | undefined {
     const text = JSON.stringify(part);
-    if (part === null || this.#sent.get(name) === text) return undefined;
-    this.#sent.set(name, text);
+    if (part === null || sent.get(name) === text) return undefined;
+    sent.set(name, text);
     return part;
   }
 }

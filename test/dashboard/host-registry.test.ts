@@ -15,7 +15,7 @@ test('a lost tap is described in words; a host without tap state has no such tex
   Object.assign(entry, { view: { tap }, seen: 1000 });
   Object.assign(registry.entry('b'), { seen: 1000 });
   t.deepEqual(
-    registry.rows(1000).map(({ tapLost }) => tapLost),
+    registry.rows().map(({ tapLost }) => tapLost),
     [
       [
         'tap lost on br-7: tcpdump ended (SIGKILL); ' +
@@ -38,7 +38,7 @@ test('a host is contended by CPU wait, from a smaller share on if more is asked 
             ...{ granted: amounts(0), pool: amounts(0), demand: amounts(demand) },
           };
     Object.assign(registry.entry('a'), { seen: 1000, waitShare, report });
-    return registry.rows(1000)[0]!.isContended;
+    return registry.rows()[0]!.isContended;
   };
   t.deepEqual(
     [0.1, 0.09].map((share) => contended(share, 1000)),

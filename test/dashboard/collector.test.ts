@@ -1,0 +1,72 @@
+import test from 'ava';
+import { millis } from '../../config/index.js';
+import { Collector } from '../../dashboard/server/collector.js';
+import { Stream } from '../../dashboard/server/stream.js';
+import type { Tick } from '../../dashboard/wire.js';
+import { ManualTime } from '../support/manual-time.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
+import { settle } from '../support/settle.js';
+import { HOST, SyntheticGleaner } from './synthetic.js';
+
+test('a host that is silent for two minutes is removed from functions and totals', async (t) => {
+  const time = new ManualTime();
+  const bus = new MemoryBus(time);
+  const broker = bus.connect();
+  const collector = new Collector({ broker, clock: time, timers: time, maxFunctions: 5000 });
+  t.teardown(() => collector.stop());
+  const stream = new Stream(collector, time, { version: '1.2.3', writable: false });
+  const sent: Tick[] = [];
+  const response = {
+    on: () => undefined,
+    writableLength: 0,
+    write: (text: string) => void sent.push(JSON.parse(text.split('data: ')[1]!)),
+  };
+  stream.add(response as never);
+  collector.start();
+  const pass = async (seconds: number): Promise<void> => {
+    for (let i = 0; i < 10 * seconds; i++) {
+      time.advance(millis(100));
+      await settle();
+      if (i % 10 === 9) stream.tick();
+    }
+  };
+  const lost = new SyntheticGleaner(bus.connect(), 3);
+  lost.start();
+  await pass(12);
+  const row = () => collector.functions.get(lost.names[0]!)?.row();
+  t.like(row(), { hosts: 1, containers: 2 });
+  t.is(collector.totals().functionsJudged, 3);
+  t.true(collector.totals().safeguardTotal > 0);
+  t.is(collector.waiting().length, 1);
+
+  lost.stop();
+  await pass(118);
+  t.like(row(), { hosts: 1 }, 'not yet');
+  await pass(12);
+  t.is(row(), null);
+  t.deepEqual(collector.hosts.rows(), []);
+  t.deepEqual(collector.waiting(), []);
+  t.like(collector.totals(), {
+    functionsJudged: 0,
+    functionsLearning: 0,
+    harvestedTotal: 0,
+    safeguardTotal: 0,
+  });
+  t.deepEqual(
+    sent.flatMap(({ removed }) => removed ?? []),
+    lost.names,
+    'open pages remove the rows',
+  );
+  t.not(collector.functions.get(lost.names[0]!)?.history.last(), null, 'the history stays');
+
+  const back = new SyntheticGleaner(bus.connect(), 3);
+  t.teardown(() => back.stop());
+  back.start();
+  await pass(12);
+  t.like(row(), { hosts: 1, containers: 2 });
+  t.is(sent.at(-1)?.hosts[0]?.host, HOST);
+  t.true(
+    sent.slice(-12).some(({ functions }) => functions?.length === 3),
+    'the rows are back',
+  );
+});
