@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { type Broker, buckets, isFunctionName, services } from '../broker/index.js';
+import { type Broker, buckets, isFunctionName } from '../broker/index.js';
 import { decodeMode, MODE_GLOBAL, modeKey } from '../broker/messages/index.js';
 import {
-  AGENTS_PAGE,
   type AgentSummary,
   addPeakExcess,
-  agentsService,
-  callEveryInstance,
+  askEveryPage,
   type HostUserMemory,
   noPeakExcess,
   type SizeAdvice,
@@ -109,11 +107,8 @@ export async function allowedLimitRequests(
 
 /** Every agent of every agent host, by its newest decision. */
 export async function fetchAgents(broker: Broker): Promise<AgentSummary[]> {
-  const all: AgentSummary[] = [];
-  await fetchPages(broker, 'list', agentsService.list.answer, ({ functions }) =>
-    all.push(...functions),
-  );
-  return all;
+  const { answers } = await askEveryPage(broker, 'list');
+  return [...answers.values()].flat().flatMap(({ functions }) => functions);
 }
 
 /** What calls say about every action's memory, and what the invokers of each host hand out. */
@@ -121,7 +116,8 @@ export async function fetchSizeEvidence(broker: Broker): Promise<SizeEvidence> {
   const advice: SizeAdvice[] = [];
   const hosts = new Map<string, HostUserMemory>();
   const peaks = noPeakExcess();
-  await fetchPages(broker, 'advice', agentsService.advice.answer, (page) => {
+  const { answers } = await askEveryPage(broker, 'advice');
+  for (const page of [...answers.values()].flat()) {
     advice.push(...page.functions);
     if (page.peaks !== null) addPeakExcess(peaks, page.peaks);
     // Each agent host hears of all hosts, by other functions; the least told is the nearest (shares
@@ -129,7 +125,7 @@ export async function fetchSizeEvidence(broker: Broker): Promise<SizeEvidence> {
     for (const one of page.hosts)
       if (one.userMemory <= (hosts.get(one.host)?.userMemory ?? Number.POSITIVE_INFINITY))
         hosts.set(one.host, one);
-  });
+  }
   return { advice, hosts: [...hosts.values()], peaks };
 }
 
@@ -139,7 +135,8 @@ export async function fetchConcurrencyRequests(
   inForce: (fn: string) => number | undefined,
 ): Promise<LimitRequest[]> {
   const requests: LimitRequest[] = [];
-  await fetchPages(broker, 'concurrency', agentsService.concurrency.answer, ({ functions }) => {
+  const { answers } = await askEveryPage(broker, 'concurrency');
+  for (const { functions } of [...answers.values()].flat())
     for (const { function: fn, limit, targetLimit, reason } of functions)
       if (targetLimit !== limit && limit === inForce(fn))
         requests.push({
@@ -148,33 +145,5 @@ export async function fetchConcurrencyRequests(
           why: 'concurrency',
           urgent: reason === 'unsafe',
         });
-  });
   return requests;
-}
-
-/** Page after page of every agent host, until none has more. */
-async function fetchPages<
-  T extends { readonly total: number; readonly functions: readonly unknown[] },
->(
-  broker: Broker,
-  endpoint: keyof typeof agentsService,
-  answer: z.ZodType<T>,
-  take: (page: T) => void,
-): Promise<void> {
-  for (let offset = 0; ; offset += AGENTS_PAGE) {
-    const request = { offset, limit: AGENTS_PAGE };
-    const answers = await callEveryInstance(broker, {
-      service: services.agents,
-      endpoint,
-      request,
-    });
-    let more = false;
-    for (const one of answers.values()) {
-      const page = answer.safeParse(one);
-      if (!page.success) continue;
-      take(page.data);
-      more ||= offset + page.data.functions.length < page.data.total;
-    }
-    if (!more) return;
-  }
 }

@@ -1,11 +1,16 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { millis } from '../../config/index.js';
 import type { Broker } from '../port.js';
 import { services } from '../subjects.js';
-import { agentsService } from './agents-service.js';
+import { AGENTS_PAGE, agentsService } from './agents-service.js';
 import { aggregatorSchema, aggregatorService } from './aggregator-service.js';
 import { hookService } from './hook-service.js';
-import { callEveryInstance, callService, type ExpectedInstances } from './services.js';
+import {
+  callEveryInstance,
+  callEveryPage,
+  callService,
+  type ExpectedInstances,
+} from './services.js';
 
 const contracts = { hook: hookService, agents: agentsService, aggregator: aggregatorService };
 type Contracts = typeof contracts;
@@ -36,6 +41,12 @@ export function silentHosts(
   return [...new Set(hosts)].filter((host) => !answers.has(host));
 }
 
+interface Asked<Answer> {
+  readonly answers: Map<string, Answer>;
+  readonly errors: Map<string, Error>;
+  readonly missing: readonly { readonly service: string; readonly host: string }[];
+}
+
 /**
  * Calls every instance of a service: valid answers and errors by host. Answers of another version
  * are left out. `missing`: known to run, and silent.
@@ -45,25 +56,47 @@ export async function askEvery<S extends keyof Contracts, E extends keyof Contra
   service: S,
   endpoint: E,
   request?: object,
-): Promise<{
-  readonly answers: Map<string, AnswerOf<Contracts[S][E]>>;
-  readonly errors: Map<string, Error>;
-  readonly missing: readonly { readonly service: string; readonly host: string }[];
-}> {
+): Promise<Asked<AnswerOf<Contracts[S][E]>>> {
+  const schema = answerSchema<AnswerOf<Contracts[S][E]>>(service, endpoint);
+  return await checked(broker, services[service], schema, (expected) =>
+    callEveryInstance(broker, { service: services[service], endpoint, request, expected }),
+  );
+}
+
+/** As {@link askEvery}, all pages of every agent host. */
+export async function askEveryPage<E extends 'list' | 'advice' | 'concurrency'>(
+  broker: Broker,
+  endpoint: E,
+): Promise<Asked<readonly AnswerOf<Contracts['agents'][E]>[]>> {
+  const schema = z.array(answerSchema<AnswerOf<Contracts['agents'][E]>>('agents', endpoint));
+  const service = services.agents;
+  return await checked(broker, service, schema, (expected) =>
+    callEveryPage(broker, { service, endpoint, expected }, (offset) => ({
+      offset,
+      limit: AGENTS_PAGE,
+    })),
+  );
+}
+
+const answerSchema = <T>(service: keyof Contracts, endpoint: string): z.ZodType<T> =>
+  (contracts[service] as Record<string, { readonly answer: z.ZodType }>)[endpoint]!
+    .answer as z.ZodType<T>;
+
+async function checked<T>(
+  broker: Broker,
+  service: string,
+  schema: z.ZodType<T>,
+  call: (expected: ExpectedInstances) => Promise<Map<string, unknown>>,
+): Promise<Asked<T>> {
   const expected = await expectedInstances(broker);
-  const call = { service: services[service], endpoint, request, expected };
-  const { answer: schema } = contracts[service][endpoint] as { readonly answer: z.ZodType };
-  const answers = new Map<string, AnswerOf<Contracts[S][E]>>();
+  const answers = new Map<string, T>();
   const errors = new Map<string, Error>();
-  const found = await callEveryInstance(broker, call);
+  const found = await call(expected);
   for (const [host, answer] of found) {
-    const checked = schema.safeParse(answer);
-    if (checked.success) answers.set(host, checked.data as AnswerOf<Contracts[S][E]>);
+    const parsed = schema.safeParse(answer);
+    if (parsed.success) answers.set(host, parsed.data);
     else if (answer instanceof Error) errors.set(host, answer);
   }
-  const missing = silentHosts(expected, services[service], found).map((host) => ({
-    service: services[service],
-    host,
-  }));
+  const missing = silentHosts(expected, service, found).map((host) => ({ service, host }));
   return { answers, errors, missing };
 }

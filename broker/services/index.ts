@@ -1,7 +1,7 @@
 export * from './agents-service.js';
 export { aggregatorSchema, aggregatorService } from './aggregator-service.js';
 export { announce, InstanceDirectory } from './announcements.js';
-export { askEvery, expectedInstances, silentHosts } from './ask.js';
+export { askEvery, askEveryPage, expectedInstances, silentHosts } from './ask.js';
 export { contractedEndpoints, type ServiceContract } from './contract.js';
 export * from './hook-service.js';
 export {
@@ -14,10 +14,13 @@ export {
 export {
   ALL_HOSTS,
   callEveryInstance,
+  callEveryPage,
   callService,
   type ExpectedInstances,
   endpointSubject,
   findServices,
+  nextOffset,
+  type Page,
   type RunningService,
   type ServiceEndpoint,
   type ServiceInstance,

@@ -338,20 +338,66 @@ export interface ServiceCall {
   readonly expected?: ExpectedInstances;
 }
 
+export interface Page {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Where the page after this one begins; 0 after the last. */
+export const nextOffset = ({ offset, limit }: Page, total: number): number =>
+  offset + limit < total ? offset + limit : 0;
+
 /** Calls every instance of a service. Answers by host; an error is a value. */
 export async function callEveryInstance(
   broker: Broker,
   { expected, ...call }: ServiceCall,
 ): Promise<Map<string, unknown>> {
   const wait = call.wait ?? (300 as Millis);
-  const instances = await findServices(broker, call.service, wait, 'PING', expected);
+  return await onEveryHost(
+    await findServices(broker, call.service, wait, 'PING', expected),
+    (host) => callService(broker, { ...call, host }),
+  );
+}
+
+/**
+ * As {@link callEveryInstance}, page after page of each instance's functions: its answers in order,
+ * or the error. The request of the page that begins at `offset` is `requestOf(offset)`.
+ */
+export async function callEveryPage(
+  broker: Broker,
+  { expected, ...call }: Omit<ServiceCall, 'request'>,
+  requestOf: (offset: number) => Page,
+): Promise<Map<string, unknown>> {
+  const wait = call.wait ?? (300 as Millis);
+  return await onEveryHost(
+    await findServices(broker, call.service, wait, 'PING', expected),
+    async (host) => {
+      const pages: unknown[] = [];
+      let request = requestOf(0);
+      for (;;) {
+        const answer = await callService(broker, { ...call, host, request });
+        pages.push(answer);
+        // Not checked yet. An empty page is the last, whatever the total is.
+        const { total, functions } = (answer ?? {}) as { total?: number; functions?: unknown[] };
+        const next = functions?.length ? nextOffset(request, total ?? 0) : 0;
+        if (next === 0) return pages;
+        request = requestOf(next);
+      }
+    },
+  );
+}
+
+async function onEveryHost(
+  instances: readonly ServiceInstance[],
+  act: (host: string) => Promise<unknown>,
+): Promise<Map<string, unknown>> {
   const answers = new Map<string, unknown>();
   await Promise.all(
     instances.map(async ({ metadata }) => {
       const host = metadata?.host;
       if (host === undefined) return;
       try {
-        answers.set(host, await callService(broker, { ...call, host }));
+        answers.set(host, await act(host));
       } catch (error) {
         answers.set(host, error);
       }

@@ -4,6 +4,7 @@ import {
   type AgentDecision,
   type AgentsList,
   askEvery,
+  askEveryPage,
   featureText,
   requestedCpu,
 } from '../../broker/services/index.js';
@@ -69,10 +70,11 @@ export function addAgentCommands(agents: Command): void {
     .description('list every agent: manager, life-cycle phase, newest decision');
   addOutputOption(list).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(list));
-    const { answers, missing } = await withBroker(config, (broker) =>
-      askEvery(broker, 'agents', 'list'),
-    );
-    const hosts = [...answers.values()];
+    const { answers, missing } = await withBroker(config, (broker) => askEveryPage(broker, 'list'));
+    const hosts = [...answers.values()].map((pages) => ({
+      ...pages.at(-1)!,
+      functions: pages.flatMap(({ functions }) => functions),
+    }));
     const rows: Row[] = hosts.flatMap(({ host, functions }) =>
       functions.map((row) => ({ host, ...row })),
     );

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { Broker } from '../../broker/index.js';
+import { type Broker, isFunctionName } from '../../broker/index.js';
+import { nextOffset, PAGE_FUNCTIONS } from '../../broker/services/index.js';
 import { EXIT } from '../../config/index.js';
 import {
   colorsFor,
@@ -62,18 +63,8 @@ export function addCommands(program: Command): void {
   command.action(async (name: string | undefined, options: FunctionsOptions) => {
     const { config } = loadSettings(globalOptions(command));
     await withBroker(config, async (broker) => {
-      const answers = await inspectHooks(broker);
-      let rows = rowsOf(answers);
-      const named =
-        name === undefined || answers.hooks.length === 0
-          ? name
-          : functionNamed(
-              name,
-              rows.map((row) => row.name),
-            );
-      const pick = (all: readonly FunctionRow[]) =>
-        all.filter((row) => named === undefined || row.name === named);
-      rows = pick(rows);
+      const { answers, named } = await fetchFunctions(broker, name);
+      const rows = rowsOf(answers).filter((row) => named === undefined || row.name === named);
       const shape: TableShape = {
         wide: options.output === 'wide',
         width: processScreen.isTerminal ? processScreen.columns : NARROW,
@@ -83,7 +74,7 @@ export function addCommands(program: Command): void {
       warnUnreadable(answers.unread);
       if (answers.hooks.length + answers.unread.length === 0) reportNoAnswer('hook');
       if (options.watch)
-        await watch(broker, rows, pick, {
+        await watch(broker, rows, named, {
           ...shape,
           json: options.output === 'json',
           for: options.for,
@@ -95,11 +86,28 @@ export function addCommands(program: Command): void {
   });
 }
 
+/** All functions, or the named one and its full name. Throws as {@link functionNamed} does. */
+async function fetchFunctions(
+  broker: Broker,
+  name: string | undefined,
+): Promise<{ readonly answers: HookAnswers; readonly named: string | undefined }> {
+  // A full name needs one small request; for a suffix, all names must be known.
+  if (name !== undefined && isFunctionName(name)) {
+    const answers = await inspectHooks(broker, { function: name, containers: 0 });
+    if (answers.hooks.some(({ functions }) => functions.length > 0))
+      return { answers, named: name };
+  }
+  const answers = await inspectHooks(broker, { containers: 0 });
+  if (name === undefined || answers.hooks.length === 0) return { answers, named: name };
+  const names = answers.hooks.flatMap(({ functions }) => functions.map((one) => one.name));
+  return { answers, named: functionNamed(name, names) };
+}
+
 /** Prints all rows, then changed rows below the same headings; JSON has one row per line. */
 async function watch(
   broker: Broker,
   first: readonly FunctionRow[],
-  pick: (rows: readonly FunctionRow[]) => FunctionRow[],
+  named: string | undefined,
   shape: TableShape & { readonly json: boolean; readonly for: number | undefined },
 ): Promise<void> {
   const printed = new Map<string, string>();
@@ -119,11 +127,17 @@ async function watch(
   };
   print(first, true);
   let isRefreshing = false;
+  let page = { offset: 0, limit: PAGE_FUNCTIONS };
   const timer = setInterval(async () => {
     if (isRefreshing) return;
     isRefreshing = true;
     try {
-      print(pick(rowsOf(await inspectHooks(broker))), false);
+      // Of many functions one page each time: all of them would keep a busy hook from its tap.
+      const request = named === undefined ? page : { function: named };
+      const answers = await inspectHooks(broker, { ...request, containers: 0 });
+      const most = Math.max(0, ...answers.hooks.map(({ total }) => total));
+      page = { ...page, offset: nextOffset(page, most) };
+      print(rowsOf(answers), false);
     } catch {
       // NATS is disconnected; the next refresh prints the changes.
     } finally {

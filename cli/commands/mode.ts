@@ -36,28 +36,35 @@ export function addCommands(program: Command): void {
   addOutputOption(command).action(async (mode: string | undefined, options: ModeOptions) => {
     checkFunctionName(options.function);
     const { config } = loadSettings(globalOptions(command));
+    const fn = options.function ?? null;
     const { outcome, hooks, unread, missing } = await withBroker(config, async (broker) => {
-      if (mode === undefined) return { outcome: null, ...(await inspectHooks(broker)) };
       const who = { author: author(), reason: options.reason };
       const change = { mode: mode === 'default' ? null : (mode as Mode) };
-      const fn = options.function ?? null;
-      const done = await changeEverywhere(broker, fn, change, who, options.storeFor);
-      return { outcome: done, ...(await inspectHooks(broker)) };
+      const outcome =
+        mode === undefined
+          ? null
+          : await changeEverywhere(broker, fn, change, who, options.storeFor);
+      // The hosts alone, or the one function on each.
+      const request = fn === null ? { limit: 0 } : { function: fn };
+      return { outcome, ...(await inspectHooks(broker, { ...request, containers: 0 })) };
     });
-    const rows = hooks.map(({ host }) => ({
+    const rows = hooks.map(({ host, functions: [one] }) => ({
       host: host.host,
       mode: host.mode,
       killed: host.killed,
+      // Null: the hook has seen no activation of it.
+      ...(fn !== null && { functionMode: one?.mode ?? null, paused: one?.paused ?? null }),
     }));
-    const fn = options.function ?? null;
     const value = { set: mode ?? null, function: fn, hosts: rows };
     print(options.output, { ...value, ...(outcome && modeOutcomeJson(outcome)) }, () =>
       mode === undefined
         ? table(rows, [
             left('host', (row) => row.host),
-            left('mode', (row) =>
-              row.killed ? `${row.mode} (stopped by the kill switch)` : row.mode,
-            ),
+            left('mode', (row) => {
+              const shown = row.functionMode === undefined ? row.mode : (row.functionMode ?? '-');
+              if (row.killed) return `${shown} (stopped by the kill switch)`;
+              return row.paused ? `${shown} (paused)` : shown;
+            }),
           ])
         : `${fn ?? 'all functions'}: ${mode}\n`,
     );

@@ -102,6 +102,7 @@ export function addCommands(program: Command): void {
       const expected = await expectedInstances(broker);
       const [found, { hooks, unread }] = await Promise.all([
         findServices(broker, null, millis(300), 'STATS', expected),
+        // All functions, once: the verdict names those that gained and slowed most.
         inspectHooks(broker, { expected }),
       ]);
       const seen = found.filter(({ name }) => name.startsWith('gleaner-'));

@@ -16,6 +16,7 @@ import {
   callService,
   featureText,
   hookService,
+  nextOffset,
   reasonText,
 } from '../../broker/services/index.js';
 import { type Cancel, type Clock, messageOf, millis, type Timers } from '../../config/index.js';
@@ -270,7 +271,7 @@ export class Collector {
     entry.view = view;
     entry.seen = now;
     for (const one of functions) this.functions.listed(host, one);
-    this.#offsets.set(host, offset + page < total ? offset + page : 0);
+    this.#offsets.set(host, nextOffset(request, total));
     this.overview.host(host, now, view.activations, events.safeguard ?? 0);
   }
 

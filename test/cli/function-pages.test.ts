@@ -9,7 +9,7 @@ function answers(
   hosts: Record<string, readonly string[]>,
   activations: number,
 ) {
-  const { offset, limit } = pages.request;
+  const { offset = 0, limit = Number.POSITIVE_INFINITY } = pages.request;
   return Object.entries(hosts).map(([host, names]) => ({
     host: { host } as never,
     total: names.length,
@@ -20,20 +20,22 @@ function answers(
 const shown = (pages: FunctionPages): string[] =>
   pages.functions.map(({ name, activations }) => `${name}${activations}`).sort();
 
-test('functions are requested in pages, and the last answer of each is kept', (t) => {
+test('functions are requested all, then in pages; the last answer of each is kept', (t) => {
   const pages = new FunctionPages(2);
-  const round = [1, 2, 3].map((second) => {
+  t.deepEqual(pages.request, { containers: 0 });
+  const round = [1, 2, 3, 4].map((second) => {
     pages.take(answers(pages, { h: NAMES }, second));
     return shown(pages);
   });
   t.deepEqual(round, [
-    ['a1', 'b1'],
-    ['a1', 'b1', 'c2', 'd2'],
-    ['a1', 'b1', 'c2', 'd2', 'e3'],
+    ['a1', 'b1', 'c1', 'd1', 'e1'],
+    ['a2', 'b2', 'c1', 'd1', 'e1'],
+    ['a2', 'b2', 'c3', 'd3', 'e1'],
+    ['a2', 'b2', 'c3', 'd3', 'e4'],
   ]);
   t.deepEqual(pages.request, { offset: 0, limit: 2, containers: 0 });
-  pages.take(answers(pages, { h: NAMES }, 4));
-  t.deepEqual(shown(pages), ['a4', 'b4', 'c2', 'd2', 'e3']);
+  pages.take(answers(pages, { h: NAMES }, 5));
+  t.deepEqual(shown(pages), ['a5', 'b5', 'c3', 'd3', 'e4']);
 });
 
 test('a removed function is dropped after the next round, separately per host', (t) => {
@@ -46,7 +48,8 @@ test('a removed function is dropped after the next round, separately per host', 
 
 test('a host with fewer functions has none on later pages', (t) => {
   const pages = new FunctionPages(2);
-  for (const second of [1, 2]) pages.take(answers(pages, { h: ['a', 'b', 'c'], i: ['a'] }, second));
-  t.deepEqual(shown(pages), ['a1', 'a1', 'b1', 'c2']);
+  for (const second of [1, 2, 3])
+    pages.take(answers(pages, { h: ['a', 'b', 'c'], i: ['a'] }, second));
+  t.deepEqual(shown(pages), ['a2', 'a2', 'b2', 'c3']);
   t.is(pages.request.offset, 0);
 });

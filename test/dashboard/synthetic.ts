@@ -33,6 +33,8 @@ export class SyntheticGleaner {
   readonly names: readonly string[];
   readonly paused = new Set<string>();
   restored = 0;
+  /** Functions in each answer to `inspect`. */
+  readonly inspected: number[] = [];
   /** Of all functions together. */
   controlSamples = 60;
   mode: HostView['mode'] = 'enforce';
@@ -54,21 +56,26 @@ export class SyntheticGleaner {
   start(): void {
     const hook = contractedEndpoints(hookService, {
       list: () => ({ host: this.#host(), functions: [...this.names] }),
-      inspect: ({ offset = 0, limit, function: one }) => ({
-        host: this.#host(),
-        total: this.names.length,
-        functions: (one === undefined ? this.names.slice(offset, offset + limit) : [one]).map(
-          (name) => this.view(name),
-        ),
-        containers: [],
-        unmanaged: [],
-        counters: {},
-        events: { safeguard: this.second },
-        targets: {},
-        policies: [],
-        messages: { published: 1, dropped: 0 },
-        audit: { written: 1, dropped: 0 },
-      }),
+      inspect: ({ offset = 0, limit, function: one }) => {
+        const names =
+          one === undefined
+            ? this.names.slice(offset, offset + limit)
+            : this.names.filter((name) => name === one);
+        this.inspected.push(names.length);
+        return {
+          host: this.#host(),
+          total: this.names.length,
+          functions: names.map((name) => this.view(name)),
+          containers: [],
+          unmanaged: [],
+          counters: {},
+          events: { safeguard: this.second },
+          targets: {},
+          policies: [],
+          messages: { published: 1, dropped: 0 },
+          audit: { written: 1, dropped: 0 },
+        };
+      },
       explain: ({ function: name }) => {
         if (name === '/guest/failing') throw new Error('cannot read the history');
         return { function: name, activations: [explanation(this.second)] };
@@ -105,13 +112,13 @@ export class SyntheticGleaner {
       observation: null,
     });
     const agents = contractedEndpoints(agentsService, {
-      list: () => ({
+      list: ({ offset, limit }) => ({
         ...state(),
         total: this.names.length,
         features: ['cpu_util', 'slo_preservation'],
         phases: { offline: 2, serving: this.names.length - 2 },
         managers: { simppo: this.names.length },
-        functions: [],
+        functions: this.names.slice(offset, offset + limit).map(described),
       }),
       inspect: ({ function: name }) => described(name),
       explain: ({ function: name }) => ({

@@ -1,6 +1,12 @@
 import test from 'ava';
 import { services } from '../../broker/index.js';
-import { askEvery, expectedInstances, findServices, serve } from '../../broker/services/index.js';
+import {
+  askEvery,
+  askEveryPage,
+  expectedInstances,
+  findServices,
+  serve,
+} from '../../broker/services/index.js';
 import { millis, systemClock, systemTimers } from '../../config/index.js';
 import { inspectHooks } from '../../runtime/hook-client.js';
 import { HOST, SyntheticGleaner } from '../dashboard/synthetic.js';
@@ -37,6 +43,58 @@ test('a hook of another version is named with its problem, and the others are sh
   );
   t.is(unread.length, 1);
   t.regex(unread[0]!, /^the hook on invoker9 has another version \(host\.boot: /);
+});
+
+test('all functions of a hook are listed, one costs one request, and hosts none', async (t) => {
+  const bus = new MemoryBus(systemTimers);
+  const gleaner = new SyntheticGleaner(bus.connect(), 1601);
+  gleaner.start();
+  t.teardown(() => gleaner.stop());
+  const inspect = async (request: object) => {
+    gleaner.inspected.length = 0;
+    const { hooks } = await inspectHooks(bus.connect(), request);
+    return [hooks[0]!.functions.map(({ name }) => name), gleaner.inspected] as const;
+  };
+  const [names, pages] = await inspect({});
+  t.deepEqual(names, gleaner.names);
+  t.deepEqual(pages, [800, 800, 1]);
+  const { hooks } = await inspectHooks(bus.connect());
+  t.is((hooks[0]!.raw as { functions: unknown[] }).functions.length, 1601, 'for --output json');
+  const last = gleaner.names[1600]!;
+  t.deepEqual(await inspect({ function: last }), [[last], [1]]);
+  t.deepEqual(await inspect({ limit: 0 }), [[], [0]]);
+  t.deepEqual(await inspect({ offset: 1600, limit: 100 }), [[last], [1]]);
+});
+
+test('a hook that is found and answers with an error is missing', async (t) => {
+  const bus = new MemoryBus(systemTimers);
+  const inspect = {
+    description: '',
+    handle: () => {
+      throw new Error('busy');
+    },
+  };
+  const hook = serve(bus.connect(), {
+    name: services.hook,
+    version: '1.0.0',
+    description: '',
+    host: 'slow',
+    endpoints: { inspect },
+  });
+  t.teardown(() => hook.stop());
+  t.deepEqual(await inspectHooks(bus.connect()), { hooks: [], unread: [], missing: ['slow'] });
+});
+
+test('every page of every agent host is asked for', async (t) => {
+  const bus = new MemoryBus(systemTimers);
+  const gleaner = new SyntheticGleaner(bus.connect(), 1001);
+  gleaner.start();
+  t.teardown(() => gleaner.stop());
+  const { answers } = await askEveryPage(bus.connect(), 'list');
+  const pages = answers
+    .get('agents0')!
+    .map(({ functions }) => functions.map((one) => one.function));
+  t.deepEqual(pages, [gleaner.names.slice(0, 1000), gleaner.names.slice(1000)]);
 });
 
 test('parts that the aggregator knows are waited for, and not for a fixed time', async (t) => {
