@@ -208,7 +208,7 @@ async function withJournal<T>(
   dryRun: boolean,
   act: (journal: Journal | null) => Promise<T>,
 ): Promise<T> {
-  const journal = dryRun ? null : Journal.open(path);
+  const journal = dryRun ? null : await Journal.open(path);
   try {
     return await act(journal);
   } finally {

@@ -86,7 +86,7 @@ const pathsOf = ({ hook }: Config) => ({
 export async function runHook(options: HookOptions): Promise<RunningHook> {
   const { platform, config, logger, broker } = options;
   const paths = pathsOf(config);
-  const lock = HookLock.acquire(paths.lock);
+  const lock = await HookLock.acquire(paths.lock);
   let engineLock: EngineLock | null = null;
   const release = (): void => {
     engineLock?.release();

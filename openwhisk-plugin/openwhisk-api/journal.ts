@@ -41,11 +41,11 @@ export class Journal {
     this.#entries = entries;
   }
 
-  /** Throws `GLN_ACTIONS_LOCKED` while another process holds it, or `GLN_ACTIONS_JOURNAL`. */
-  static open(path: string): Journal {
+  /** Rejects with `GLN_ACTIONS_LOCKED` while another process has it, or `GLN_ACTIONS_JOURNAL`. */
+  static async open(path: string): Promise<Journal> {
     let lock: HookLock;
     try {
-      lock = HookLock.acquire(`${path}.lock`);
+      lock = await HookLock.acquire(`${path}.lock`);
     } catch (error) {
       if (error instanceof HookLockedError) throw new ActionsLockedError(path);
       throw new JournalError(path, messageOf(error), error);

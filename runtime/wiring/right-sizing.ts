@@ -58,7 +58,7 @@ async function withJournal<T>(path: string, act: (journal: Journal) => Promise<T
   let journal: Journal | null = null;
   for (let attempt = 1; journal === null; attempt++) {
     try {
-      journal = Journal.open(path);
+      journal = await Journal.open(path);
     } catch (error) {
       if (!(error instanceof ActionsLockedError) || attempt >= LOCKED_ATTEMPTS) throw error;
       await sleep(LOCKED_WAIT);

@@ -140,11 +140,11 @@ test.serial(
 
 test.serial(
   'a change that the full disk cannot note is refused and leaves no part of a line in the journal',
-  (t) => {
+  async (t) => {
     const folder = smallDisk(t, 24);
     if (folder === null) return;
     const path = join(folder, 'actions.journal');
-    const journal = Journal.open(path);
+    const journal = await Journal.open(path);
     const entry = (i: number) => ({
       at: new Date(0).toISOString(),
       id: `${i}-${'x'.repeat(400)}`,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { errorClass } from '../../../config/index.js';
 
 export class HookLockedError extends errorClass('GLN_HOOK_LOCKED') {
@@ -13,17 +13,10 @@ export class HookLockedError extends errorClass('GLN_HOOK_LOCKED') {
 class HookLockError extends errorClass('GLN_HOOK_LOCK') {}
 
 /** True if the process that wrote the lock is alive; its start time excludes a reused pid. */
-function lives(pid: number, startTime: string): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
-  }
-  const now = startTimeOf(pid);
-  return now === '' || startTime === '' || now === startTime;
-}
+const lives = (pid: number, startTime: string): boolean =>
+  startTime !== '' && startTimeOf(pid) === startTime;
 
-/** Field 22 of /proc/<pid>/stat, after the name, which may have spaces; '' without /proc. */
+/** Field 22 of /proc/<pid>/stat, after the name, which may have spaces; '' if it is hidden. */
 function startTimeOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -33,7 +26,26 @@ function startTimeOf(pid: number): string {
   }
 }
 
-/** One hook per engine: an abstract socket, which the kernel frees with its process. */
+const hashOf = (text: string): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, 32);
+
+/**
+ * Takes a name that one process of this network namespace has at a time: an abstract socket, which
+ * the kernel frees with its process, also after `kill -9`. Resolves to null if the name is taken.
+ */
+function bind(name: string): Promise<Server | null> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy());
+    server.unref();
+    // Also later: a connection that cannot be accepted is an error of the server, too.
+    server.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(null) : reject(error),
+    );
+    server.listen(`\0${name}`, () => resolve(server));
+  });
+}
+
+/** One hook per engine. */
 export class EngineLock {
   readonly #server: Server;
 
@@ -43,29 +55,30 @@ export class EngineLock {
 
   /** Name of the socket without a file, as /proc/net/unix has it after an `@`. */
   static nameOf(engine: string): string {
-    return `gleaner-hook-${createHash('sha256').update(engine).digest('hex').slice(0, 32)}`;
+    return `gleaner-hook-${hashOf(engine)}`;
   }
 
   /** `engine`: e.g. the path of its socket. Rejects with `GLN_HOOK_LOCKED` if another has it. */
-  static acquire(engine: string): Promise<EngineLock> {
-    return new Promise((resolve, reject) => {
-      const server = createServer((socket) => socket.destroy());
-      server.unref();
-      // Also later: a connection that cannot be accepted is an error of the server, too.
-      server.on('error', (error: NodeJS.ErrnoException) =>
-        reject(
-          error.code === 'EADDRINUSE'
-            ? new HookLockedError(engine, null)
-            : new HookLockError(engine, error),
-        ),
-      );
-      server.listen(`\0${EngineLock.nameOf(engine)}`, () => resolve(new EngineLock(server)));
-    });
+  static async acquire(engine: string): Promise<EngineLock> {
+    let server: Server | null;
+    try {
+      server = await bind(EngineLock.nameOf(engine));
+    } catch (error) {
+      throw new HookLockError(engine, error);
+    }
+    if (server === null) throw new HookLockedError(engine, null);
+    return new EngineLock(server);
   }
 
   release(): void {
     this.#server.close();
   }
+}
+
+/** By the identity of its folder, which may have several paths. */
+function nameOfFile(path: string): string {
+  const { dev, ino } = statSync(dirname(path), { bigint: true });
+  return `gleaner-file-${hashOf(`${dev} ${ino} ${basename(path)}`)}`;
 }
 
 /** Locks of earlier releases are files. */
@@ -77,34 +90,38 @@ function textOf(path: string): string {
   }
 }
 
-/** One hook per state folder. A lock whose process is gone, as after `kill -9`, is taken over. */
+/**
+ * One process per file: a hook's state folder, or the journal of actions. A socket decides; the
+ * file, a dangling link, names the process for messages and for earlier releases, which have no
+ * socket. What a killed process leaves is taken over.
+ */
 export class HookLock {
   readonly #path: string;
-  #held = true;
+  readonly #owner: string;
+  readonly #server: Server;
 
-  private constructor(path: string) {
+  private constructor(path: string, owner: string, server: Server) {
     this.#path = path;
+    this.#owner = owner;
+    this.#server = server;
   }
 
-  /** Throws `GLN_HOOK_LOCKED` while another hook lives, `GLN_HOOK_LOCK` without the file. */
-  static acquire(path: string): HookLock {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        // A dangling link that names its owner: created atomically, also on a full disk.
-        symlinkSync(`${process.pid} ${startTimeOf(process.pid)}`, path);
-        return new HookLock(path);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt >= 3)
-          throw new HookLockError(path, error);
-      }
+  /** Rejects with `GLN_HOOK_LOCKED` while another has it, `GLN_HOOK_LOCK` without the file. */
+  static async acquire(path: string): Promise<HookLock> {
+    const owner = `${process.pid} ${startTimeOf(process.pid)}`;
+    let server: Server | null = null;
+    try {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      server = await bind(nameOfFile(path));
       const holder = HookLock.holder(path);
-      if (holder !== null) throw new HookLockedError(path, holder);
-      try {
-        unlinkSync(path);
-      } catch {
-        // Another process was faster; the next attempt reports it.
-      }
+      if (server === null || holder !== null) throw new HookLockedError(path, holder);
+      rmSync(path, { force: true });
+      // A link is made atomically, also on a full disk.
+      symlinkSync(owner, path);
+      return new HookLock(path, owner, server);
+    } catch (error) {
+      server?.close();
+      throw error instanceof HookLockedError ? error : new HookLockError(path, error);
     }
   }
 
@@ -112,19 +129,19 @@ export class HookLock {
   static holder(path: string): number | null {
     try {
       const [pid = '', startTime = ''] = textOf(path).trim().split(' ');
-      return Number(pid) > 0 && lives(Number(pid), startTime) ? Number(pid) : null;
+      return lives(Number(pid), startTime) ? Number(pid) : null;
     } catch {
       return null;
     }
   }
 
   release(): void {
-    if (!this.#held) return;
-    this.#held = false;
+    if (!this.#server.listening) return;
     try {
-      unlinkSync(this.#path);
+      if (readlinkSync(this.#path) === this.#owner) rmSync(this.#path);
     } catch {
-      // Gone already: nothing holds it.
+      // Gone already: nothing names this process.
     }
+    this.#server.close();
   }
 }

@@ -41,7 +41,7 @@ test('a stop restores every changed limit, flushes the audit log, closes its fil
   // Twice is once.
   await rig.hook.stop();
   // The lock is free again.
-  HookLock.acquire(join(rig.folder, 'hook.lock')).release();
+  (await HookLock.acquire(join(rig.folder, 'hook.lock'))).release();
 });
 
 test('a stop keeps limit files open until systemd is done, and counts its failures', async (t) => {
@@ -198,22 +198,22 @@ test('a second hook on the same engine is refused until the first one ends', asy
   await two.hook.stop();
 });
 
-test('a lock left by a process that was killed is taken over', (t) => {
+test('a lock left by a process that was killed is taken over', async (t) => {
   const rig = new HookRig();
   const path = join(rig.folder, 'hook.lock');
   const dead = spawnSync(process.execPath, ['-e', 'process.stdout.write(String(process.pid))'], {
     encoding: 'utf8',
   });
   writeFileSync(path, `${dead.stdout} 12345\n`);
-  HookLock.acquire(path).release();
+  (await HookLock.acquire(path)).release();
   // The same number, but of another process: its start time differs.
   writeFileSync(path, `${process.pid} 1\n`);
-  HookLock.acquire(path).release();
+  (await HookLock.acquire(path)).release();
   symlinkSync(`${dead.stdout} 12345`, path);
   t.is(HookLock.holder(path), null);
-  const lock = HookLock.acquire(path);
+  const lock = await HookLock.acquire(path);
   t.is(HookLock.holder(path), process.pid);
-  t.throws(() => HookLock.acquire(path), { instanceOf: HookLockedError });
+  await t.throwsAsync(HookLock.acquire(path), { instanceOf: HookLockedError });
   lock.release();
   t.is(HookLock.holder(path), null);
 });
@@ -222,7 +222,7 @@ test('an engine that cannot be read at the start fails the start and frees the l
   const rig = new HookRig();
   rig.platform.facts = () => Promise.reject(new Error('no engine'));
   await t.throwsAsync(() => rig.start(), { message: 'no engine' });
-  HookLock.acquire(join(rig.folder, 'hook.lock')).release();
+  (await HookLock.acquire(join(rig.folder, 'hook.lock'))).release();
 });
 
 test('a reload takes over modes, and restores what is no longer enforced', async (t) => {

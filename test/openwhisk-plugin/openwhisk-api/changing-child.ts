@@ -17,7 +17,7 @@ const controller = await ActionsController.connect(
   systemClock,
   () => Promise.resolve(),
 );
-const journal = Journal.open(path);
+const journal = await Journal.open(path);
 await controller.apply(
   names.map((name) => request(`/guest/${name}`, Number(mib))),
   journal.entries,

@@ -151,12 +151,12 @@ test('a damaged line is not passed over: what it told could be undone no more', 
     text.replace('"v":1', '"v":2'),
   ]) {
     writeFileSync(path, damaged);
-    const error = t.throws(() => Journal.open(path), { code: 'GLN_ACTIONS_JOURNAL' });
+    const error = await t.throwsAsync(Journal.open(path), { code: 'GLN_ACTIONS_JOURNAL' });
     t.regex(error!.message, /line 1 is of another version of Gleaner, or damaged/);
   }
   // Not locked by the failed attempts.
   writeFileSync(path, text);
-  Journal.open(path).close();
+  (await Journal.open(path)).close();
 });
 
 test('a long journal forgets what was undone, and nothing that stands', async (t) => {
@@ -182,16 +182,16 @@ test('a long journal forgets what was undone, and nothing that stands', async (t
 
 test('two processes never change actions at once, and a killed one blocks nothing', async (t) => {
   const { fakeOpenWhisk, path } = await rig(t, '2.0.0');
-  const journal = Journal.open(path);
-  t.throws(() => Journal.open(path), { code: 'GLN_ACTIONS_LOCKED' });
+  const journal = await Journal.open(path);
+  await t.throwsAsync(Journal.open(path), { code: 'GLN_ACTIONS_LOCKED' });
   journal.close();
   for (const name of names) fakeOpenWhisk.add(`guest/${name}`, { memory: 512 });
   fakeOpenWhisk.hangAtPut = { number: 1, carriedOut: false };
   const { child, ended } = start(t, fakeOpenWhisk.url, path);
   await until(() => fakeOpenWhisk.puts().length === 1);
-  t.throws(() => Journal.open(path), { code: 'GLN_ACTIONS_LOCKED' });
+  await t.throwsAsync(Journal.open(path), { code: 'GLN_ACTIONS_LOCKED' });
   child.kill('SIGKILL');
   await ended;
-  Journal.open(path).close();
+  (await Journal.open(path)).close();
   t.pass();
 });

@@ -60,7 +60,7 @@ export async function rig(t: ExecutionContext, version: Version, options: RigOpt
   );
   const path = join(folder, 'actions.journal');
   const withJournal = async <T>(act: (journal: Journal) => Promise<T>): Promise<T> => {
-    const journal = Journal.open(path);
+    const journal = await Journal.open(path);
     try {
       return await act(journal);
     } finally {

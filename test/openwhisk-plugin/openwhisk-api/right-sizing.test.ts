@@ -26,7 +26,7 @@ async function sizing(t: ExecutionContext, names: readonly string[], options: Ri
       rules: RULES,
       clock: parts.time,
       withJournal: async (act) => {
-        const journal = Journal.open(parts.path);
+        const journal = await Journal.open(parts.path);
         try {
           return await act(journal);
         } finally {

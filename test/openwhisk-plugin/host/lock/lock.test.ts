@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { HookLock } from '../../../../openwhisk-plugin/host/lock/index.js';
+import { temporaryFolder } from '../../../support/temporary-folder.js';
+
+const CHILD = fileURLToPath(new URL('locking-child.js', import.meta.url));
+const LOCKED = { code: 'GLN_HOOK_LOCKED' };
+/** What a killed process leaves; the kernel's highest pid is 4194304. */
+const STALE = '4999999 12345';
+
+function start(t: ExecutionContext, paths: readonly string[]) {
+  const child = spawn(process.execPath, [CHILD, ...paths], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  const line = async (): Promise<string> => String((await once(child.stdout, 'data'))[0]);
+  return { child, line };
+}
+
+test('one of several processes gets a stale lock, and its end by kill -9 frees it', async (t) => {
+  t.timeout(120_000);
+  const folder = temporaryFolder('lock');
+  const paths = Array.from({ length: 100 }, (_, i) => join(folder, `${i}.lock`));
+  for (const path of paths) symlinkSync(STALE, path);
+  const children = [1, 2, 3, 4].map(() => start(t, paths));
+  await Promise.all(children.map(({ line }) => line()));
+  const first = Date.now() + 100;
+  for (const { child } of children) child.stdin.write(`${first}`);
+  const lines = await Promise.all(children.map(({ line }) => line()));
+  const results = lines.map((line) => JSON.parse(line) as readonly string[]);
+  for (const [i, path] of paths.entries()) {
+    const ofLock = results.map((result) => result[i]!).sort();
+    const expected = ['GLN_HOOK_LOCKED', 'GLN_HOOK_LOCKED', 'GLN_HOOK_LOCKED', 'held'];
+    if (ofLock.join() !== expected.join()) t.deepEqual(ofLock, expected, path);
+  }
+  // The link names the process that has it.
+  const holder = children[results.findIndex((result) => result[0] === 'held')]!;
+  t.is(HookLock.holder(paths[0]!), holder.child.pid!);
+  await t.throwsAsync(HookLock.acquire(paths[0]!), LOCKED);
+  for (const { child } of children) {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  for (const path of paths) (await HookLock.acquire(path)).release();
+});
+
+test('a lock is one of its folder, whatever the path to it', async (t) => {
+  const folder = temporaryFolder('lock');
+  const linked = join(temporaryFolder('lock'), 'linked');
+  symlinkSync(folder, linked);
+  const lock = await HookLock.acquire(join(folder, 'a.lock'));
+  await t.throwsAsync(HookLock.acquire(join(linked, 'a.lock')), LOCKED);
+  (await HookLock.acquire(join(linked, 'b.lock'))).release();
+  lock.release();
+  (await HookLock.acquire(join(linked, 'a.lock'))).release();
+});
+
+test('a release removes no other process from the lock', async (t) => {
+  const folder = temporaryFolder('lock');
+  const path = join(folder, 'a.lock');
+  const lock = await HookLock.acquire(path);
+  // The state folder was replaced, and another process has begun in the new one.
+  renameSync(folder, `${folder}-old`);
+  t.teardown(() => rmSync(`${folder}-old`, { recursive: true }));
+  mkdirSync(folder);
+  symlinkSync(STALE, path);
+  lock.release();
+  t.is(readlinkSync(path), STALE);
+});
+
+test('a living process of an earlier release, which has no socket, keeps its lock', async (t) => {
+  const path = join(temporaryFolder('lock'), 'a.lock');
+  const lock = await HookLock.acquire(path);
+  const link = readlinkSync(path);
+  lock.release();
+  writeFileSync(path, `${link}\n`);
+  await t.throwsAsync(HookLock.acquire(path), LOCKED);
+});
