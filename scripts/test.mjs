@@ -7,7 +7,7 @@
  *
  * A file that fails is run once more, without other tests, for tests on real parts share their
  * machine with whatever else runs on it: what fails twice has failed, and what failed once is
- * named, loudly.
+ * named, loudly. On a slow machine deadlines are longer (test/support/slowness.ts).
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -16,6 +16,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { productFolders } from './folders.mjs';
+import { measuredSlowness } from './slowness.mjs';
 import { merged, resultsByFile, slowestFiles } from './tap.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -125,7 +126,14 @@ rmSync(coverage, { recursive: true, force: true });
 const faults = join(coverage, 'faults.jsonl');
 const probe = `--require "${join(root, 'test', 'faults-probe.cjs')}"`;
 mkdirSync(coverage, { recursive: true });
-const counted = { NODE_V8_COVERAGE: executed, GLEANER_TEST_FAULTS: faults, NODE_OPTIONS: probe };
+const slowness = process.env.GLEANER_TEST_SLOWNESS ?? `${measuredSlowness()}`;
+console.log(`# deadlines x ${slowness}`);
+const counted = {
+  NODE_V8_COVERAGE: executed,
+  GLEANER_TEST_FAULTS: faults,
+  GLEANER_TEST_SLOWNESS: slowness,
+  NODE_OPTIONS: probe,
+};
 const runs = await runTests([
   { lane: 'host', niceness: 0 },
   { lane: 'own-parts', niceness: 0 },
