@@ -280,6 +280,17 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   }
 
   /**
+   * A container works on although its last activation is answered: it loses a raised weight, which
+   * a function that answers first would have for all of its work.
+   */
+  onLateWork(container: C): void {
+    if (container.running > 0 || !container.mayLimit) return;
+    if (!this.decider.neutralizeWeight(container.state)) return;
+    const change = this.#by('policy', 'works_after_answer');
+    this.#ports.limits.setShares(container, container.state.shares, change);
+  }
+
+  /**
    * A target names the function's memory peak on all hosts: here it counts for containers of the
    * same user limit.
    */

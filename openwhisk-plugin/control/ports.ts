@@ -43,7 +43,7 @@ export interface LimitPort<C extends ManagedContainer<C>> {
 
 /** Usage in. */
 export interface UsagePort<C extends ManagedContainer<C>> {
-  /** Sets `run.startCpu`. */
+  /** Sets `run.startCpu`, and `run.lateCpu` where it is known. */
   atStart(activation: Activation<C>, now: Millis): void;
   /**
    * Sets `run.endCpu`. Returns a full reading, or null if a recent one is good enough or the

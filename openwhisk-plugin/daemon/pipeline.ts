@@ -190,7 +190,11 @@ export class Pipeline implements TapListener {
       container.initPending = false;
     }
     const restored = this.controller.onTapLost(containers, why, this.#parts.clock.monotonic());
-    for (const container of containers) this.tracker.endContainer(container, 'tap_lost');
+    for (const container of containers) {
+      this.tracker.endContainer(container, 'tap_lost');
+      // What unseen activations use counts for none.
+      container.cpuCounter = -1;
+    }
     return restored;
   }
 

@@ -6,6 +6,7 @@ import {
   StepTimes,
   type Timers,
 } from '../../config/index.js';
+import { FREE_LATE_CPU } from '../decision/index.js';
 import { findDrift, QUOTA_ROUNDING } from '../host/cgroup/index.js';
 import { emptyLimits } from '../host/ports/index.js';
 import type { ContainerEventHandler } from './container-event-handler.js';
@@ -99,7 +100,7 @@ export class Sampler {
       if (container.boosted && container.state.boostUntil <= now)
         this.#pipeline.controller.endBoost(container, 'too_long');
       if (container.running > 0) this.#sample(container, now);
-      else if (!container.boosted) containers.rest(container);
+      else if (!container.boosted && this.#mayRest(container, now)) containers.rest(container);
     }
     this.steps.ended('sample');
     this.#checkDrift();
@@ -113,6 +114,16 @@ export class Sampler {
     for (const container of containers.values()) used += container.sample.workingSet;
     decider.headroom.update(this.#with.memoryInUse(), used as Bytes);
     this.#with.heartbeat();
+  }
+
+  /** Of a container with a raised weight that is known only some time after its last answer. */
+  #mayRest(container: Container, now: Millis): boolean {
+    const { state, cpuCounter, cpuCounterAt } = container;
+    if (cpuCounter < 0 || state.shares <= state.user.shares) return true;
+    if (now - cpuCounterAt < this.#sampleMillis) return false;
+    if (container.probe.cpu() - cpuCounter > FREE_LATE_CPU)
+      this.#pipeline.controller.onLateWork(container);
+    return true;
   }
 
   #sample(container: Container, now: Millis): void {

@@ -19,6 +19,7 @@ export class UsageReader implements UsagePort<Container> {
     const isIdle = container.running <= 1 && container.cpuCounter >= 0;
     const isRecent = isIdle && now - container.cpuCounterAt < SETTLED_MILLIS;
     run.startCpu = (isRecent ? container.cpuCounter : container.probe.cpu()) as Micros;
+    if (isIdle) run.lateCpu = Math.max(0, run.startCpu - container.cpuCounter) as Micros;
     this.add(container, run.startCpu);
   }
 

@@ -139,6 +139,8 @@ export class Run {
   /** CPU counter of the container at start and end, us; -1 = unknown. Set by the hook. */
   startCpu: Micros = micros(-1);
   endCpu: Micros = micros(-1);
+  /** What the idle container has used between the last answer and this start, us. */
+  lateCpu: Micros = micros(0);
   /** Most activations that were in the container at once during this run. */
   concurrency = 1;
 
@@ -188,6 +190,7 @@ export class Run {
     this.startedAt = 0 as Millis;
     this.startCpu = micros(-1);
     this.endCpu = micros(-1);
+    this.lateCpu = micros(0);
     this.concurrency = 1;
     this.trippedCpu = false;
     this.trippedMemory = false;

@@ -10,6 +10,7 @@ import { HarvestPool } from './harvest-pool.js';
 import { MemoryHeadroom } from './headroom.js';
 import { type GrantChange, HostGrants, settle } from './host-grants.js';
 import { HostWeights } from './host-weights.js';
+import { cpuTimeOf } from './late-cpu.js';
 import { learnFailure, learnOom, learnSuccess } from './learning.js';
 import { NO_LIMIT, type UserLimits } from './limits.js';
 import { MemoryLoans } from './memory-loans.js';
@@ -322,9 +323,7 @@ export class Decider {
     if (outcome === 'failure' || outcome === 'oom') {
       learnFailure(run, settings, now);
     } else if (outcome === 'success' && clean) {
-      const known = run.startCpu >= 0 && run.endCpu >= run.startCpu;
-      const cpuTime = known ? (run.endCpu - run.startCpu) / 1000 / run.concurrency : Number.NaN;
-      learnSuccess(run, durationMs, cpuTime, settings, this.reference, this.objectives, now);
+      learnSuccess(run, durationMs, cpuTimeOf(run), settings, this.reference, this.objectives, now);
       if (run.concurrency === 1)
         this.#policies.of(run).learn?.(run, durationMs, this.#context, now);
     }
@@ -352,6 +351,15 @@ export class Decider {
   /** {@link HostWeights.lower} */
   lowerWeights(visit: (container: ContainerState) => void): void {
     this.weights.lower(visit);
+  }
+
+  /** An idle container's weight falls to what control activations have. True: write it. */
+  neutralizeWeight(container: ContainerState): boolean {
+    const factor = (container.fn?.rightSizeFactor ?? 1) * this.weights.neutral(this.commonWeight);
+    const neutral = scaleShares(container.user.shares, factor);
+    if (container.shares <= neutral) return false;
+    container.shares = neutral;
+    return true;
   }
 
   /** {@link MemoryLoans.lend} */

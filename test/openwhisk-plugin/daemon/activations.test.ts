@@ -1,6 +1,6 @@
 import test from 'ava';
 import { mebibytes } from '../../../config/index.js';
-import { HookRig } from './hook-rig.js';
+import { type FakeContainer, HookRig } from './hook-rig.js';
 
 /**
  * Quota mode (user 1000 millicores); the second call's range is over-provisioned: peak 200, so a
@@ -290,5 +290,36 @@ test('twenty containers that end after one activation are reported once', async 
     container.end();
   }
   t.is(rig.lines.filter((line) => 'warm_reuse_ratio' in line.fields).length, 1);
+  await rig.hook.stop();
+});
+
+/** A function far below the mean of its host, so that its weight is raised, beside a long one. */
+async function shortBesideLong(): Promise<{ rig: HookRig; short: FakeContainer }> {
+  const rig = await new HookRig().start();
+  const long = rig.container();
+  const short = rig.container();
+  for (let call = 0; call < 3; call++) {
+    long.call(2000, 1000, { action: '/guest/long' });
+    short.call(10, 1000, { action: '/guest/short' });
+    rig.advance(500);
+  }
+  return { rig, short };
+}
+
+const userShares = (container: FakeContainer): number => container.info.user.shares;
+const isRaised = (container: FakeContainer): boolean =>
+  container.cgroup.inForce.shares > userShares(container);
+
+test('a container that works on after its answer loses its raised weight', async (t) => {
+  const { rig, short } = await shortBesideLong();
+  short.call(10, 1000, { action: '/guest/short' });
+  // As a runtime that collects garbage.
+  short.work(15, 1000);
+  rig.advance(1000);
+  t.true(isRaised(short));
+  short.call(10, 1000, { action: '/guest/short' });
+  // Two sampling periods of 100 ms at most, for the answer comes between two samples.
+  short.work(200, 1000);
+  t.false(isRaised(short));
   await rig.hook.stop();
 });

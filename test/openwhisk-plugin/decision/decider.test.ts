@@ -451,3 +451,20 @@ test('an unreadable counter gives no CPU time', (t) => {
   player.finish();
   t.is(player.fn.cpuTime.count, 0);
 });
+
+test('what is used after an answer counts for the next run, but for what runtimes need', (t) => {
+  const player = new Player(decider(), limits(256));
+  const expected: number[] = [];
+  // CPU-ms: 20 are free, so that the sums are 10, 10 and 10 + 90.
+  for (const late of [0, 20_000, 90_000]) {
+    player.start();
+    player.run.lateCpu = late as Micros;
+    player.sample(10, 1);
+    player.finish();
+    expected.push(player.fn.expectedCpu.mean);
+  }
+  // The mean of 10, 10 and 100 is 40; the half-life of hours moves it by less than .1.
+  [10, 10, 40].forEach((mean, index) => {
+    t.true(Math.abs(expected[index]! - mean) < 0.1, String(expected));
+  });
+});
