@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { EXIT, errorClass, reportProblem } from '../../config/index.js';
+import { killFile } from '../../openwhisk-plugin/daemon/index.js';
 import {
   type ActionOutcome,
   type Annotations,
@@ -155,7 +155,7 @@ function addApply(actions: Command): void {
   addOutputOption(command).action(async (options: ApplyOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const { actions: path, killSwitch } = statePaths(config);
-    if (!options.dryRun && existsSync(killSwitch)) throw new ActionsHeldError(killSwitch);
+    if (!options.dryRun && killFile(killSwitch) !== 'unset') throw new ActionsHeldError(killSwitch);
     const requests =
       options.requests === undefined
         ? await withBroker(config, async (broker) =>

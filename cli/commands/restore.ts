@@ -1,9 +1,10 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { type ModeOutcome, services } from '../../broker/index.js';
 import { callEveryInstance, callService } from '../../broker/services/index.js';
 import { type Config, EXIT, messageOf, UsageError } from '../../config/index.js';
+import { killFile } from '../../openwhisk-plugin/daemon/index.js';
 import {
   configPath,
   left,
@@ -104,7 +105,7 @@ export function addCommands(program: Command): void {
       {
         held:
           options.hold === true &&
-          (outcome !== null || options.host !== undefined || existsSync(killSwitch)),
+          (outcome !== null || options.host !== undefined || killFile(killSwitch) === 'set'),
         hosts,
         ...(outcome && modeOutcomeJson(outcome)),
       },
@@ -213,13 +214,13 @@ function holdHere(file: string): RestoredHost {
   try {
     makeFolder(dirname(file));
     writeFileSync(file, `${new Date().toISOString()} gleaner restore --hold\n`, { mode: 0o600 });
-    const result = `kill switch set (${file}): user limits apply until --release`;
-    return { host: 'local', result, ok: true };
   } catch (error) {
-    return {
-      host: 'local',
-      result: `cannot set the kill switch: ${messageOf(error)}`,
-      ok: false,
-    };
+    // The file is the switch; its line is a note, for which a full disk has no room.
+    if (killFile(file) !== 'set') {
+      const result = `cannot set the kill switch: ${messageOf(error)}`;
+      return { host: 'local', result, ok: false };
+    }
   }
+  const result = `kill switch set (${file}): user limits apply until --release`;
+  return { host: 'local', result, ok: true };
 }

@@ -1,4 +1,4 @@
-import { type FSWatcher, statSync, watch } from 'node:fs';
+import { type FSWatcher, lstatSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type Cancel, millis, type Timers } from '../../config/index.js';
 
@@ -7,6 +7,15 @@ export type KillSource = 'file' | 'signal' | 'service' | 'kv';
 
 /** Poll interval beside the file watch, which ends if its folder is removed. */
 const POLL_MILLIS = 200;
+
+/** Whether the kill switch's file exists, a dangling link included, or why that is not known. */
+export function killFile(path: string): 'set' | 'unset' | Error {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined ? 'unset' : 'set';
+  } catch (error) {
+    return error as Error;
+  }
+}
 
 /**
  * The kill switch, which needs no NATS. User limits apply while any source has it on; the listener
@@ -18,6 +27,8 @@ export class KillSwitch {
   #watcher: FSWatcher | null = null;
   #cancel: Cancel | null = null;
   #path = '';
+  #unreadable: (error: Error) => void = () => undefined;
+  #isUnreadable = false;
   #closed = false;
 
   constructor(changed: (killed: boolean, source: KillSource) => void) {
@@ -44,9 +55,13 @@ export class KillSwitch {
     this.set(source, !this.#held.has(source));
   }
 
-  /** The switch is on while the file exists. Checks once before it returns. */
-  follow(path: string, timers: Timers): void {
+  /**
+   * The switch is on while the file exists or cannot be looked for; `unreadable` is called when
+   * that begins. Checks once before it returns.
+   */
+  follow(path: string, timers: Timers, unreadable: (error: Error) => void): void {
     this.#path = path;
+    this.#unreadable = unreadable;
     this.#check();
     this.#cancel = timers.every(millis(POLL_MILLIS), () => this.#check());
     try {
@@ -68,7 +83,12 @@ export class KillSwitch {
   }
 
   #check(): void {
-    this.set('file', statSync(this.#path, { throwIfNoEntry: false }) !== undefined);
+    if (this.#closed) return;
+    const file = killFile(this.#path);
+    const isUnreadable = file instanceof Error;
+    if (isUnreadable && !this.#isUnreadable) this.#unreadable(file);
+    this.#isUnreadable = isUnreadable;
+    this.set('file', file !== 'unset');
   }
 
   #unwatch(): void {

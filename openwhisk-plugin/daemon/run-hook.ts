@@ -270,7 +270,12 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     const fields = { container: container.id, error: messageOf(error) };
     log.warn('systemd_scope', clock.monotonic(), fields, 'systemd refused a limit and may undo it');
   });
-  killSwitch.follow(paths.killSwitch, timers);
+  killSwitch.follow(paths.killSwitch, timers, (error) =>
+    logger.error(
+      { path: paths.killSwitch, error: messageOf(error) },
+      'the kill switch cannot be read: user limits apply until it can',
+    ),
+  );
   // The tap takes addresses but listens on no bridge: decisions begin once all are adopted.
   platform.tap.start(pipeline);
   await platform.engine.start(containerEvents);

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -11,6 +10,7 @@ import {
 } from '../../broker/index.js';
 import { decodeEvent, encodeMessage } from '../../broker/messages/index.js';
 import { type Config, type Millis, messageOf, systemClock } from '../../config/index.js';
+import { killFile } from '../../openwhisk-plugin/daemon/index.js';
 import {
   type ActionEvent,
   type ActionOutcome,
@@ -118,7 +118,7 @@ export function followSizes(parts: {
   const failed = (what: string) => (error: unknown) =>
     logger.error({ error: messageOf(error) }, `${what} failed`);
   const allowed = async (requests: readonly LimitRequest[]): Promise<readonly LimitRequest[]> =>
-    existsSync(killSwitch) ? [] : await allowedLimitRequests(broker, requests);
+    killFile(killSwitch) !== 'unset' ? [] : await allowedLimitRequests(broker, requests);
   /** Actions whose annotations cannot be read and were named. */
   const named = new Set<string>();
   let turning: Promise<void> | null = null;

@@ -1,5 +1,14 @@
 import { fork, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'ava';
@@ -133,6 +142,21 @@ test('a kill switch that cannot be set is reported', async (t) => {
   const up = await gleaner([...blocked, 'up', '--for', '1']);
   t.is(up.code, 1);
   t.regex(up.err, /GLN_STATE_FOLDER/);
+});
+
+test('a kill switch on a full disk is set, though nothing can be written to it', async (t) => {
+  const folder = temporaryFolder('full');
+  const file = join(folder, 'kill-switch');
+  // It can be opened, and each write fails with ENOSPC.
+  symlinkSync('/dev/full', file);
+  const options = ['--set', `hook.stateDir=${folder}`, '--set', 'platform=simulated'];
+  const { code, out } = await gleaner([...options, 'restore', '--hold', '-o', 'json']);
+  t.is(code, 0, out);
+  const { held, hosts } = JSON.parse(out) as { held: boolean; hosts: { result: string }[] };
+  t.true(held);
+  t.regex(hosts[0]!.result, /^kill switch set /);
+  t.is((await gleaner([...options, 'restore', '--release'])).code, 0);
+  t.is(lstatSync(file, { throwIfNoEntry: false }), undefined);
 });
 
 test('a failed start ends the process, even with an open channel to its parent', async (t) => {

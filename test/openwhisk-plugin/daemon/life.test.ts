@@ -7,6 +7,7 @@ import { type Config, SeededRandom } from '../../../config/index.js';
 import { runHook } from '../../../openwhisk-plugin/daemon/index.js';
 import { HookLock, HookLockedError } from '../../../openwhisk-plugin/host/lock/index.js';
 import type { ContainerInfo, LimitWriter } from '../../../openwhisk-plugin/host/ports/index.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 import { FakePlatform } from './fake-platform.js';
 import { HookRig } from './hook-rig.js';
 
@@ -79,6 +80,38 @@ test('the kill switch file restores within 200 ms and holds until it is gone', a
   rmSync(file);
   rig.advance(200);
   t.false(rig.hook.inspect().host.killed);
+  await rig.hook.stop();
+});
+
+test('a kill switch that cannot be read holds, and does not end the hook', async (t) => {
+  const real = temporaryFolder('state');
+  const link = join(temporaryFolder('link'), 'state');
+  symlinkSync(real, link);
+  const rig = await new HookRig((config) => Object.assign(config.hook, { stateDir: link })).start();
+  const container = rig.container({ quota: 1000 });
+  container.call(400, 200);
+  container.run();
+  t.true(container.cgroup.inForce.quota < 1000);
+  rmSync(link);
+  // A link to itself: ELOOP.
+  symlinkSync(link, link);
+  rig.advance(1000);
+  t.is(container.cgroup.inForce.quota, 1000);
+  t.deepEqual(rig.hook.inspect().host.killedBy, ['file']);
+  const named = rig.lines.filter(({ message }) => message.includes('cannot be read'));
+  t.deepEqual(
+    named.map(({ level }) => level),
+    ['error'],
+  );
+  t.regex(JSON.stringify(named[0]?.fields), /ELOOP/);
+  rmSync(link);
+  symlinkSync(real, link);
+  rig.advance(200);
+  t.false(rig.hook.inspect().host.killed);
+  // A link to nothing is a file too.
+  symlinkSync('nothing', join(real, 'kill-switch'));
+  rig.advance(200);
+  t.true(rig.hook.inspect().host.killed);
   await rig.hook.stop();
 });
 
