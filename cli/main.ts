@@ -1,6 +1,12 @@
 #!/usr/bin/env node
 import { asksVersion, commandAsked, QUERIES } from './command-line.js';
 
+// Without a listener Node opens its debugger on SIGUSR1, for every local user and with the rights
+// of this process. The kill switch's signal, SIGUSR2, is one key away.
+process.on('SIGUSR1', () =>
+  process.stderr.write('gleaner: SIGUSR1 is ignored; the kill switch is SIGUSR2\n'),
+);
+
 const args = process.argv.slice(2);
 const asked = commandAsked(args);
 if (asksVersion(args)) {

@@ -183,6 +183,8 @@ const child = spawn(process.execPath, [...args, ...passed], {
 // which restores every limit. From elsewhere only this process gets the signal, so it is passed on;
 // a second signal changes nothing for the child.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+// Without a listener Node opens its debugger, to which every local user can connect.
+process.on('SIGUSR1', () => {});
 // A SIGTERM to npm ends npm and its shell only: this process sees that it has got another parent.
 const parent = process.ppid;
 setInterval(() => process.ppid !== parent && child.kill('SIGTERM'), 250).unref();

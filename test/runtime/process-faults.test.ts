@@ -18,7 +18,7 @@ const FAULTS = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 for (const part of ['hook', 'agents', 'aggregator', 'dashboard'] as const)
-  test(`${part} continues after an unhandled rejection and ends after an exception`, async (t) => {
+  test(`${part}: no debugger on SIGUSR1, survives a rejection, ends by an exception`, async (t) => {
     const folder = temporaryFolder(`faults-${part}`);
     const config = join(folder, 'gleaner.yaml');
     const port = await freePort();
@@ -55,6 +55,10 @@ for (const part of ['hook', 'agents', 'aggregator', 'dashboard'] as const)
     };
     const own = part === 'dashboard' ? '/' : '/readyz';
     await until(async () => (await page(own)) !== '', 60_000, 'it runs');
+    // Without a listener Node opens its inspector, to which every local user can connect.
+    child.kill('SIGUSR1');
+    await until(() => output().includes('SIGUSR1'), 10_000, 'the signal is reported');
+    t.notRegex(output(), /Debugger listening/);
     child.kill('SIGPWR');
     await until(() => output().includes('a made rejection'), 10_000, 'told');
     t.regex(output(), /"event":"unhandled_rejection"/);
