@@ -104,7 +104,7 @@ export interface RunningAgentHost {
   readonly registry: Readonly<RegistryCounts>;
   /** Observations that were skipped for a newer one, because this host was behind. */
   readonly superseded: number;
-  /** How much later than usual the newest observation arrived, ms. */
+  /** How much later than usual a host's newest observation arrived, the largest, ms. */
   readonly lag: number;
   readonly steps: StepTimes<(typeof LOOP_STEPS)[number]>;
   stop(): Promise<void>;

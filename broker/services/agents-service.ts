@@ -63,8 +63,8 @@ const hostState = {
   lag: finite
     .default(0)
     .describe(
-      'How much later than usual the newest observation arrived, ms. Above a second this host is ' +
-        'behind and decides the newest only.',
+      "How much later than usual a host's newest observation arrived, the largest, ms. Above a " +
+        'second this host is behind and decides the newest only.',
     ),
   observations: z.unknown().describe('Taken and refused, by kind.'),
   meanField: z.unknown().describe('Taken and refused, by kind.'),

@@ -224,8 +224,8 @@ export const METRICS = {
       'result',
     ),
     gleaner_agents_behind_seconds: gauge(
-      'Delay of the newest observation beyond the usual: a slow agent host. A dead one has no ' +
-        'figure; another takes its shards.',
+      'Delay of an invoker host’s newest observation beyond the usual, the largest: a slow agent ' +
+        'host. A dead one has no figure; another takes its shards.',
     ),
     gleaner_agents_targets_total: counter('Targets published.'),
     gleaner_agents_failed_decisions_total: counter(

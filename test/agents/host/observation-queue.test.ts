@@ -80,7 +80,8 @@ test('late observations are decided after a second even if more keep arriving', 
   take('/guest/a', 1, time.monotonic());
   time.advance(millis(60_000));
   for (let step = 2; step <= 23; step++) {
-    take(`/guest/f${step}`, step, time.monotonic() - 30_000);
+    // A backlog of 30 s that is caught up at twice the speed of time.
+    take(`/guest/f${step}`, step, time.monotonic() - 30_000 + (step - 2) * 50);
     time.advance(millis(50));
   }
   // The first arrives at 0; the 21st, 1 s later, ends the wait for all 21. One more waits.
@@ -104,4 +105,46 @@ test('a host that was suspended is late once; then its clock counts as it is', (
   // A restart of the hook resets its usual delay, too.
   take('/guest/a', 1, time.monotonic() - 9e9, { boot: 'another' });
   t.is(decided.length, 4);
+});
+
+const HOUR = 3_600_000;
+
+test('a host that was suspended is late once, whatever other hosts send', (t) => {
+  const { time, queue, decided, take } = stage();
+  for (const host of ['invoker-1', 'invoker-2']) take('/guest/a', 1, time.monotonic(), { host });
+  time.advance(millis(HOUR));
+  take('/guest/a', 2, time.monotonic() - HOUR);
+  time.advance(millis(50));
+  take('/guest/a', 2, time.monotonic(), { host: 'invoker-2' });
+  // It drifts by 3.6 s in an hour at most.
+  t.is(queue.lag, HOUR - HOUR * 0.001, 'the largest of all hosts');
+  time.advance(millis(50));
+  t.deepEqual(decided.slice(2), ['/guest/a invoker-2 2', '/guest/a invoker-1 2']);
+  time.advance(millis(10_000));
+  take('/guest/a', 3, time.monotonic() - HOUR);
+  t.is(decided.at(-1), '/guest/a invoker-1 3', 'at once');
+  t.true(queue.lag < 1);
+});
+
+test('a suspended host whose observations never pause is late for a second', (t) => {
+  const { time, decided, take } = stage();
+  take('/guest/a', 1, time.monotonic());
+  time.advance(millis(HOUR));
+  for (let step = 2; step <= 40; step++) {
+    take(`/guest/f${step}`, step, time.monotonic() - HOUR);
+    // As above: after the 21st none waits, because no backlog is caught up.
+    t.is(decided.length, step < 22 ? 1 : step);
+    time.advance(millis(50));
+  }
+});
+
+test('a delay counts for a minute after the last observation of its host', (t) => {
+  const { time, queue, take } = stage();
+  take('/guest/a', 1, time.monotonic());
+  time.advance(millis(1000));
+  take('/guest/a', 2, time.monotonic() - 500);
+  // Less 1 s of drift.
+  t.is(queue.lag, 500 - 1);
+  time.advance(millis(60_001));
+  t.is(queue.lag, 0);
 });
