@@ -1,4 +1,4 @@
-import { errorClass } from '../config/index.js';
+import { errorClass, maskUrlCredentials } from '../config/index.js';
 
 export class BrokerDisconnectedError extends errorClass('GLN_BROKER_DISCONNECTED') {}
 
@@ -13,7 +13,7 @@ export class BrokerUnreachableError extends errorClass('GLN_BROKER_UNREACHABLE')
 
 /** Servers as shown to people: an address may hold a user and a password. */
 export const serverList = (servers: readonly string[]): string =>
-  servers.map((server) => server.replace(/\/\/[^/@]*@/, '//')).join(', ');
+  servers.map(maskUrlCredentials).join(', ');
 
 export class BrokerClosedError extends errorClass('GLN_BROKER_CLOSED') {}
 

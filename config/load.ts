@@ -243,7 +243,9 @@ function addIssue(
     return;
   }
   const [path, value] = [issue.path.join('.'), valueAt(tree, issue.path)];
-  problems.push({ path, message: plain(issue), value, ...originOf(issue.path) });
+  // A server may hold a password, which nothing can find in text that is no URL.
+  const shown = path.startsWith('nats.servers') ? undefined : value;
+  problems.push({ path, message: plain(issue), value: shown, ...originOf(issue.path) });
 }
 
 /** The path of the one key or section with this name in another section. */

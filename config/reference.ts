@@ -4,6 +4,7 @@ import { environmentName, type KeyInfo, keysOf, rangeOf, sectionsOf } from './ke
 import type { LoadedConfig } from './load.js';
 import { overrideSchema } from './schema/functions.js';
 import { configSchema } from './schema.js';
+import { maskUrlCredentials } from './url-credentials.js';
 
 const inline = (value: unknown): string => JSON.stringify(value);
 
@@ -88,11 +89,9 @@ export function configExample(): string {
   return `${out.join('\n')}\n`;
 }
 
-const secret = /(\w+:\/\/)[^/@\s]+@/g;
-
 /** With each key's source; passwords in URLs are hidden. */
 export function printConfig({ config, sources }: LoadedConfig): string {
   const text = stringify(config, { lineWidth: 0 });
   const origins = [...sources].map(([path, source]) => `# ${path}: ${source}`);
-  return `${origins.length > 0 ? `${origins.join('\n')}\n` : ''}${text}`.replace(secret, '$1***@');
+  return maskUrlCredentials(`${origins.length > 0 ? `${origins.join('\n')}\n` : ''}${text}`);
 }

@@ -6,6 +6,7 @@ import {
   formatProblem,
   isManagerModule,
   type LoadedConfig,
+  maskUrlCredentials,
   messageOf,
   printConfig,
 } from '../../config/index.js';
@@ -52,9 +53,7 @@ export function addCommands(program: Command): void {
     const loaded = loadSettings(globalOptions(print));
     if (options.output === 'json') {
       // Hides what the text form hides.
-      const config: unknown = JSON.parse(
-        JSON.stringify(loaded.config).replace(/(\w+:\/\/)[^/@\s"]+@/g, '$1***@'),
-      );
+      const config: unknown = JSON.parse(maskUrlCredentials(JSON.stringify(loaded.config)));
       processScreen.write(json({ config, sources: Object.fromEntries(loaded.sources) }));
     } else processScreen.write(printConfig(loaded));
   });

@@ -1,3 +1,4 @@
+import { serverList } from '../../broker/index.js';
 import { MIN_DOCKER_API } from '../../config/index.js';
 import type { EngineSurvey, NodeSurvey, Survey } from './survey.js';
 
@@ -345,11 +346,7 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
       survey.natsRefusal,
       'check nats.servers and the credentials; until then user limits and local policies apply',
     );
-  else if (survey.natsServers.length > 0)
-    yield ok(
-      'NATS',
-      survey.natsServers.map((url) => url.replace(/\/\/[^@/]*@/, '//***@')).join(', '),
-    );
+  else if (survey.natsServers.length > 0) yield ok('NATS', serverList(survey.natsServers));
   else if (survey.natsServer !== null) yield ok('NATS', `embedded, ${survey.natsServer}`);
   else
     yield warn(

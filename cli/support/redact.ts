@@ -1,3 +1,11 @@
+import { maskUrlCredentials } from '../../config/index.js';
+
+/** A key that names a secret; one that ends in `file` has its path. */
+const SECRET_KEY =
+  '(?:(?:pass(?:word|wd|phrase)|secret|token|credential|api[_-]?key)[\\w.-]*(?<!file)|auth)';
+const ASSIGNMENT = String.raw`${SECRET_KEY}\\*["']?\s*[:=]\s*`;
+const SECRET_NAME = new RegExp(`${SECRET_KEY}$`, 'i');
+
 /**
  * Patterns of secrets, which are replaced anywhere in a bundle. Names of functions and hosts are
  * kept; Gleaner stores no payloads, results or keys of users' functions.
@@ -9,24 +17,17 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
   [/\b[SP][UAONCX][A-Z2-7]{50,}/g, '***'],
   // JSON web tokens.
   [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?/g, '***'],
-  // User and password in an address.
-  [/(\w+:\/\/)[^/@\s"']+@/g, '$1***@'],
   [/\b(Basic|Bearer)\s+[A-Za-z0-9+/=._:-]{6,}/gi, '$1 ***'],
   // OpenWhisk API keys: uuid:key.
   [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[A-Za-z0-9]{20,}/gi, '***'],
-  // Values of keys that name a secret, in JSON, YAML or an environment.
-  [
-    new RegExp(
-      /((?:password|passwd|secret|token|api[_-]?key|auth)["']?\s*[:=]\s*)/.source +
-        /("[^"]+"|'[^']+'|[^\s,}"']+)/.source,
-      'gi',
-    ),
-    '$1"***"',
-  ],
+  // Values of keys that name a secret, in JSON (also inside a string of JSON), YAML or an
+  // environment: in quotes, then without or cut off.
+  [new RegExp(String.raw`(${ASSIGNMENT})(\\*["'])(?:\\.|[^\\\n])*?\2`, 'gi'), '$1$2***$2'],
+  [new RegExp(String.raw`(${ASSIGNMENT})(?!\\*["']\*\*\*)\\*["']?[^\s,}"']+`, 'gi'), '$1***'],
 ];
 
 export function redacted(text: string): string {
-  let out = text;
+  let out = maskUrlCredentials(text);
   for (const [shape, instead] of SHAPES) out = out.replace(shape, instead);
   return out;
 }
@@ -39,9 +40,7 @@ export function redactedValue(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
-      typeof inner === 'string' && /^(password|passwd|secret|token|apiKey|auth)$/i.test(key)
-        ? '***'
-        : redactedValue(inner),
+      typeof inner === 'string' && SECRET_NAME.test(key) ? '***' : redactedValue(inner),
     ]),
   );
 }

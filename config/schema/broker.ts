@@ -1,13 +1,20 @@
 import { z } from 'zod';
 import { key, optionalFile, optionalText, section } from '../keys.js';
 
+/** An `@` behind the host is the end of a password that has `/`, `?` or `#`. */
+function isServer(text: string): boolean {
+  const [, rest] = /^(?:nats|tls|ws|wss):(\/\/\S+)$/.exec(text) ?? [];
+  // Only the syntax of `http` URLs has checked hosts and ports.
+  if (rest === undefined || !URL.canParse(`http:${rest}`)) return false;
+  const { pathname, search, hash } = new URL(`http:${rest}`);
+  return !`${pathname}${search}${hash}`.includes('@');
+}
+
 export const natsSchema = section(
   'The message bus. Without servers, `gleaner up` starts its own nats-server on loopback.',
   {
     servers: key(
-      z.array(
-        z.string().regex(/^(nats|tls|ws|wss):\/\/\S+$/, 'must be a URL like nats://host:4222'),
-      ),
+      z.array(z.string().refine(isServer, 'must be a URL like nats://host:4222')),
       [],
       'NATS servers to connect to; empty: the embedded server of `gleaner up`.',
     ),

@@ -100,7 +100,7 @@ test('a server that cannot be reached is named with the cause, and without its p
   for (const [cause, reason] of causes) {
     const error = connectError(['nats://me:secret@one:4222', 'nats://two:4222'], cause);
     t.is(error.code, 'GLN_BROKER_UNREACHABLE');
-    t.is(error.message, `cannot reach nats://one:4222, nats://two:4222: ${reason}`);
+    t.is(error.message, `cannot reach nats://***@one:4222, nats://two:4222: ${reason}`);
   }
   t.is(
     connectError(['nats://one'], wrapped(ErrorCode.AuthorizationViolation)).code,

@@ -15,10 +15,13 @@ const secrets = {
     '23bc46b1-71f6-4ed5-8c54-816aa4f8c502:' +
     '123zO3xZCLrMN6v2BKK1dXYFpXlPkccOFqm12CdAsMgRU4VrNZ9lyGVCGuMDGIwP',
   bearer: 'abcdef0123456789abcdef',
+  slashed: 'S3cr3t/Pw',
+  at: 'p@ssw0rd',
   pem: 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC',
 };
 const lines = [
   `connecting to nats://user:${secrets.url}@host:4222`,
+  `connecting to nats://user:${secrets.slashed}@host:4222, nats://user:${secrets.at}@host`,
   `seed ${secrets.seed}`,
   `-----BEGIN USER JWT-----\n${secrets.jwt}\n------END USER JWT------`,
   `x-token ${secrets.jwt}`,
@@ -27,6 +30,10 @@ const lines = [
   `__OW_API_KEY=${secrets.auth}`,
   `-----BEGIN PRIVATE KEY-----\n${secrets.pem}\n-----END PRIVATE KEY-----`,
   `{"password":"${secrets.url}","limit":3}`,
+  `clientSecret: ${secrets.slashed}`,
+  `AWS_SECRET_ACCESS_KEY=${secrets.slashed} next`,
+  JSON.stringify({ msg: JSON.stringify({ natsPassword: secrets.at, limit: 3 }) }),
+  JSON.stringify({ api_key: `quoted"${secrets.at}` }),
 ];
 const held = (text: string): string[] =>
   Object.entries({ ...secrets, basic: Buffer.from(secrets.auth).toString('base64') })
@@ -43,6 +50,19 @@ test('each pattern of secrets is redacted, and other text is kept', (t) => {
     token: '***',
     tokens: 4,
   });
+  const names = ['api_key', 'apiKey', 'clientSecret', 'natsPassword', 'AWS_SECRET_ACCESS_KEY'];
+  for (const name of names) t.deepEqual(redactedValue({ [name]: 'x' }), { [name]: '***' }, name);
+  // What names a file, and words that contain the name of a secret, are needed for a diagnosis.
+  const files = { tokenFile: '/etc/gleaner/token', credentialsFile: 'default', author: 'agents' };
+  t.deepEqual(redactedValue(files), files);
+  t.is(
+    redacted('dashboard.tokenFile: /etc/t, author: hook'),
+    'dashboard.tokenFile: /etc/t, author: hook',
+  );
+  t.is(
+    redacted(String.raw`{"msg":"{\"token\":\"a\",\"limit\":3}"}`),
+    String.raw`{"msg":"{\"token\":\"***\",\"limit\":3}"}`,
+  );
 });
 
 test('a bundle has every part, is private, and holds no secrets', async (t) => {

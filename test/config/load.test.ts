@@ -269,10 +269,28 @@ test('an unknown variable of a known section is an error with a suggestion', (t)
   );
 });
 
+test('a server that is no URL is refused, and its value is not printed', (t) => {
+  // Characters that end the user and password of a URL and must be percent-encoded in them.
+  for (const password of ['S3cr3t/Pw', 'S3cr3t?Pw', 'S3cr3t#Pw', '12/Pw', 'S3cr3t,Pw'])
+    for (const scheme of ['nats://', ''])
+      for (const problem of problemsOf(() =>
+        loadConfig({ flags: { 'nats.servers': `${scheme}ops:${password}@nats.example:4222` } }),
+      )) {
+        t.regex(problem, /nats\.servers\.\d: must be a URL like nats:\/\/host:4222$/);
+        t.notRegex(problem, /S3cr3t|Pw/);
+      }
+  t.deepEqual(
+    problemsOf(() => loadConfig({ flags: { 'nats.servers': 'nats://ops:S3cr3t/Pw@h:4222' } })),
+    ['flag nats.servers: nats.servers.0: must be a URL like nats://host:4222'],
+  );
+  const valid = ['nats://h', 'tls://ops:S3cr3t%2FPw@h:4222', 'nats://[::1]:4222', 'wss://h/nats'];
+  t.deepEqual(loadConfig({ flags: { 'nats.servers': valid } }).config.nats.servers, valid);
+});
+
 test('a password in a server URL is not printed', async (t) => {
   const { printConfig } = await import('../../config/index.js');
-  const text = printConfig(from('nats:\n  servers: [nats://me:hunter2@h:4222]\n'));
-  t.false(text.includes('hunter2'));
+  const text = printConfig(from('nats:\n  servers: [nats://me:hu@nter2@h:4222]\n'));
+  t.false(text.includes('nter2'));
   t.true(text.includes('nats://***@h:4222'));
   t.true(text.startsWith('# nats.servers: g.yaml:2\n'));
 });
