@@ -15,9 +15,10 @@ import { addSums, emptySums } from './sums.js';
 const PRICE_MAX = 1;
 /** Occupancy of a host that has nothing available and some demand. */
 const OCCUPANCY_MAX = 1000;
-/** A host leaves the totals after this many steps without a message: one may be lost. */
-const SILENT_STEPS = 1.5;
-const INTERVAL_STEPS_MAX = 6;
+/** A host leaves the totals after this many of its intervals without a message: one may be lost. */
+const SILENT_INTERVALS = 1.5;
+/** The largest that can be configured, ms: no message may keep a dead host in the totals. */
+const INTERVAL_MAX = 600_000;
 
 export interface AggregatorOptions {
   readonly host: string;
@@ -34,6 +35,7 @@ interface Agents {
 interface Invoker {
   readonly report: HostReport;
   readonly at: number;
+  readonly leaveAfter: number;
 }
 
 export type AggregatorRefusal = OrderRefusal | 'too_many_hosts' | 'other_features';
@@ -79,10 +81,7 @@ export class Aggregator {
     if (!this.#sameFeatures(partial)) return 'other_features';
     const refusal = this.#agentOrder.check({ ...partial, sender: partial.host });
     if (refusal) return refusal;
-    const { step } = this.#options;
-    // The sender's interval is bounded: no message may keep a dead host in the totals.
-    const leaveAfter =
-      SILENT_STEPS * Math.min(Math.max(partial.interval, step), INTERVAL_STEPS_MAX * step);
+    const leaveAfter = this.#leaveAfter(partial.interval);
     this.#agents.set(partial.host, { partial, at: now, leaveAfter });
     return null;
   }
@@ -93,7 +92,8 @@ export class Aggregator {
       return 'too_many_hosts';
     const refusal = this.#invokerOrder.check({ ...report, sender: report.host });
     if (refusal) return refusal;
-    this.#invokers.set(report.host, { report, at: now });
+    const leaveAfter = this.#leaveAfter(report.interval);
+    this.#invokers.set(report.host, { report, at: now, leaveAfter });
     return null;
   }
 
@@ -146,9 +146,16 @@ export class Aggregator {
         leavesAfter: leaveAfter as Millis,
         sums: partial.sums,
       })),
-      invokers: [...this.#invokers].map(([host, { report, at }]) => {
+      invokers: [...this.#invokers].map(([host, { report, at, leaveAfter }]) => {
         const occupancy = occupancyIn(report);
-        return { host, age: (now - at) as Millis, occupancy, price: pricesOf(occupancy), report };
+        return {
+          host,
+          age: (now - at) as Millis,
+          leavesAfter: leaveAfter as Millis,
+          occupancy,
+          price: pricesOf(occupancy),
+          report,
+        };
       }),
     };
   }
@@ -158,9 +165,12 @@ export class Aggregator {
     this.#lastExpiryCheck = now;
     for (const [host, agents] of this.#agents)
       if (now - agents.at > agents.leaveAfter) this.#agents.delete(host);
-    const limit = SILENT_STEPS * this.#options.step;
     for (const [host, invoker] of this.#invokers)
-      if (now - invoker.at > limit) this.#invokers.delete(host);
+      if (now - invoker.at > invoker.leaveAfter) this.#invokers.delete(host);
+  }
+
+  #leaveAfter(interval = 0): number {
+    return SILENT_INTERVALS * Math.max(this.#options.step, Math.min(interval, INTERVAL_MAX));
   }
 
   /** Features of different widths cannot be added: the width of the hosts in the totals counts. */

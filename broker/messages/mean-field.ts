@@ -55,6 +55,10 @@ export const sumsSchema = z.object({
 });
 export type Sums = z.infer<typeof sumsSchema>;
 
+const interval = nonNegative
+  .min(1)
+  .describe("The sender's interval, ms: after 1.5 of them without a message it is left out.");
+
 /**
  * Sums over one agent host's active agents (`agents.<host>`, agents → aggregator). `boot` and
  * `sequence` identify the batch, so that the host can subtract exactly its own part later.
@@ -63,9 +67,7 @@ export const agentsPartialSchema = z
   .object({
     v: version,
     ...sender,
-    interval: nonNegative
-      .min(1)
-      .describe("The sender's interval, ms: after 1.5 of them without a message it is left out."),
+    interval,
     sums: sumsSchema,
   })
   .refine(
@@ -88,6 +90,9 @@ const weights = nonNegative.describe(
 export const hostReportSchema = z.object({
   v: version,
   ...sender,
+  interval: interval
+    .optional()
+    .describe('As of the agent hosts; absent from older hooks: the aggregator uses its own.'),
   capacity: amounts,
   allocatable: amounts.describe('Capacity less reserve: the most that activations may get.'),
   pool: amounts.describe('Free to lend now.'),

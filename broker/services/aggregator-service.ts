@@ -61,6 +61,7 @@ export const aggregatorService = {
         z.object({
           host: hostField,
           age: time.describe('Since its report.'),
+          leavesAfter: time.optional(),
           occupancy: perResource.describe('Demand / available.'),
           price: perResource.describe('The excess of occupancy over 1, at most 1.'),
           report: hostReportSchema,

@@ -45,7 +45,9 @@ export class Reporter {
   readonly #due = new Set<FunctionRecord>();
   /** Functions whose step is not empty, in the order in which the steps began. */
   readonly #begun = new Set<FunctionRecord>();
-  readonly #cancels: Cancel[] = [];
+  #cancelFlushes: Cancel | null = null;
+  #timers: Timers | null = null;
+  #cancelReports: Cancel | null = null;
   #broker: Broker | null = null;
   #sequence = 0;
   published = 0;
@@ -66,19 +68,31 @@ export class Reporter {
   start(timers: Timers, pipeline: Pipeline, broker: Broker | null): void {
     this.#pipeline = pipeline;
     this.#broker = broker;
-    this.#cancels.push(
-      timers.every(millis(FLUSH_MILLIS), () => this.flush()),
-      timers.every(millis(this.#settings.stepMillis), () => this.#reportHost()),
-    );
+    this.#timers = timers;
+    this.#cancelFlushes = timers.every(millis(FLUSH_MILLIS), () => this.flush());
+    this.#startReports();
   }
 
-  /** Changes the length of steps, from the next one on. */
+  /** Changes the length of steps, from the next one on, and of the time between host reports. */
   configure(steps: StepLength): void {
+    const { stepMillis } = this.#settings;
     this.#settings = { ...this.#settings, ...steps };
+    if (steps.stepMillis === stepMillis || this.#timers === null) return;
+    // At once: the aggregator waits for the next one by the interval of the last.
+    this.#reportHost();
+    this.#startReports();
   }
 
   stop(): void {
-    for (const cancel of this.#cancels.splice(0)) cancel();
+    this.#timers = null;
+    this.#cancelFlushes?.();
+    this.#cancelReports?.();
+  }
+
+  #startReports(): void {
+    this.#cancelReports?.();
+    const interval = millis(this.#settings.stepMillis);
+    this.#cancelReports = this.#timers!.every(interval, () => this.#reportHost());
   }
 
   /** After each activation: a few comparisons, no message. */
@@ -125,6 +139,7 @@ export class Reporter {
     this.#send(subjects.hostReport(this.#settings.host), {
       ...hostReport(this.#sender(), decider, controller.load, functions.values(), state, now),
       ...this.#used(),
+      interval: this.#settings.stepMillis,
     });
     this.#raiseAlarm();
   }

@@ -101,14 +101,34 @@ test('a host without a message for 1.5 steps leaves the totals until its next on
   t.is(aggregator.step(millis(1700), 1).totals.members, 2);
 });
 
-test('a sender is silent after 1.5 of its own intervals, between one and six steps', (t) => {
+test('a sender is silent after 1.5 of its own intervals, of one step to ten minutes', (t) => {
   const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
-  const leavesAfter = (interval: number): number | undefined => {
-    const sums = { ...partial('a', interval), interval };
-    t.is(aggregator.takePartial(sums, millis(0)), null);
-    return aggregator.explain(millis(0)).agents[0]?.leavesAfter;
+  const leavesAfter = (interval: number): (number | undefined)[] => {
+    t.is(aggregator.takePartial({ ...partial('a', interval), interval }, millis(0)), null);
+    t.is(aggregator.takeReport({ ...report('h', interval, 0), interval }, millis(0)), null);
+    const { agents, invokers } = aggregator.explain(millis(0));
+    return [agents[0]?.leavesAfter, invokers[0]?.leavesAfter];
   };
-  t.deepEqual([100, 1000, 4000, 60_000].map(leavesAfter), [1500, 1500, 6000, 9000]);
+  for (const [interval, expected] of [
+    [100, 1500],
+    [1000, 1500],
+    [4000, 6000],
+    [600_000, 900_000],
+    [1_000_000, 900_000],
+  ] as const)
+    t.deepEqual(leavesAfter(interval), [expected, expected], String(interval));
+});
+
+test('a host that reports less often than the aggregator publishes has a price each time', (t) => {
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(2000) });
+  const hostsAt = (now: number): number => aggregator.step(millis(now), 1).hosts.length;
+  for (let now = 0; now < 60_000; now += 2000) {
+    if (now % 10_000 === 0)
+      aggregator.takeReport({ ...report('h', 1 + now, 3000), interval: 10_000 }, millis(now));
+    t.is(hostsAt(now), 1, `${now} ms`);
+  }
+  // The last report was at 50 s.
+  t.deepEqual([hostsAt(65_000), hostsAt(65_001)], [1, 0]);
 });
 
 test('ages are counted from the newest message of each host', (t) => {

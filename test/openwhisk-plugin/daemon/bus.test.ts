@@ -11,7 +11,7 @@ import {
 } from '../../../broker/messages/index.js';
 import { changeMode } from '../../../broker/mode-switch.js';
 import { callService, hookService } from '../../../broker/services/index.js';
-import { MIB } from '../../../config/index.js';
+import { type Config, MIB } from '../../../config/index.js';
 import { POLICY_WEIGHTS } from '../../../openwhisk-plugin/decision/index.js';
 import { type FakeContainer, HookRig } from './hook-rig.js';
 
@@ -301,6 +301,44 @@ test('the host reports its capacity and what is free', async (t) => {
     t.is(Number(report.message.capacity.cpu), 8000);
     t.is(Number(report.message.pool.cpu), 7000);
   }
+  await rig.hook.stop();
+});
+
+test('a changed report interval applies at once, and the reports carry it', async (t) => {
+  const { rig } = await targeted();
+  const seen: [number, number | undefined][] = [];
+  const now = (): number => rig.platform.time.monotonic();
+  rig.other.subscribe(wildcards.hostReports, (message) => {
+    const report = decodeHostReport(message.data);
+    seen.push([now(), report.ok ? report.message.interval : 0]);
+  });
+  const until = async (seconds: number): Promise<void> => {
+    while (now() < seconds * 1000) {
+      rig.advance(1000 - (now() % 1000));
+      await settle();
+    }
+  };
+  const reloaded = async (stepS: number): Promise<void> => {
+    const next = structuredClone(rig.config) as Config;
+    Object.assign(next.hook, { stepS });
+    rig.hook.reload(next);
+    await settle();
+  };
+  await until(12);
+  // The aggregator must not wait for a report that comes 20 s later.
+  await reloaded(20);
+  await until(34);
+  await reloaded(20);
+  await reloaded(2);
+  await until(38);
+  t.deepEqual(seen, [
+    [10_000, 10_000],
+    [12_000, 20_000],
+    [32_000, 20_000],
+    [34_000, 2000],
+    [36_000, 2000],
+    [38_000, 2000],
+  ]);
   await rig.hook.stop();
 });
 
