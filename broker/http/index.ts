@@ -1,2 +1,2 @@
 export { type HttpRequest, type HttpResponse, HttpServer, type HttpStream } from './http-server.js';
-export { httpAddress, isLoopback, parseListen } from './listen-address.js';
+export { httpAddress, isLocalName, isLoopback, parseListen } from './listen-address.js';

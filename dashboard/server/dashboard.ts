@@ -98,6 +98,8 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
     if (!guard.allows(request.host))
       return json(421, { ok: false, text: 'not the name of this dashboard' });
     const { path, query } = request;
+    if (path.startsWith('/api/') && !guard.sameOrigin(request.headers))
+      return json(403, { ok: false, text: 'only from the dashboard itself' });
     if (request.method === 'POST') return change(request);
     const asset = assets.get(path);
     if (asset !== undefined) return { status: 200, type: asset.type, body: asset.data };
@@ -128,7 +130,6 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
       json(status, { ok: false, text });
     if (path !== '/api/act' && path !== '/api/token') return refuse(404, 'no such page');
     if (token === null) return refuse(403, 'read-only: set dashboard.tokenFile to allow changes');
-    if (!guard.sameOrigin(headers)) return refuse(403, 'only from the dashboard itself');
     if (refusals >= WRONG_TOKENS_MAX)
       return refuse(429, 'too many wrong tokens; try again in a second');
     if (!token.allows(headers.authorization)) {

@@ -21,9 +21,12 @@ export class HostGuard {
     return host !== undefined && this.#allowed.has(host.toLowerCase());
   }
 
-  /** Browsers send the origin of a request; other programs send none and need the token only. */
+  /**
+   * Browsers send the origin of a request; other programs send none. `none`: no page sent it, but a
+   * person who typed the address.
+   */
   sameOrigin({ origin, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
-    if (site !== undefined && site !== 'same-origin') return false;
+    if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
     if (origin === undefined) return true;
     try {
       return this.allows(new URL(origin).host);

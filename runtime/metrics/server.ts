@@ -3,6 +3,8 @@ import {
   type HttpRequest,
   type HttpResponse,
   HttpServer,
+  isLocalName,
+  isLoopback,
   parseListen,
 } from '../../broker/http/index.js';
 import type { Logger } from '../../broker/index.js';
@@ -18,7 +20,10 @@ export interface OperatingPages {
 
 const MAX_CONNECTIONS = 32;
 
-/** `/metrics`, `/livez`, `/readyz` (`?verbose`) by GET. Rejects if it cannot listen. */
+/**
+ * `/metrics`, `/livez`, `/readyz` (`?verbose`) by GET, on loopback for local names only. Rejects if
+ * it cannot listen.
+ */
 export async function servePages(
   listen: string,
   pages: OperatingPages,
@@ -31,7 +36,10 @@ export async function servePages(
     logger,
   });
   const exposition = new Exposition(pages);
-  server.serve(({ path, query }: HttpRequest): HttpResponse | Promise<HttpResponse> => {
+  const isGuarded = isLoopback(host);
+  server.serve((request: HttpRequest): HttpResponse | Promise<HttpResponse> => {
+    if (isGuarded && !isLocalName(request.host)) return plain(421, 'not the name of this host\n');
+    const { path, query } = request;
     if (path === '/metrics') return exposition.answer();
     if (path === '/livez') return healthAnswer(pages.health.live(query.has('verbose')));
     if (path === '/readyz') return healthAnswer(pages.health.ready(query.has('verbose')));

@@ -113,6 +113,7 @@ test('only the own host names are answered, against DNS rebinding', (t) => {
   t.true(guard.sameOrigin({}));
   t.true(guard.sameOrigin({ origin: 'http://localhost:9780', 'sec-fetch-site': 'same-origin' }));
   t.false(guard.sameOrigin({ origin: 'http://evil.example' }));
+  t.true(guard.sameOrigin({ 'sec-fetch-site': 'none' }), 'an address that a person typed');
   t.false(guard.sameOrigin({ origin: 'null' }));
   t.false(guard.sameOrigin({ 'sec-fetch-site': 'cross-site' }));
 });

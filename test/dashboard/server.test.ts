@@ -98,7 +98,7 @@ async function follow(
 }
 
 test('only the files of the page are served, with a strict content policy', async (t) => {
-  const { dashboard } = await stage(t, 3);
+  const { dashboard, gleaner } = await stage(t, 3);
   const page = await ask(dashboard, '/');
   t.is(page.status, 200);
   const policy = String(page.headers['content-security-policy']);
@@ -119,6 +119,12 @@ test('only the files of the page are served, with a strict content policy', asyn
     t.is((await ask(dashboard, path)).status, 404, path);
   t.is((await ask(dashboard, '/', { headers: { host: 'evil.example' } })).status, 421);
   t.is((await ask(dashboard, '/api/state', { headers: { host: 'evil.example' } })).status, 421);
+  // A foreign page cannot read the answer, but each request costs the hooks one, too.
+  for (const site of ['cross-site', 'same-site'])
+    for (const path of ['/api/state', '/api/stream', `/api/function?name=${gleaner.names[0]}`])
+      t.is((await ask(dashboard, path, { headers: { 'sec-fetch-site': site } })).status, 403, path);
+  for (const site of ['same-origin', 'none'])
+    t.is((await ask(dashboard, '/api/state', { headers: { 'sec-fetch-site': site } })).status, 200);
   t.is((await ask(dashboard, '/', { method: 'PUT' })).status, 405);
   t.is((await ask(dashboard, '/', { method: 'HEAD' })).text, '');
 });

@@ -112,18 +112,48 @@ test('a port in use is logged and stops nothing; a network address is a warning'
   t.is(lines.length, 2);
 });
 
+test('a loopback address answers no foreign host name, against DNS rebinding', async (t) => {
+  const { operating, address } = await started(new ManualTime());
+  t.teardown(() => operating.stop());
+  const port = Number(new URL(address()).port);
+  const status = async (at: number, head: string): Promise<number | undefined> =>
+    (await rawExchange(at, [`GET /metrics HTTP/${head}\r\nConnection: close\r\n\r\n`])).statuses[0];
+  for (const name of ['localhost', 'LOCALHOST:9', '127.0.0.1', '10.0.0.7:9781', '[::1]:9781'])
+    t.is(await status(port, `1.1\r\nHost: ${name}`), 200, name);
+  // Load balancers' checks; browsers always name the host.
+  t.is(await status(port, '1.0'), 200);
+  for (const name of [
+    '',
+    'evil.example',
+    `evil.example:${port}`,
+    'localhost.evil',
+    '127.0.0.1.evil',
+  ])
+    t.is(await status(port, `1.1\r\nHost: ${name}`), 421, name);
+  // On a network address Prometheus may use any name.
+  const open = new Operating('hook', new ManualTime(), 1000);
+  let openPort = 0;
+  const info = (fields: object): void => {
+    openPort = Number(new URL((fields as { address: string }).address).port);
+  };
+  await open.listen(settings('0.0.0.0:0'), { ...silentLogger, info });
+  t.teardown(() => open.stop());
+  t.is(await status(openPort, '1.1\r\nHost: hook.example'), 200);
+});
+
 test('a scanner’s request on a metrics port is answered and counted', async (t) => {
   const { operating, page, address } = await started(new ManualTime());
   t.teardown(() => operating.stop());
   const port = Number(new URL(address()).port);
   for (const target of ['//', '///', '//x:y', 'http://[', '/%', '*', 'metrics'])
     for (const status of (await rawExchange(port, [rawGet(target)])).statuses)
-      t.true(status === 404 || status === 400, target);
+      t.true([404, 421, 400].includes(status), target);
   t.is((await page('/livez')).status, 200);
   const series = seriesOf((await page('/metrics')).text);
-  // '//', '///', '//x:y', '/' of a host '[' and '/%' are paths without a page; the last two are
-  // none.
-  t.is(series.get('gleaner_http_requests_total{result="404"}'), 5);
+  // '//', '///', '//x:y' and '/%' are paths without a page, '[' is no name of this host, and the
+  // last two are no paths.
+  t.is(series.get('gleaner_http_requests_total{result="404"}'), 4);
+  t.is(series.get('gleaner_http_requests_total{result="421"}'), 1);
   t.is(series.get('gleaner_http_requests_total{result="400"}'), 2);
 });
 
