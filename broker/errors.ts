@@ -52,6 +52,9 @@ export class KeyError extends errorClass('GLN_BROKER_KEY') {
   }
 }
 
+/** A handler of this process threw. */
+export class HandlerError extends errorClass('GLN_BROKER_HANDLER') {}
+
 export class BrokerAuthError extends errorClass('GLN_BROKER_AUTH') {}
 
 export class BrokerTlsError extends errorClass('GLN_BROKER_TLS') {}

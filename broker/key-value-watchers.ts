@@ -10,9 +10,9 @@ interface Watcher {
 /** The watchers of one bucket; each gets each revision of a key at most once and in order. Pure. */
 export class KeyValueWatchers {
   readonly #watchers = new Set<Watcher>();
-  readonly #onError: () => void;
+  readonly #onError: (error: unknown) => void;
 
-  constructor(onError: () => void = () => {}) {
+  constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
@@ -80,8 +80,8 @@ export class KeyValueWatchers {
   #call(watcher: Watcher, entry: KeyValueEntry): void {
     try {
       watcher.listener(entry);
-    } catch {
-      this.#onError();
+    } catch (error) {
+      this.#onError(error);
     }
   }
 }

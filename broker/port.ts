@@ -39,7 +39,9 @@ export type BrokerStatus =
   | { readonly kind: 'connected'; readonly server: string }
   | { readonly kind: 'disconnected' }
   /** Authentication or permissions, which an operator must fix; for stores see `stores`. */
-  | { readonly kind: 'error'; readonly error: GleanerError };
+  | { readonly kind: 'error'; readonly error: GleanerError }
+  /** A handler threw, which is a defect; one report per subject and minute. */
+  | { readonly kind: 'handler_failed'; readonly error: GleanerError };
 
 export interface KeyValueEntry {
   readonly key: string;

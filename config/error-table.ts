@@ -152,6 +152,10 @@ export const ERRORS = {
     message: "'{key}' is not a key",
     hint: 'a function is keyed by its token; docs/reference/nats.md says how it is made',
   },
+  GLN_BROKER_HANDLER: {
+    message: 'the handler of {subject} failed: {problem}',
+    hint: 'report this defect with its stack in the log; other handlers are not affected',
+  },
   GLN_BROKER_AUTH: {
     message: 'NATS refuses this client: {detail}',
     hint:

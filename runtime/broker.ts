@@ -4,6 +4,7 @@ import {
   type BrokerStatus,
   BrokerUnreachableError,
   type Logger,
+  logBrokerErrors,
   logStores,
   serverList,
 } from '../broker/index.js';
@@ -34,10 +35,7 @@ export async function connectPart(
 ): Promise<Broker> {
   const broker = connectBroker(nats, name);
   if (logger !== null) {
-    broker.onStatus((status) => {
-      if (status.kind === 'error')
-        logger.error({ code: status.error.code, hint: status.error.hint }, status.error.message);
-    });
+    broker.onStatus((status) => logBrokerErrors(status, logger));
     logStores(broker.stores, logger);
   }
   await firstStatus(broker, SOON_MS);
@@ -48,11 +46,11 @@ export async function connectPart(
 function firstStatus(
   broker: Broker,
   timeoutMillis: number,
-): Promise<Exclude<BrokerStatus, { kind: 'disconnected' }> | null> {
+): Promise<Extract<BrokerStatus, { kind: 'connected' | 'error' }> | null> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => finish(null), timeoutMillis);
     const cancel = broker.onStatus((status) => {
-      if (status.kind !== 'disconnected') finish(status);
+      if (status.kind === 'connected' || status.kind === 'error') finish(status);
     });
     function finish(status: Parameters<typeof resolve>[0]): void {
       clearTimeout(timer);

@@ -6,6 +6,7 @@ import {
   type Logger,
   newBootId,
   objectStores,
+  RateLimitedLog,
   services,
   silentLogger,
   subjects,
@@ -140,6 +141,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   } = run;
   const { version = '0.0.0' } = run;
   const interval = run.intervalMs as Millis;
+  const log = new RateLimitedLog(logger);
   const managerOf =
     typeof run.manager === 'function' ? run.manager : () => run.manager as ResourceManager;
   const agents = new LRUCache<string, Agent>({
@@ -301,8 +303,9 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       if (sent) send(agent, observation, decision, epoch);
     } catch (error) {
       counts.failedDecisions++;
-      if (counts.failedDecisions === 1)
-        logger.error({ function: fn, error: messageOf(error) }, 'decision failed: no target sent');
+      const { name: manager } = agent.manager;
+      const fields = { function: fn, manager, error: messageOf(error) };
+      log.error(`decision ${manager}`, now, fields, 'decision failed: no target sent');
     }
     tuner?.observe(
       observation,

@@ -21,6 +21,7 @@ import {
   NoRespondersError,
   RequestTimeoutError,
 } from '../errors.js';
+import { HandlerErrors } from '../handler-errors.js';
 import {
   type Broker,
   type BrokerMessage,
@@ -70,6 +71,7 @@ export class NatsBroker implements Broker {
   readonly #timers: Timers;
   readonly #backlog: Backlog;
   readonly #storeParts: StoreParts;
+  readonly #handlerErrors: HandlerErrors;
   readonly #entry = new Set<SubscriptionEntry>();
   readonly #values = new Map<string, NatsKeyValue>();
   readonly #statusListeners = new Set<(status: BrokerStatus) => void>();
@@ -84,6 +86,7 @@ export class NatsBroker implements Broker {
       clock,
     });
     this.stores = new StoreHealth(clock);
+    this.#handlerErrors = new HandlerErrors(this.counters, clock, (status) => this.#tell(status));
     this.#storeParts = {
       connection: this.#connection,
       timeout: options.storeTimeout ?? (5000 as Millis),
@@ -153,8 +156,8 @@ export class NatsBroker implements Broker {
         this.counters.received++;
         try {
           entry.handler(toMessage(message));
-        } catch {
-          this.counters.handlerErrors++;
+        } catch (error) {
+          this.#handlerErrors.failed(entry.subject, error);
         }
       },
     });
@@ -216,7 +219,8 @@ export class NatsBroker implements Broker {
   keyValue(bucket: string): KeyValue {
     let value = this.#values.get(bucket);
     if (!value) {
-      const failed = (): void => void this.counters.handlerErrors++;
+      const failed = (error: unknown): void =>
+        this.#handlerErrors.failed(`bucket ${bucket}`, error);
       value = new NatsKeyValue(bucket, this.#storeParts, this.#timers, failed);
       this.#values.set(bucket, value);
     }
@@ -280,9 +284,9 @@ export class NatsBroker implements Broker {
   #notifyListener(listener: (status: BrokerStatus) => void, status: BrokerStatus): void {
     try {
       listener(status);
-    } catch {
+    } catch (error) {
       // This loop is not awaited, so that an exception would end the process.
-      this.counters.handlerErrors++;
+      this.#handlerErrors.failed('the connection status', error);
     }
   }
 }

@@ -62,7 +62,12 @@ export class NatsKeyValue implements KeyValue {
   #created = '';
   #closed = false;
 
-  constructor(bucket: string, parts: StoreParts, timers: Timers, handlerFailed: () => void) {
+  constructor(
+    bucket: string,
+    parts: StoreParts,
+    timers: Timers,
+    handlerFailed: (error: unknown) => void,
+  ) {
     this.#bucket = bucket;
     this.#connection = parts.connection;
     this.#timers = timers;

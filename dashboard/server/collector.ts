@@ -115,7 +115,8 @@ export class Collector {
           this.#nats = { connected: true, server: shownServer(status.server), since, problem: '' };
         else if (status.kind === 'disconnected') {
           if (this.#nats.connected) this.#nats = { ...this.#nats, connected: false, since };
-        } else this.#nats = { ...this.#nats, problem: status.error.message };
+        } else if (status.kind === 'error')
+          this.#nats = { ...this.#nats, problem: status.error.message };
         if (status.kind === 'connected') this.#seconds = 0;
       }),
       timers.every(millis(SECOND), () => void this.#second()),

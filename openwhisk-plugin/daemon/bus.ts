@@ -2,6 +2,7 @@ import {
   type Broker,
   buckets,
   functionName,
+  logBrokerErrors,
   logStores,
   type RateLimitedLog,
   services,
@@ -70,8 +71,7 @@ export class HookBus {
             {},
             'NATS is disconnected: targets become stale, then user limits and local policies apply',
           );
-        } else
-          logger.error({ code: status.error.code, hint: status.error.hint }, status.error.message);
+        } else logBrokerErrors(status, logger);
       }),
     );
   }

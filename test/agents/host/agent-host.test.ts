@@ -141,6 +141,47 @@ test('no target is sent if a manager throws or returns NaN, and the host continu
   await agents.stop();
 });
 
+test('failed decisions are logged each minute, for each manager', async (t) => {
+  const { hook, start, pass } = stage();
+  const lines: { readonly fields: object; readonly message: string }[] = [];
+  const note = (fields: object, message: string): void => void lines.push({ fields, message });
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: note };
+  const broken = (name: string): ResourceManager => ({
+    ...fixedManager(),
+    name,
+    decide: () => {
+      throw new Error(`${name} is broken`);
+    },
+  });
+  const [first, second] = [broken('first'), broken('second')];
+  const manager = (fn: string): ResourceManager => (fn === '/guest/b' ? second : first);
+  const agents = start('agents-1', { manager, logger });
+  await settle();
+  for (let step = 1; step <= 3; step++) {
+    for (const fn of ['/guest/a', '/guest/b', '/guest/c']) send(hook, step, fn);
+    await pass(100);
+  }
+  const logged = (name: string, fn: string, suppressedLines: number) => ({
+    fields: {
+      kind: `decision ${name}`,
+      function: fn,
+      manager: name,
+      error: `${name} is broken`,
+      suppressedLines,
+    },
+    message: 'decision failed: no target sent',
+  });
+  t.deepEqual(lines, [logged('first', '/guest/a', 0), logged('second', '/guest/b', 0)]);
+  lines.length = 0;
+  await pass(60_000);
+  send(hook, 4, '/guest/c', { observedAt: 65_000 });
+  await pass(100);
+  // Three of /guest/c and two of /guest/a.
+  t.deepEqual(lines, [logged('first', '/guest/c', 5)]);
+  t.is(agents.counts.failedDecisions, 10);
+  await agents.stop();
+});
+
 test('the reward of a closed step is reported and counted if it is a number', async (t) => {
   const { hook, start } = stage();
   const told: (number | undefined)[] = [];

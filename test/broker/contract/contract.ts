@@ -72,19 +72,33 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
     },
   );
 
-  test.serial('a handler that throws is counted and does not affect others', async (t) => {
+  test.serial('a handler that throws is counted, reported, and affects no other', async (t) => {
     const a = await harness().connect();
+    const reported: string[] = [];
+    a.onStatus((status) => {
+      if (status.kind === 'handler_failed') reported.push(status.error.message);
+    });
     const subject = fresh('throws');
     let seen = 0;
-    a.subscribe(subject, () => {
-      throw new Error('handler');
-    });
+    const broken = (): void => {
+      throw new Error('broken');
+    };
+    a.subscribe(subject, broken);
     a.subscribe(subject, () => seen++);
+    const modes = a.keyValue(fresh('modes'));
+    await modes.watch(broken).ready;
     await a.flush();
     a.publish(subject, bytes('1'));
     a.publish(subject, bytes('2'));
     await until(() => seen === 2, 'two deliveries');
     t.is(a.counters.handlerErrors, 2);
+    await modes.put('k', bytes('1'));
+    await modes.put('k', bytes('2'));
+    await until(() => a.counters.handlerErrors === 4, 'two changed values');
+    // One per subject and minute.
+    t.is(reported.length, 2);
+    t.is(reported[0], `the handler of ${subject} failed: broken`);
+    t.regex(reported[1]!, /^the handler of bucket .* failed: broken$/);
     await a.close();
   });
 

@@ -5,6 +5,7 @@ import {
   NoRespondersError,
   RequestTimeoutError,
 } from '../../../broker/errors.js';
+import { HandlerErrors } from '../../../broker/handler-errors.js';
 import {
   type Broker,
   type BrokerMessage,
@@ -47,6 +48,9 @@ export class MemoryBroker implements Broker {
   readonly #interests = new Set<Interest>();
   readonly #statusListeners = new Set<(status: BrokerStatus) => void>();
   readonly #values = new Map<string, MemoryKeyValue>();
+  readonly #handlerErrors = new HandlerErrors(this.counters, systemClock, (status) => {
+    for (const listener of this.#statusListeners) listener(status);
+  });
   #closed = false;
 
   constructor(bus: MemoryBus, onClosed: () => void) {
@@ -90,8 +94,8 @@ export class MemoryBroker implements Broker {
       this.counters.received++;
       try {
         handler(toMessage(delivery));
-      } catch {
-        this.counters.handlerErrors++;
+      } catch (error) {
+        this.#handlerErrors.failed(subject, error);
       }
     });
   }
@@ -175,7 +179,9 @@ export class MemoryBroker implements Broker {
   keyValue(bucket: string): KeyValue {
     let value = this.#values.get(bucket);
     if (!value) {
-      value = new MemoryKeyValue(this.#bus, bucket, () => this.connected, this.stores);
+      const failed = (error: unknown): void =>
+        this.#handlerErrors.failed(`bucket ${bucket}`, error);
+      value = new MemoryKeyValue(this.#bus, bucket, () => this.connected, this.stores, failed);
       this.#values.set(bucket, value);
     }
     return value;

@@ -16,18 +16,25 @@ export class MemoryKeyValue implements KeyValue {
   readonly #name: string;
   readonly #connected: () => boolean;
   readonly #health: StoreHealth;
-  readonly #watchers = new KeyValueWatchers();
+  readonly #watchers: KeyValueWatchers;
   readonly #onChange = (entry: KeyValueEntry): void => {
     queueMicrotask(() => {
       if (this.#connected()) this.#watchers.changed(entry);
     });
   };
 
-  constructor(bus: MemoryBus, name: string, connected: () => boolean, health: StoreHealth) {
+  constructor(
+    bus: MemoryBus,
+    name: string,
+    connected: () => boolean,
+    health: StoreHealth,
+    handlerFailed: (error: unknown) => void,
+  ) {
     this.#bus = bus;
     this.#name = name;
     this.#connected = connected;
     this.#health = health;
+    this.#watchers = new KeyValueWatchers(handlerFailed);
     bus.bucket(name).listeners.add(this.#onChange);
   }
 
