@@ -84,6 +84,8 @@ export interface AgentHostRun {
 
 interface AgentHostCounts {
   observations: number;
+  /** Observations that a function's agent has got. */
+  taken: number;
   targets: number;
   /** Observations of functions whose shard another host owns. */
   elsewhere: number;
@@ -173,6 +175,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
         });
   const counts: AgentHostCounts = {
     observations: 0,
+    taken: 0,
     targets: 0,
     elsewhere: 0,
     wrongSubject: 0,
@@ -291,6 +294,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       tuner?.elsewhere(fn, now);
       return;
     }
+    counts.taken++;
     adviser.observe(observation, now);
     const agent = agentOf(fn);
     registry.see(agent, observation, now);

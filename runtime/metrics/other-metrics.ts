@@ -45,7 +45,7 @@ export function updateAgents(
   set.set('gleaner_agents_paused', host.paused ? 1 : 0);
   set.set('gleaner_agents_shards', host.ownedShards);
   const results = {
-    taken: counts.observations - counts.elsewhere - host.superseded,
+    taken: counts.taken,
     superseded: host.superseded,
     elsewhere: counts.elsewhere,
     wrong_subject: counts.wrongSubject,
