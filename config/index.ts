@@ -36,5 +36,6 @@ export * from './schema.js';
 export { suggest } from './suggest.js';
 export * from './units.js';
 export { maskUrlCredentials } from './url-credentials.js';
+export * from './user-memory.js';
 export * from './version.js';
 export { readYaml } from './yaml-text.js';

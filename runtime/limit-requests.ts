@@ -120,11 +120,10 @@ export async function fetchSizeEvidence(broker: Broker): Promise<SizeEvidence> {
   for (const page of [...answers.values()].flat()) {
     advice.push(...page.functions);
     if (page.peaks !== null) addPeakExcess(peaks, page.peaks);
-    // Each agent host hears of all hosts, by other functions; the least told is the nearest (shares
-    // are rounded down).
+    // Each agent host has observations of other functions, which show the least of a host's memory:
+    // the most of these is the nearest.
     for (const one of page.hosts)
-      if (one.userMemory <= (hosts.get(one.host)?.userMemory ?? Number.POSITIVE_INFINITY))
-        hosts.set(one.host, one);
+      if (one.userMemory >= (hosts.get(one.host)?.userMemory ?? 0)) hosts.set(one.host, one);
   }
   return { advice, hosts: [...hosts.values()], peaks };
 }

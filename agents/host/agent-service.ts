@@ -50,7 +50,7 @@ export class AgentService {
       inspect: ({ function: fn }) => this.#agent(fn).describe(),
       advice: ({ offset, limit }) => ({
         total: adviser.functions,
-        hosts: adviser.hosts(),
+        hosts: adviser.hosts(clock.monotonic()),
         peaks: offset === 0 ? adviser.peaks : null,
         functions: adviser.advice(clock.monotonic(), offset, limit),
       }),

@@ -56,8 +56,12 @@ export const observationSchema = z.object({
     ),
   initTime: time.optional().describe('Init, mean per cold start; absent without one.'),
   user: amounts
-    .extend({ shares: nonNegative })
-    .describe('User limits per container; `shares` on the scale of cgroup v1.'),
+    .extend({ shares: nonNegative, sharesFollowMemory: z.boolean().optional() })
+    .describe(
+      'User limits per container; `shares` on the scale of cgroup v1. `sharesFollowMemory`: ' +
+        "false for the engine's default and a pod's CPU request, which show nothing of " +
+        'user-memory; absent otherwise.',
+    ),
   granted: spreads.describe(
     'Limits in force during the activations, which may differ from the target.',
   ),

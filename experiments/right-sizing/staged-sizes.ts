@@ -93,7 +93,7 @@ export class StagedSizes implements ResourceManager<null> {
 
   #turn(now: Millis): void {
     const { rules } = this.#options;
-    const [entries, hosts] = [this.#entries, this.adviser.hosts()];
+    const [entries, hosts] = [this.#entries, this.adviser.hosts(now)];
     const inputs = {
       advice: this.adviser.advice(now),
       hosts,

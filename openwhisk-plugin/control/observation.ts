@@ -56,6 +56,7 @@ export function closeStep(
       p99: step.control.quantile(0.99),
     },
   };
+  if (!state.sharesFollowMemory) message.user.sharesFollowMemory = false;
   if (step.waits && step.ended > 0) message.cpuWait = millis(step.waited / step.ended);
   if (step.coldLatency.count > 0) message.coldLatency = step.coldLatency.toMessage();
   if (step.inits > 0) message.initTime = millis(step.initTotal / step.inits);

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Bytes, Doubles, type Millicores, type Millis } from '../../config/index.js';
 import { type ControlArm, ControlStatistics, DurationStatistics } from './arm-statistics.js';
-import type { UserLimits } from './limits.js';
+import { sharesFollowMemory, type UserLimits } from './limits.js';
 import { PayloadEstimate } from './payload-estimate.js';
 import type { MemoryPolicy } from './settings.js';
 import { DecayingHistogram, DecayingMean, DecayingPeak } from './statistics.js';
@@ -29,6 +29,7 @@ export class FunctionState {
   readonly userMemory: Bytes;
   readonly userQuota: Millicores;
   readonly userShares: number;
+  readonly sharesFollowMemory: boolean;
 
   /** From the function's annotation or the configuration; NaN = none. Set by the hook. */
   configuredCpu: number = Number.NaN;
@@ -122,6 +123,7 @@ export class FunctionState {
     this.userMemory = user.memory;
     this.userQuota = user.quota;
     this.userShares = user.shares;
+    this.sharesFollowMemory = sharesFollowMemory(user);
     this.memoryPolicy = memoryPolicy;
     this.alpha = alpha;
     const doubles = new Doubles(DOUBLES);

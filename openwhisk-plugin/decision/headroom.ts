@@ -1,13 +1,10 @@
-import type { Bytes } from '../../config/index.js';
-import { NO_LIMIT, type UserLimits } from './limits.js';
-import { MIN_SHARES } from './weights.js';
-
-/** The user-memory that the shares of an invoker's containers show: in [low, high). */
-interface Invoker {
-  low: number;
-  high: number;
-  contradicted: boolean;
-}
+import {
+  type Bytes,
+  intersectUserMemory,
+  type UserMemoryRange,
+  userMemoryRange,
+} from '../../config/index.js';
+import { sharesFollowMemory, type UserLimits } from './limits.js';
 
 /**
  * Physical memory that can be lent without risk for lenders: host memory - the invokers' user-
@@ -20,7 +17,8 @@ export class MemoryHeadroom {
   reserve: number;
   /** Sum of the invokers' user-memory from the configuration; 0 = learned. */
   readonly #configured: number;
-  readonly #invokers = new Map<string, Invoker>();
+  /** User-memory, as the shares of the invoker's containers show it. */
+  readonly #invokers = new Map<string, UserMemoryRange>();
   #beyond = Number.NaN;
   #lent = 0;
 
@@ -30,25 +28,12 @@ export class MemoryHeadroom {
     this.#configured = configuredUserMemory;
   }
 
-  /**
-   * A container of `invoker` (any stable name of it) was seen. OpenWhisk gives shares = max(2,
-   * floor(1024 / floor(user-memory / memory))) [OpenWhisk ContainerFactory.scala], so each
-   * container bounds user-memory from both sides, and all must agree.
-   */
+  /** A container of `invoker` (any stable name of it) was seen. All must agree. */
   seen(invoker: string, user: UserLimits): void {
-    // At the clamp, and where none were set, the shares say nothing.
-    if (user.sharesUnset === true || user.sharesAreRequest === true) return;
-    if (user.memory <= NO_LIMIT || user.shares <= MIN_SHARES || user.shares > 1024) return;
-    const fits = Math.floor(1024 / user.shares);
-    const least = Math.floor(1024 / (user.shares + 1)) + 1;
-    let known = this.#invokers.get(invoker);
-    if (known === undefined) {
-      known = { low: 0, high: Number.POSITIVE_INFINITY, contradicted: false };
-      this.#invokers.set(invoker, known);
-    }
-    known.low = Math.max(known.low, least * user.memory);
-    known.high = Math.min(known.high, (fits + 1) * user.memory);
-    if (fits < least || known.low >= known.high) known.contradicted = true;
+    const range = sharesFollowMemory(user) ? userMemoryRange(user.memory, user.shares) : null;
+    if (range === null) return;
+    const known = this.#invokers.get(invoker);
+    this.#invokers.set(invoker, known === undefined ? range : intersectUserMemory(known, range));
   }
 
   /** An invoker is gone from this host. */
@@ -66,7 +51,7 @@ export class MemoryHeadroom {
     let low = 0;
     let high = 0;
     for (const invoker of this.#invokers.values()) {
-      if (invoker.contradicted) return Number.NaN;
+      if (invoker.low >= invoker.high) return Number.NaN;
       low += invoker.low;
       high += invoker.high;
     }

@@ -24,6 +24,10 @@ export interface UserLimits extends Readonly<Limits> {
   readonly periodMicros: number;
 }
 
+/** False: the shares show nothing of the invoker's memory. */
+export const sharesFollowMemory = (user: UserLimits): boolean =>
+  user.sharesUnset !== true && user.sharesAreRequest !== true;
+
 /** How a write ended. After `written` and `unchanged` the limit is in force: it was read back. */
 export type WriteResult =
   | 'written'

@@ -7,7 +7,15 @@ import {
   noPeakExcess,
   type SizeAdvice,
 } from '../../../broker/services/index.js';
-import { type Bytes, type Micros, type Millis, memoryAfterOom } from '../../../config/index.js';
+import {
+  type Bytes,
+  intersectUserMemory,
+  type Micros,
+  type Millis,
+  memoryAfterOom,
+  type UserMemoryRange,
+  userMemoryRange,
+} from '../../../config/index.js';
 import {
   busyMillis,
   isValidObservation,
@@ -16,8 +24,6 @@ import {
   type RightSizeConstants,
 } from '../../managers/index.js';
 
-/** Shares of a container as large as the host's user-memory: OpenWhisk scales by memory. */
-const WHOLE_SHARES = 1024;
 /** Hosts whose user-memory is known. */
 const HOSTS_MAX = 10_000;
 /** Peaks halve in a day [VPA], as a daily peak must be remembered until the next day. */
@@ -128,7 +134,7 @@ const awayFor = (at: Micros, wall: Micros): Millis => Math.max(0, (wall - at) / 
 export class SizeAdviser {
   readonly #constants: RightSizeConstants;
   readonly #sizings: LRUCache<string, Sizing>;
-  readonly #userMemory: LRUCache<string, number>;
+  readonly #userMemory: LRUCache<string, { range: UserMemoryRange; at: Millis }>;
   /** Of all functions that were ever seen here. */
   readonly peaks = noPeakExcess();
 
@@ -141,7 +147,7 @@ export class SizeAdviser {
   observe(observation: Observation, now: Millis): void {
     const { function: fn, user } = observation;
     if (!isValidObservation(observation) || !(user.memory > 0)) return;
-    this.#learnHost(observation);
+    this.#learnHost(observation, now);
     let sizing = this.#sizings.get(fn);
     if (sizing === undefined) {
       sizing = new Sizing(now);
@@ -205,18 +211,21 @@ export class SizeAdviser {
     return page;
   }
 
-  hosts(): HostUserMemory[] {
-    return [...this.#userMemory.entries()].map(([host, userMemory]) => ({
-      host,
-      userMemory: userMemory as Bytes,
-    }));
+  /** Those that had containers recently, each with the least that its shares allow. */
+  hosts(now: Millis): HostUserMemory[] {
+    return [...this.#userMemory.entries()].flatMap(([host, { range, at }]) =>
+      now - at > IDLE_LIFE ? [] : [{ host, userMemory: range.low as Bytes }],
+    );
   }
 
-  /** Shares are rounded down, so each estimate is too high; the lowest recent one is the best. */
-  #learnHost({ host, user }: Observation): void {
-    if (!(user.shares > 2)) return;
-    const told = (WHOLE_SHARES * user.memory) / user.shares;
-    this.#userMemory.set(host, Math.min(told, this.#userMemory.get(host) ?? told));
+  #learnHost({ host, user }: Observation, now: Millis): void {
+    if (user.sharesFollowMemory === false) return;
+    const range = userMemoryRange(user.memory, user.shares);
+    if (range === null || range.low >= range.high) return;
+    const known = this.#userMemory.get(host)?.range;
+    const both = known === undefined ? range : intersectUserMemory(known, range);
+    // A contradiction: the invoker was restarted with another user-memory.
+    this.#userMemory.set(host, { range: both.low < both.high ? both : range, at: now });
   }
 
   #adviceOf(fn: string, sizing: Sizing, now: Millis): SizeAdvice {

@@ -254,12 +254,29 @@ test('twenty activations close a step, and its observation says what was granted
     coldStarts: 1,
     failures: 0,
   });
-  t.like(seen[0]?.user, { cpu: 1000, shares: 128 });
+  t.deepEqual(seen[0]?.user, { cpu: 1000, memory: 256 * MIB, shares: 128 });
   t.is(Number(seen[0]?.granted.cpu.max), 1000);
   t.true(seen[0]!.granted.cpu.min < 1000);
   // 20 calls of 100 ms, the first after 20 ms of init.
   t.is(seen[0]?.latency.sum, 2020);
   t.is(seen[0]?.latency.max, 120);
+  await rig.hook.stop();
+});
+
+test('an observation shows if shares are no part of the invoker’s user-memory', async (t) => {
+  const rig = await new HookRig().start();
+  const seen: Observation[] = [];
+  rig.other.subscribe(wildcards.observations, (message) => {
+    const decoded = decodeObservation(message.data);
+    if (decoded.ok) seen.push(decoded.message);
+  });
+  rig.container({ shares: 1024, sharesAreRequest: true }).call(100, 200);
+  rig.advance(10_200);
+  await settle();
+  t.deepEqual(
+    seen.map(({ user }) => user.sharesFollowMemory),
+    [false],
+  );
   await rig.hook.stop();
 });
 

@@ -22,6 +22,7 @@ export interface ContainerOptions {
   readonly name?: string;
   readonly address?: string;
   readonly shares?: number;
+  readonly sharesAreRequest?: boolean;
   readonly quota?: number;
   readonly memory?: Bytes;
   readonly bridge?: string;
@@ -93,6 +94,7 @@ export class HookRig {
         memory,
         memoryAndSwap: memory,
         periodMicros: 100_000,
+        sharesAreRequest: options.sharesAreRequest ?? false,
       },
     };
   }

@@ -120,20 +120,41 @@ test('a kill in a step in which the limit was given back is blamed on the smalle
   t.is(adviser.advice(at(2))[0]!.killedAt, mebibytes(512));
 });
 
-test('the memory that invokers hand out is what shares say', (t) => {
+test('the user-memory of a host is the least that all shares of its containers show', (t) => {
   const adviser = new SizeAdviser(10);
-  // 1024 x 256 / 2048 = 128, and 1024 x 300 / 2048 = 150 exactly, 100 MiB: 50.
+  // 300 MiB fit six times, 1024 / 6 = 170: [1800, 2100) MiB. 256: 8, 128: [2048, 2304).
+  // 100: 20, 51: [2000, 2100).
   for (const [i, [mib, shares]] of (
     [
+      [300, 170],
       [256, 128],
-      [300, 150],
-      [100, 50],
+      [100, 51],
     ] as const
   ).entries())
     adviser.observe(observation({ function: `/guest/f${i}`, user: user(mib, shares) }), at(0));
-  // The kernel's minimum of 2 on a large host: no information.
-  adviser.observe(observation({ host: 'invoker-2', user: user(128, 2) }), at(0));
-  t.deepEqual(adviser.hosts(), [{ host: 'invoker-1', userMemory: mebibytes(2048) }]);
+  // OpenWhisk's least of 2 on a large host, the default of an engine, and a pod's request of a core
+  // show nothing, and OpenWhisk gives a container a half or all, and not 600 of 1024.
+  for (const [i, shown] of [
+    user(128, 2),
+    { ...user(256, 1024), sharesFollowMemory: false },
+    user(256, 600),
+  ].entries())
+    adviser.observe(observation({ host: `invoker-${2 + i}`, user: shown }), at(0));
+  t.deepEqual(adviser.hosts(at(0)), [{ host: 'invoker-1', userMemory: mebibytes(2048) }]);
+});
+
+test('a host that restarts with other user-memory, or leaves, is not remembered', (t) => {
+  const adviser = new SizeAdviser(10);
+  const memory = (minutes: number) => adviser.hosts(at(minutes)).map((host) => host.userMemory);
+  // 2048 / 256 = 8, 1024 / 8 = 128; 8192 / 256 = 32, 1024 / 32 = 32.
+  adviser.observe(observation({ user: user(256, 128) }), at(0));
+  t.deepEqual(memory(0), [mebibytes(2048)]);
+  adviser.observe(observation({ user: user(256, 32), step: 2 }), at(1));
+  t.deepEqual(memory(1), [mebibytes(8192)]);
+  adviser.observe(observation({ user: user(256, 128), step: 3 }), at(2));
+  t.deepEqual(memory(2), [mebibytes(2048)]);
+  t.deepEqual(memory(12), [mebibytes(2048)]);
+  t.deepEqual(memory(13), []);
 });
 
 test('containers expire after ten minutes; functions are bounded; nonsense is ignored', (t) => {
