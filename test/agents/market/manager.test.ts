@@ -60,8 +60,10 @@ test('without an objective, a mean field or anything at stake elsewhere the weig
 });
 
 test('a fixed price stands in for the mean field', (t) => {
-  const settings = { ...MARKET, price: 0.5 };
-  t.is(factorOf(view(40, 8, null), settings), factorOf(view(40, 8, 0.5)));
+  const settings = { ...MARKET, exponent: 0.5, priorSeconds: 1, price: 0.5 };
+  // (40 + .5) / (8 + 1) = 4.5, nine times the price.
+  t.is(factorOf(view(40, 8, null), settings), 3);
+  t.is(factorOf(view(40, 8, 2), settings), 3, 'not the price of the mean field');
 });
 
 test('more at stake never lowers a factor, and it stays within its bounds', (t) => {
