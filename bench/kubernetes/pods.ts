@@ -12,7 +12,7 @@ import { cpus } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { millis } from '../../config/index.js';
+import { MIB, millis } from '../../config/index.js';
 import {
   type Field,
   GrpcClient,
@@ -49,7 +49,6 @@ const V1_CONTROLLERS = [
   'devices',
 ];
 const V2_CONTROLLERS = ['cpu', 'cpuset', 'memory', 'pids'];
-const MIB = 1024 * 1024;
 /** Of sandboxes, which sleep, and of actions. */
 export const IMAGE = 'localhost/gleaner-pod:1';
 /** Of all pods of a node: not kubelet's name, so that a real one beside it is left alone. */

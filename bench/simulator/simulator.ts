@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { MIB } from '../../config/index.js';
 import { type BenchRow, none, row, within } from '../report.js';
 import { median } from '../statistics.js';
 import { PUBLISHED_RATE, type RunFigures, type RunPlan, type Subject } from './runs.js';
@@ -7,7 +8,6 @@ import { PUBLISHED_RATE, type RunFigures, type RunPlan, type Subject } from './r
 const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
 const SUBJECTS: readonly Subject[] = ['fixed', 'safeguard'];
 const FUNCTIONS = 1000;
-const MIB = 2 ** 20;
 
 const GOAL_RATE: Readonly<Record<Subject, number>> = { fixed: 600_000, safeguard: 250_000 };
 const GOAL_FLAT = '0.8..1.2';

@@ -9,7 +9,7 @@ import {
   type WeightRange,
   type WriteResult,
 } from '../decision/index.js';
-import { QUOTA_ROUNDING } from '../host/cgroup/index.js';
+import { differsFromUser } from '../host/cgroup/index.js';
 import type { AuditLog, AuditRecord, AuditResource } from './audit.js';
 import type { Container } from './containers.js';
 import type { Counters } from './counters.js';
@@ -133,20 +133,8 @@ export class LimitApplier implements LimitPort<Container> {
   }
 
   isChanged(container: Container): boolean {
-    const { expected } = container.handle;
-    const { user } = container;
-    // The kernel rounds a quota to microseconds and a memory limit down to pages.
-    const short = user.memory - expected.memory;
-    const memory =
-      expected.memory === NO_LIMIT || user.memory === NO_LIMIT
-        ? short !== 0
-        : short < 0 || short >= 65_536;
-    return (
-      expected.shares !== user.shares ||
-      Math.abs(expected.quota - user.quota) > QUOTA_ROUNDING ||
-      memory ||
-      container.isProtected === true
-    );
+    const { handle, user, isProtected } = container;
+    return differsFromUser(handle.expected, user) || isProtected === true;
   }
 
   weightRange(container: Container): WeightRange {

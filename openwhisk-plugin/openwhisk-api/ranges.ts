@@ -1,3 +1,4 @@
+import { MIB } from '../../config/index.js';
 import type {
   RestAction,
   RestNamespaceLimits,
@@ -22,7 +23,6 @@ export interface ListedAction {
 
 /** `whisk.memory` of common/scala/src/main/resources/application.conf in all three versions. */
 const STANDARD_MEMORY: Range = { min: 128, max: 512 };
-const MB = 1024 * 1024;
 
 /** The namespace's own ranges (2.0.0 and later), otherwise the system's. */
 export function rangesOf(limits: RestNamespaceLimits, platform: RestPlatform | null): Ranges {
@@ -45,7 +45,7 @@ export function rangesOf(limits: RestNamespaceLimits, platform: RestPlatform | n
 }
 
 function toMb(bytes: number | undefined, round: (value: number) => number): number | undefined {
-  return bytes === undefined ? undefined : round(bytes / MB);
+  return bytes === undefined ? undefined : round(bytes / MIB);
 }
 
 /** The part that two ranges share; null where there is none. Either bound may be missing. */

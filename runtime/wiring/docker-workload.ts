@@ -1,4 +1,4 @@
-import { messageOf, type SimulatorConfig } from '../../config/index.js';
+import { MIB, messageOf, type SimulatorConfig } from '../../config/index.js';
 import {
   type Action,
   type Arrival,
@@ -11,7 +11,6 @@ import type { Plan, WorkloadFunction } from '../../simulator/workload/index.js';
 import type { Running } from '../child.js';
 import { configuredPlan } from './workload.js';
 
-const MIB = 1024 * 1024;
 /** What node and the action proxy use: only what a call needs beyond it is allocated. */
 const RUNTIME_MIB = 48;
 /** A waiting thread waits often and shortly, so that even short windows see its mean. */

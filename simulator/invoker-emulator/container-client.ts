@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MIB } from '../../config/index.js';
 import { ContainerHealthError } from './errors.js';
 import { ExchangeError, exchange, type HttpAnswer, open } from './http-exchange.js';
 
@@ -47,7 +48,6 @@ export interface ClientOptions {
   readonly retryNoResponse?: boolean;
 }
 
-const MIB = 1024 * 1024;
 /**
  * httpcore 4.4 SessionOutputBufferImpl: what does not fit its 8 KiB is sent on its own, after what
  * is there.

@@ -1,9 +1,8 @@
 export { readMounts } from './cgroup-mounts.js';
 export { availableControllers } from './cgroup-paths.js';
+export { differsFromUser, findDrift, QUOTA_ROUNDING } from './drift.js';
 export { CgroupLimitWriter } from './limit-writer.js';
 export {
-  findDrift,
-  QUOTA_ROUNDING,
   type RestoreReport,
   restoreAll,
 } from './restore.js';

@@ -13,15 +13,13 @@ import { UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 import { CpuFiles, type GroupQuotas, MemoryFiles } from './limit-files.js';
 import { memoryCeiling } from './memory-ceiling.js';
 import type { MemoryLowerer } from './memory-lowerer.js';
+import { LARGEST_PAGE, PAGE, samePages } from './pages.js';
 import { ContainerWeight, clampShares, type HostFormula } from './shares.js';
 import type { SiblingWeights } from './sibling-weights.js';
 import type { ScopeListener, SystemdScope } from './systemd-scope.js';
 
 /** The kernel's own minimum, us per period. */
 const MIN_QUOTA = 1000;
-const PAGE = 4096;
-/** A limit reads back rounded down to a page, which is at most this (arm64). */
-const LARGEST_PAGE = 65_536;
 
 export interface HandleContext extends HostFormula {
   readonly lowerer: MemoryLowerer;
@@ -386,17 +384,10 @@ export class CgroupLimitHandle implements LimitHandle {
 }
 
 /** As the kernel rounds. {@link NO_LIMIT} is the widest of all. */
-function wholePages(limit: number): number {
+export function wholePages(limit: number): number {
   if (limit === NO_LIMIT) return UNLIMITED;
   return Number.isFinite(limit) ? Math.floor(limit / PAGE) * PAGE : Number.NaN;
 }
-
-const samePages = (found: number, requested: number): boolean =>
-  found === requested ||
-  (found < requested &&
-    requested - found < LARGEST_PAGE &&
-    requested !== UNLIMITED &&
-    found % LARGEST_PAGE === 0);
 
 const memoryBytes = (limit: number): Bytes => (limit === UNLIMITED ? NO_LIMIT : limit) as Bytes;
 

@@ -1,9 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { WriteResult } from '../../decision/index.js';
 import type { MemoryPaths } from './limit-files.js';
-
-/** A limit reads back rounded down to a page, which is at most this (arm64). */
-const LARGEST_PAGE = 65_536;
+import { LARGEST_PAGE } from './pages.js';
 
 export interface LoweringJob {
   readonly paths: MemoryPaths;

@@ -1,5 +1,4 @@
 import { type Bytes, messageOf } from '../../../config/index.js';
-import type { Limits } from '../../decision/index.js';
 import {
   type ContainerInfo,
   emptyLimits,
@@ -77,23 +76,4 @@ async function restoreUserLimits(container: ContainerInfo, handle: LimitHandle) 
   const protection = handle.protectMemory(0 as Bytes);
   if (!handle.read(after)) return null;
   return { container, before, after, shares, quota, memory, protection };
-}
-
-/** Millicores: what rounding a quota to whole microseconds can make. */
-export const QUOTA_ROUNDING = 0.02;
-
-/** `gone`: the cgroup is removed. `swap`: systemd has reset the swap limit. */
-export type Drift = 'none' | 'limits' | 'swap' | 'gone';
-
-/**
- * Compares the last written limits with the kernel's, read into `found`. A quota that differs only
- * by rounding becomes the expected one.
- */
-export function findDrift(handle: LimitHandle, found: Limits): Drift {
-  const { shares, quota, memory } = handle.expected;
-  if (!handle.read(found)) return 'gone';
-  if (handle.isSettling?.() === true) return 'none';
-  if (Math.abs(found.quota - quota) <= QUOTA_ROUNDING) found.quota = quota;
-  if (found.shares !== shares || found.quota !== quota || found.memory !== memory) return 'limits';
-  return handle.swapHolds?.() === false ? 'swap' : 'none';
 }
