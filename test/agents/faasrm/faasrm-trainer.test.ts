@@ -18,6 +18,7 @@ import {
   policyKey,
 } from '../../../broker/messages/index.js';
 import { HookRig } from '../../openwhisk-plugin/daemon/hook-rig.js';
+import { settle } from '../../support/settle.js';
 
 const ROWS = 8;
 const settings: FaasrmSettings = {
@@ -26,10 +27,6 @@ const settings: FaasrmSettings = {
   ppo: { ...faasrmSettings.ppo, miniBatch: 4 },
 };
 const trainer = new InlineTrainer(defaultEngine(() => undefined));
-
-const settle = async (): Promise<void> => {
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 /** Time that leases are renewed in. */
 async function pass(rig: HookRig, seconds: number): Promise<void> {

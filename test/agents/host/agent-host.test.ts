@@ -21,12 +21,9 @@ import { type Millicores, mebibytes, millis, SeededRandom } from '../../../confi
 import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { observation } from '../../support/observations.js';
+import { settle } from '../../support/settle.js';
 
 const cap = { cpu: 4000 as Millicores, memory: mebibytes(1024) };
-
-const settle = async (): Promise<void> => {
-  for (let i = 0; i < 100; i++) await Promise.resolve();
-};
 
 function stage() {
   const time = new ManualTime();

@@ -6,6 +6,7 @@ import { decodeTrajectory } from '../../../broker/messages/index.js';
 import { millis } from '../../../config/index.js';
 import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
+import { settle } from '../../support/settle.js';
 
 const step: TrajectoryStep = {
   fn: '/guest/f',
@@ -27,10 +28,9 @@ const step: TrajectoryStep = {
 /** Steps are batched for 250 ms. */
 const gathered = async (time: ManualTime): Promise<void> => {
   time.advance(millis(250));
-  await settled();
+  await settle();
 };
 const author = { host: 'agents-1', boot: 'boot1' };
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const stored = (bus: MemoryBus) =>
   bus
     .connect()
@@ -43,7 +43,7 @@ test('steps are written to the stream on their function’s subject', async (t) 
   const writer = new TrajectoryWriter(bus.connect(), author, time);
   writer.write(step);
   writer.write({ ...step, step: 5 });
-  await settled();
+  await settle();
   t.is(writer.counts.written, 0, 'gathered first');
   await gathered(time);
   const records = await stored(bus);
@@ -86,7 +86,7 @@ test('while NATS is away the newest steps wait, and older ones are dropped', asy
   // One more drops the oldest.
   writer.write({ ...step, step: 2050 });
   await gathered(time);
-  for (let i = 0; i < 20; i++) await settled();
+  for (let i = 0; i < 20; i++) await settle();
   t.deepEqual(writer.counts, { written: 2048, dropped: 3, failures: 0 });
   const records = await bus
     .connect()
@@ -106,7 +106,7 @@ test('of many steps at most 256 are in flight, and all are written', async (t) =
   const writer = new TrajectoryWriter(new MemoryBus().connect(), author, time);
   for (let i = 0; i < 300; i++) writer.write(step);
   await gathered(time);
-  for (let i = 0; i < 5; i++) await settled();
+  for (let i = 0; i < 5; i++) await settle();
   t.deepEqual(writer.counts, { written: 300, dropped: 0, failures: 0 });
 });
 
@@ -115,6 +115,6 @@ test('steps that wait are sent when an agent host stops', async (t) => {
   const writer = new TrajectoryWriter(bus.connect(), author, new ManualTime());
   writer.write(step);
   writer.flush();
-  await settled();
+  await settle();
   t.is((await stored(bus)).length, 1);
 });

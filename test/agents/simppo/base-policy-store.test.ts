@@ -20,6 +20,7 @@ import { type Millis, millis, SeededRandom } from '../../../config/index.js';
 import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { observation } from '../../support/observations.js';
+import { settle } from '../../support/settle.js';
 import { calls, cap, online, view } from './scene.js';
 
 const engine = new JsEngine();
@@ -54,7 +55,6 @@ function stage() {
   return { objects, store, warnings, host };
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const found = (ownPolicyStore: BrokerBasePolicyStore) =>
   new Promise<ReturnType<typeof learned> | null>((done) => ownPolicyStore.load(done));
 
@@ -62,9 +62,6 @@ test('a restarted agent host finds the base policy that it has learned', async (
   const time = new ManualTime();
   const bus = new MemoryBus(time);
   const hook = bus.connect();
-  const settle = async (): Promise<void> => {
-    for (let i = 0; i < 120; i++) await Promise.resolve();
-  };
   let step = 0;
   const host = async (name: string, steps: number) => {
     const broker = bus.connect();
@@ -174,14 +171,14 @@ test('of several hosts the most trained policy is kept, in any order of writes',
   const [first, second] = [host(), host()];
   t.is(await found(first), null);
   first.save(learned(5, 2));
-  await settled();
+  await settle();
   second.save(learned(4, 3));
-  await settled();
+  await settle();
   t.deepEqual(await found(second), learned(5, 2));
   second.save(learned(6, 3));
   second.save(learned(7, 4));
   second.save(learned(8, 5));
-  await settled();
+  await settle();
   t.deepEqual(await found(first), learned(8, 5), 'the newest of those that waited');
 });
 
@@ -189,11 +186,11 @@ test('a policy from other shipped weights is ignored and overwritten', async (t)
   const { host, warnings } = stage();
   const old = host({ shipped: newWeights({ engine, settings, seed: 9 }) });
   old.save(learned(500, 2));
-  await settled();
+  await settle();
   const now = host();
   t.is(await found(now), null);
   now.save(learned(3, 3));
-  await settled();
+  await settle();
   t.deepEqual([await found(now), await found(old)], [learned(3, 3), null]);
   t.deepEqual(warnings, []);
 });
@@ -204,13 +201,13 @@ test('damaged and foreign policies are overwritten; a newer Gleaner’s is kept'
   const name = 'base-simppo-quota';
   const good = learned(5, 2);
   ownPolicyStore.save(good);
-  await settled();
+  await settle();
   const whole = (await objects.get(name))!;
   await objects.put(name, whole.slice(0, -8));
   t.is(await found(ownPolicyStore), null);
   t.is(warnings.length, 1);
   ownPolicyStore.save(learned(2, 3));
-  await settled();
+  await settle();
   t.deepEqual(await found(ownPolicyStore), learned(2, 3));
   const other = { ...settings, virtual: 'none' as const };
   await store.save(
@@ -224,6 +221,6 @@ test('damaged and foreign policies are overwritten; a newer Gleaner’s is kept'
   );
   await objects.put(name, newer);
   ownPolicyStore.save(learned(900, 4));
-  await settled();
+  await settle();
   t.deepEqual(Buffer.from((await objects.get(name))!), newer);
 });

@@ -15,6 +15,7 @@ import { aggregatorService, announce, callService } from '../../../broker/servic
 import { type Bytes, type Millicores, millis } from '../../../config/index.js';
 import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
+import { settle } from '../../support/settle.js';
 
 const report = (host: string, sequence: number, demandCpu: number): HostReport => ({
   v: 1,
@@ -193,10 +194,6 @@ test('an agent host without agents has no features, and one alone may change its
   t.is(aggregator.takePartial(wider('b', 1), millis(0)), null);
   t.is(aggregator.takePartial(partial('c', 1), millis(0)), 'other_features');
 });
-
-const settle = async (): Promise<void> => {
-  for (let i = 0; i < 20; i++) await Promise.resolve();
-};
 
 async function pass(time: ManualTime, by: number): Promise<void> {
   for (let i = 0; i < by; i += 100) {

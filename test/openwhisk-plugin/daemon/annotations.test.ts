@@ -8,12 +8,10 @@ import {
 } from '../../../broker/messages/index.js';
 import type { Config } from '../../../config/index.js';
 import { mebibytes } from '../../../config/index.js';
+import { settle } from '../../support/settle.js';
 import { type FakeContainer, HookRig } from './hook-rig.js';
 
 const HELLO = '/guest/hello';
-const settle = async (): Promise<void> => {
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 async function annotated(change: (config: Config) => void = () => undefined) {
   const rig = new HookRig(change);

@@ -13,12 +13,10 @@ import { changeMode } from '../../../broker/mode-switch.js';
 import { callService, hookService } from '../../../broker/services/index.js';
 import { type Config, MIB } from '../../../config/index.js';
 import { POLICY_WEIGHTS } from '../../../openwhisk-plugin/decision/index.js';
+import { settle } from '../../support/settle.js';
 import { type FakeContainer, HookRig } from './hook-rig.js';
 
 const HELLO = '/guest/hello';
-const settle = async (): Promise<void> => {
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 const target = (rig: HookRig, change: object = {}): object => ({
   v: 1,

@@ -24,6 +24,7 @@ import {
   train,
 } from '../../../../agents/ppo/index.js';
 import { SeededRandom } from '../../../../config/index.js';
+import { settle } from '../../../support/settle.js';
 
 const engine = new SimdEngine();
 const features = 3;
@@ -80,8 +81,6 @@ function recordDemonstration(under: PpoLifeCycleLearner | FirmLifeCycleLearner):
     under.recordDemonstration({ input: input(), mask, action: i % actions, reward: random.next() });
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 test('what is studied and updated in a thread is what would be here, to the bit', async (t) => {
   const offlineTrainer = new ThreadOfflineTrainer();
   t.teardown(() => offlineTrainer.close());
@@ -92,7 +91,7 @@ test('what is studied and updated in a thread is what would be here, to the bit'
     under.trainOffline(after);
     // Each study is of all that was watched: the fourth has a surrogate.
     held.trainings.at(-1)!.done(null);
-    await settled();
+    await settle();
   }
   const { job } = held.trainings.at(-1)!;
   const trained = await offlineTrainer.trainOffline(job);
@@ -146,7 +145,7 @@ test('an estimate is returned once; steps recorded meanwhile wait for the next j
   const { job, done } = held.trainings[0]!;
   const learned = { ...job.state, actor: job.state.actor.map((weight) => weight + 1) };
   done({ state: learned, estimatedGain: 0.5 });
-  await settled();
+  await settle();
   t.deepEqual(under.agent.export().actor, learned.actor);
   recordDemonstration(under);
   t.is(under.trainOffline(after), 0.5);
@@ -165,7 +164,7 @@ test('a result that arrives after begin, restart or forget is dropped', async (t
     const before = under.agent.export();
     const { job, done } = held.trainings[0]!;
     done({ state: { ...job.state, actor: job.state.actor.map(() => 9) }, estimatedGain: 1 });
-    await settled();
+    await settle();
     t.deepEqual(under.agent.export(), before, invalidate);
     recordDemonstration(under);
     t.is(under.trainOffline(after), null, invalidate);
@@ -187,7 +186,7 @@ test('while an update runs the agent acts on its old weights, then on the new on
     ...train(engine, job),
     state: { ...job.state, actor: job.state.actor.map((weight) => weight + 1) },
   });
-  await settled();
+  await settle();
   t.is(under.updates, 1);
   t.deepEqual(
     under.agent.export().actor,
@@ -232,7 +231,7 @@ test('what FIRM’s agent studies in a thread is what it would learn here, to th
     t.is(job.episodes.length, episode + 1);
     t.is(trained!.estimatedGain === null, episode < 3);
     done(trained);
-    await settled();
+    await settle();
   }
   t.deepEqual(under.weights(), here.weights());
   t.is(held.firmTrainings.at(-1)!.job.memory.written, 80);
@@ -251,7 +250,7 @@ test('FIRM’s estimate is returned once, and a late result is dropped', async (
     const before = under.weights();
     const { job, done } = held.firmTrainings[0]!;
     done({ state: { ...job.state, actor: job.state.actor.map(() => 9) }, estimatedGain: 0.5 });
-    await settled();
+    await settle();
     const changed = under.weights().actor.every((weight) => weight === 9);
     t.is(changed, invalidate === 'none', invalidate);
     if (invalidate !== 'none') t.deepEqual(under.weights(), before, invalidate);

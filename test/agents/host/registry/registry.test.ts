@@ -9,10 +9,7 @@ import { type Millicores, mebibytes, millis, SeededRandom } from '../../../../co
 import { ManualTime } from '../../../support/manual-time.js';
 import { MemoryBus } from '../../../support/memory-broker/memory-bus.js';
 import { observation } from '../../../support/observations.js';
-
-const settle = async (): Promise<void> => {
-  for (let i = 0; i < 200; i++) await Promise.resolve();
-};
+import { settle } from '../../../support/settle.js';
 
 /**
  * An agent host that forgets after 240 s: it sweeps every 10 s and refreshes entries every 60

@@ -3,13 +3,10 @@ import { type Millis, millis, SeededRandom } from '../../../../config/index.js';
 import { type Flakiness, FlakyBroker, Machine } from '../../../faults/world/machine.js';
 import { ManualTime } from '../../../support/manual-time.js';
 import { MemoryBus } from '../../../support/memory-broker/memory-bus.js';
+import { settle } from '../../../support/settle.js';
 
 export const TERM = 1500 as Millis;
 const CALM: Flakiness = { delay: 5, lost: 0 };
-
-const settle = async (): Promise<void> => {
-  for (let i = 0; i < 60; i++) await Promise.resolve();
-};
 
 export interface Host {
   readonly name: string;

@@ -10,6 +10,7 @@ import { type Millicores, millis, SeededRandom } from '../../../../config/index.
 import { ManualTime } from '../../../support/manual-time.js';
 import { MemoryBus } from '../../../support/memory-broker/memory-bus.js';
 import { observation } from '../../../support/observations.js';
+import { settle } from '../../../support/settle.js';
 
 /**
  * Its target is the number of observations of the function on all hosts: learned state that must
@@ -31,9 +32,6 @@ const counting: ResourceManager<number> = {
 };
 
 const FN = '/guest/hello';
-const settle = async (): Promise<void> => {
-  for (let i = 0; i < 120; i++) await Promise.resolve();
-};
 
 function stage() {
   const time = new ManualTime();
