@@ -24,7 +24,11 @@ export const agentsSchema = section('The agent host: one resource manager per fu
     'With activation policy `faasrm`: publish the trained weights, or continue learning from ' +
       'the choices of hooks.',
   ),
-  hostName: key(hostNameText(), null, 'Name of this agent host in messages; null: the host name.'),
+  hostName: key(
+    hostNameText(),
+    null,
+    'Name of this agent host, or aggregator, in messages; null: the host name.',
+  ),
   intervalMs: key(
     z.int().min(100).max(600_000),
     10_000,

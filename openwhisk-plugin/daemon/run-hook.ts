@@ -53,7 +53,8 @@ export interface RunningHook {
    * a GleanerError, and keeps the old configuration, for an unknown policy.
    */
   reload(config: Config): void;
-  kill(): void;
+  /** Sets this process's kill switch, or releases it. */
+  toggleKillSwitch(): void;
   inspect(request?: Partial<InspectRequest>): Inspection;
   figures(): HookFigures;
   explain(action: string): readonly Explanation[];
@@ -340,7 +341,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
       hook.usePolicies(next.decision.policy);
       logger.info({ mode: modes.global }, 'configuration reloaded');
     },
-    kill: () => killSwitch.toggle('signal'),
+    toggleKillSwitch: () => killSwitch.toggle('signal'),
     inspect: (request) => hook.inspect(request),
     figures: () => hook.figures(),
     explain: (action) => hook.explain(action),

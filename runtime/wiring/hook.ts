@@ -70,7 +70,7 @@ export async function runHookPart(
       simulated?.stop();
       await broker?.close();
     },
-    kill: () => hook.kill(),
+    kill: () => hook.toggleKillSwitch(),
     reconfigure: (next) => hook.reload(next),
   };
 }

@@ -36,7 +36,7 @@ const LONG = 30_000;
 const SPAN = 50;
 
 /**
- * OpenWhisk's double with a range of concurrency, `gleaner actions follow`, and an agent host that
+ * A fake OpenWhisk with a range of concurrency, `gleaner actions follow`, and an agent host that
  * tunes 10, 20, ..., 50.
  */
 async function stage(t: ExecutionContext, manager: ResourceManager = fixedManager()) {

@@ -62,6 +62,10 @@ const BANNED = [
   'thine',
   'crowded',
   'brings? about',
+  'need luck',
+  'rest double',
+  'says now',
+  'speaks? api',
 ];
 const WORDS = new RegExp(`\\b(?:${BANNED.join('|')})\\b`, 'i');
 

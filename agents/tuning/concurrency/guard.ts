@@ -152,8 +152,8 @@ function unsafeLimitAt(
 ): UnsafeLimit | null {
   const here = tallies[at] ?? NOTHING;
   const there = tallies[user] ?? NOTHING;
-  // Where little was seen of the user's own limit, calls there are taken to succeed: who tries
-  // something must not need luck.
+  // Assume that unseen activations at the user's limit succeed, so that exploration is not rewarded
+  // for noise.
   const unseen = Math.max(0, hold.activations - there.activations);
   const more = (what: 'failures' | 'oomKills'): boolean =>
     isMore(here[what], here.activations, there[what], there.activations + unseen);

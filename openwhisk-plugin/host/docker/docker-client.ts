@@ -259,10 +259,10 @@ export function negotiate(engine: string, minimum: string): string {
   }
   if (newest < OLDEST_API) {
     throw new EngineUnsupportedError(
-      `the engine speaks API 1.${newest} at most; 1.${OLDEST_API} is needed`,
+      `the engine's newest API is 1.${newest}; 1.${OLDEST_API} is needed`,
     );
   }
-  // An engine whose minimum is above what was checked is spoken to at its minimum: answers are
+  // An engine whose minimum is above what was checked gets requests of its minimum: answers are
   // validated anyway.
   return `1.${Math.max(oldest, Math.min(newest, NEWEST_API))}`;
 }

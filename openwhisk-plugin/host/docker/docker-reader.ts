@@ -31,7 +31,7 @@ export interface ReaderOptions {
   readonly deadline?: Millis;
 }
 
-/** What Docker says now: host, networks, running containers and their limits. */
+/** Docker's present state: host, networks, running containers and their limits. */
 export class DockerReader implements EngineSource {
   readonly #client: DockerClient;
   readonly #managed: ManagedFilter;

@@ -84,9 +84,9 @@ export class ReconcilingEngine implements ContainerEngine {
       {
         subscribed: () => this.#pass('full'),
         changed: () => this.#pass('listing'),
-        started: (id) => this.#startTold(id),
-        ended: (id, at) => this.#endTold(id, at),
-        paused: (id, paused) => this.#pauseTold(id, paused),
+        started: (id) => this.#onStart(id),
+        ended: (id, at) => this.#onEnd(id, at),
+        paused: (id, paused) => this.#onPause(id, paused),
         oom: (id) => {
           if (this.#known.get(id)?.info) this.#listener?.containerOom(id);
         },
@@ -248,13 +248,13 @@ export class ReconcilingEngine implements ContainerEngine {
     this.#announce(id, new Known(this.#passNumber, order), info, true);
   }
 
-  #startTold(id: string): void {
+  #onStart(id: string): void {
     if (this.#known.has(id)) return;
     // A failure here is an engine that does not answer: the next pass learns the container.
     this.#learn(id, ++this.#order, false).catch(() => this.#pass('listing'));
   }
 
-  #endTold(id: string, at: Micros | null): void {
+  #onEnd(id: string, at: Micros | null): void {
     const known = this.#known.get(id);
     if (known === undefined) return;
     // Its end, stamped before its start: the clock was set back, or it is an earlier end of a
@@ -264,7 +264,7 @@ export class ReconcilingEngine implements ContainerEngine {
     else this.#ended(id);
   }
 
-  #pauseTold(id: string, paused: boolean): void {
+  #onPause(id: string, paused: boolean): void {
     const known = this.#known.get(id);
     if (known?.info) this.#setPaused(id, known, paused);
   }

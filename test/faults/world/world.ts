@@ -286,7 +286,7 @@ export class World {
           found.push(`${host.name}, nothing runs: ${cgroup.loweredWhileIdle}`);
       }
       found.push(...host.unexplained(), ...host.problems);
-      host.hook?.kill();
+      host.hook?.toggleKillSwitch();
     }
     await this.pass(500);
     for (const host of this.hosts) {

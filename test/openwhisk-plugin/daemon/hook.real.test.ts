@@ -25,10 +25,10 @@ test.serial(
   async (t) => {
     if (missing(t, dockerAndTap)) return;
     t.timeout(allowed(120_000));
-    await together('wskglhka0', {}, async (double, hook) => {
+    await together('wskglhka0', {}, async (emulator, hook) => {
       const io = action('io', { cpus: 1 });
       const sleepMs = allowed(500);
-      const first = await double.invoke(io, { sleepMs });
+      const first = await emulator.invoke(io, { sleepMs });
       t.true(first.ok);
       const id = docker('inspect', '--format', '{{.Id}}', first.containerName as string);
       t.is(kernel(id).quota, 100_000);
@@ -39,7 +39,7 @@ test.serial(
       let calls = 1;
       for (; lowest === 100_000 && calls < 5; calls++) {
         await sleep(1500);
-        const { result, seen } = await watched(id, double.invoke(io, { sleepMs }));
+        const { result, seen } = await watched(id, emulator.invoke(io, { sleepMs }));
         const quotas = new Set(seen.map(({ quota }) => quota));
         t.true(result.ok);
         lowest = Math.min(...[...quotas].filter((quota) => quota > 0));
@@ -71,11 +71,11 @@ test.serial(
     if (missing(t, dockerAndTap)) return;
     t.timeout(allowed(120_000));
     let ids: string[] = [];
-    await together('wskglhkb0', {}, async (double, hook) => {
+    await together('wskglhkb0', {}, async (emulator, hook) => {
       for (let i = 0; i < 15; i++) {
         await Promise.all([
-          double.invoke(action('noop'), {}),
-          double.invoke(action('cpu', { memoryMb: 128 }), { cpuMs: 30 }),
+          emulator.invoke(action('noop'), {}),
+          emulator.invoke(action('cpu', { memoryMb: 128 }), { cpuMs: 30 }),
         ]);
       }
       await ends(hook, 30);
@@ -100,11 +100,11 @@ test.serial('a function that needs more CPU than its user’s gets more, and use
   await together(
     'wskglhki0',
     {},
-    async (double, hook) => {
+    async (emulator, hook) => {
       // A fifth of a core, which a container gets on a busy machine, too.
       const narrow = action('cpu', { cpus: 0.2 });
       const payload = { cpuMs: 200 };
-      const first = await double.invoke(narrow, payload);
+      const first = await emulator.invoke(narrow, payload);
       const id = docker('inspect', '--format', '{{.Id}}', first.containerName as string);
       const used = (): number =>
         hook.inspect({ function: '/guest/cpu' }).functions[0]!.acceleratedCpuSeconds;
@@ -113,7 +113,7 @@ test.serial('a function that needs more CPU than its user’s gets more, and use
       let highest = 0;
       for (let calls = 1; used() === 0 && calls < 6; calls++) {
         await sleep(1500);
-        const { result, seen } = await watched(id, double.invoke(narrow, payload));
+        const { result, seen } = await watched(id, emulator.invoke(narrow, payload));
         t.true(result.ok);
         highest = Math.max(highest, ...seen.map(({ quota }) => quota));
         await ends(hook, calls + 1);
@@ -130,13 +130,13 @@ test.serial('a function that needs more CPU than its user’s gets more, and use
 test.serial('a failing, a killed and a timed-out activation each end once', async (t) => {
   if (missing(t, dockerAndTap)) return;
   t.timeout(allowed(120_000));
-  await together('wskglhkc0', { oomPolls: allowed(400) }, async (double, hook) => {
-    t.is((await double.invoke(action('fail'), {})).kind, 'developer error');
-    const killed = await double.invoke(action('memory', { memoryMb: 128 }), { megabytes: 300 });
+  await together('wskglhkc0', { oomPolls: allowed(400) }, async (emulator, hook) => {
+    t.is((await emulator.invoke(action('fail'), {})).kind, 'developer error');
+    const killed = await emulator.invoke(action('memory', { memoryMb: 128 }), { megabytes: 300 });
     t.is(killed.kind, 'oom', JSON.stringify(killed));
     // The limit holds for `/init`, too.
     const slow = action('io', { name: 'slow', timeoutMs: allowed(300) });
-    t.is((await double.invoke(slow, { sleepMs: allowed(3000) })).kind, 'timeout');
+    t.is((await emulator.invoke(slow, { sleepMs: allowed(3000) })).kind, 'timeout');
     await ends(hook, 3);
     const seen = counters(hook);
     const { closed, reset, containerEnd, oomUser } = seen;
@@ -153,8 +153,8 @@ test.serial(
   async (t) => {
     if (missing(t, dockerAndTap)) return;
     t.timeout(allowed(120_000));
-    await together('wskglhkd0', {}, async (double, hook) => {
-      const first = await double.invoke(action('noop', { cpus: 1 }), {});
+    await together('wskglhkd0', {}, async (emulator, hook) => {
+      const first = await emulator.invoke(action('noop', { cpus: 1 }), {});
       const id = docker('inspect', '--format', '{{.Id}}', first.containerName as string);
       await hook.stop();
       // What a hook killed with -9 in the middle of a run leaves behind.

@@ -57,7 +57,7 @@ testProp(
         if (pick > 3) rig.platform.packets.listening(null);
       } else if (what === 'oom') rig.platform.listener.containerOom(container.info.id);
       else if (what === 'kill') {
-        rig.hook.kill();
+        rig.hook.toggleKillSwitch();
         killed = !killed;
       } else if (what === 'throttle') {
         container.cgroup.usage.periods += 2;

@@ -118,10 +118,10 @@ test('a kill switch that cannot be read holds, and does not end the hook', async
 test('the kill switch works with NATS down, and by signal', async (t) => {
   const { rig, lower } = await lowered();
   rig.bus.takeDown();
-  rig.hook.kill();
+  rig.hook.toggleKillSwitch();
   t.deepEqual(lower(), [1000, 1000, 1000]);
   t.deepEqual(rig.hook.inspect().host.killedBy, ['signal']);
-  rig.hook.kill();
+  rig.hook.toggleKillSwitch();
   t.false(rig.hook.inspect().host.killed);
   await rig.hook.stop();
 });

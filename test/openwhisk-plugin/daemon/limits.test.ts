@@ -353,8 +353,8 @@ test('an activation whose limits were restored midway is not learned from', asyn
   container.call(4000, 200);
   const connection = container.run();
   const { quota } = container.cgroup.inForce;
-  rig.hook.kill();
-  rig.hook.kill();
+  rig.hook.toggleKillSwitch();
+  rig.hook.toggleKillSwitch();
   // The kill switch was on and off again; a peak of 210 would raise the lower bound to 210 / .75 =
   // 280, had it counted.
   container.work(200, 150);

@@ -90,7 +90,7 @@ test('the kill switch reaches containers of functions that left the registry', a
   t.true(quotaOf(container) < 1000);
   rig.container({ quota: 1000 }).call(400, 200, { action: '/guest/other' });
   t.true(quotaOf(container) < 1000);
-  rig.hook.kill();
+  rig.hook.toggleKillSwitch();
   t.is(quotaOf(container), 1000);
   await rig.hook.stop();
 });
@@ -144,7 +144,7 @@ test('returned CPU is lent to a running activation with an audit record', async 
   t.deepEqual([quotaOf(first), quotaOf(second)], [3000, 3000]);
   third.answer(late);
   third.run({ action: '/guest/third' });
-  rig.hook.kill();
+  rig.hook.toggleKillSwitch();
   first.answer(one);
   t.deepEqual([quotaOf(first), quotaOf(second)], [3000, 3000]);
   second.answer(two);
@@ -254,8 +254,8 @@ test('a pod gets its user limits back when its container ends', async (t) => {
 test('nothing lowers a limit once a stop has begun, whatever mode is set', async (t) => {
   const [rig, container] = await learned();
   const stopped = rig.hook.stop();
-  rig.hook.kill();
-  rig.hook.kill();
+  rig.hook.toggleKillSwitch();
+  rig.hook.toggleKillSwitch();
   container.run();
   t.is(quotaOf(container), 1000);
   await stopped;
@@ -291,9 +291,9 @@ test('a lender’s memory is protected up to its user limit if the kernel can', 
   container.cgroup.protection = 0;
   container.call(400, 200);
   t.is(container.cgroup.protection, mebibytes(256));
-  rig.hook.kill();
+  rig.hook.toggleKillSwitch();
   t.is(container.cgroup.protection, 0);
-  rig.hook.kill();
+  rig.hook.toggleKillSwitch();
   container.call(400, 200);
   t.is(container.cgroup.protection, mebibytes(256));
   await rig.hook.stop();

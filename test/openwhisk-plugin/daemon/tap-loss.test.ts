@@ -287,7 +287,7 @@ testProp(
         containers[n] = make(n);
         open[n] = [];
       } else if (what === 'unreadable') container.unreadable();
-      else if (what === 'kill') rig.hook.kill();
+      else if (what === 'kill') rig.hook.toggleKillSwitch();
       else if (what === 'mode') {
         const next = structuredClone(rig.config);
         Object.assign(next, { mode: pick < 5 ? 'observe' : 'enforce' });

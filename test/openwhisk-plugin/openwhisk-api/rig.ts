@@ -30,7 +30,7 @@ export interface RigOptions {
   readonly prepare?: (fakeOpenWhisk: FakeOpenWhiskRest) => void;
 }
 
-/** A controller on a REST double, whose waits take no time; `waits` are those asked for, ms. */
+/** A controller on a fake REST API, whose waits take no time; `waits` are those asked for, ms. */
 export async function rig(t: ExecutionContext, version: Version, options: RigOptions = {}) {
   const fakeOpenWhisk = await FakeOpenWhiskRest.start(version);
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-actions-'));

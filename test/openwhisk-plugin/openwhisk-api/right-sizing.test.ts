@@ -13,8 +13,8 @@ import { type RigOptions, rig } from './rig.js';
 const all = async <T>(requests: T): Promise<T> => requests;
 
 /**
- * A REST double with actions of 512 MB, and right-sizing on it; `again` makes a new one, as after a
- * crash.
+ * A fake REST API with actions of 512 MB, and right-sizing on it; `again` makes a new one, as after
+ * a crash.
  */
 async function sizing(t: ExecutionContext, names: readonly string[], options: RigOptions = {}) {
   const parts = await rig(t, '2.0.0', options);

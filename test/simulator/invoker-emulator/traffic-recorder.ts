@@ -32,7 +32,7 @@ async function read(message: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * Records what passes between the double, the engine and the containers, in the transcript's own
+ * Records what passes between the emulator, the engine and the containers, in the transcript's own
  * format and by its own method: a proxy of the engine's socket that gives every container a
  * loopback address, on which a relay listens.
  */

@@ -97,7 +97,7 @@ async function play(recorder: TrafficRecorder, emulator: InvokerEmulator): Promi
 }
 
 test.serial(
-  'The double says to engine and containers what a real OpenWhisk was recorded to say',
+  'The emulator sends to engine and containers what a real OpenWhisk was recorded to send',
   async (t) => {
     if (missing(t, dockerAlone)) return;
     t.timeout(allowed(180_000));
