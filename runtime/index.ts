@@ -3,7 +3,6 @@ export { runAsProcess } from './child.js';
 export { checkCredentials } from './credentials.js';
 export { type HookAnswer, type HookAnswers, inspectHooks } from './hook-client.js';
 export {
-  allowedLimitRequests,
   fetchAgents,
   fetchSizeEvidence,
   limitRequestsOf,

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { type Broker, buckets, isFunctionName } from '../broker/index.js';
-import { decodeMode, MODE_GLOBAL, modeKey } from '../broker/messages/index.js';
+import { type Broker, isFunctionName } from '../broker/index.js';
 import {
   type AgentSummary,
   addPeakExcess,
@@ -16,7 +15,6 @@ import type {
   SizeEvidence,
   WritableLimit,
 } from '../openwhisk-plugin/openwhisk-api/index.js';
-import { inspectHooks } from './hook-client.js';
 
 const limitRequestsSchema = z.array(
   z
@@ -71,38 +69,6 @@ export function limitRequestsOf(
     if (requested.length > 0) requests.push({ function: fn, ...Object.fromEntries(requested) });
   }
   return requests;
-}
-
-/**
- * Without functions that the bucket `gleaner_mode` or a hook pauses, kills or keeps from
- * `enforce`: a pause or the kill switch may be in force without being stored.
- */
-export async function allowedLimitRequests(
-  broker: Broker,
-  requests: readonly LimitRequest[],
-): Promise<LimitRequest[]> {
-  // Of a hook that has just started, too, which no aggregator knows yet.
-  const { hooks } = await inspectHooks(broker, { containers: 0, expected: [] });
-  if (hooks.some(({ host }) => host.killed)) return [];
-  const paused = new Set(
-    hooks.flatMap(({ functions }) => functions.filter((one) => one.paused).map(({ name }) => name)),
-  );
-  const bucket = broker.keyValue(buckets.mode);
-  const read = async (key: string) => {
-    const entry = await bucket.get(key);
-    const decoded = entry?.value ? decodeMode(entry.value) : null;
-    return decoded?.ok ? decoded.message : null;
-  };
-  const all = await read(MODE_GLOBAL);
-  if (all?.kill || all?.paused) return [];
-  const allowed: LimitRequest[] = [];
-  for (const limitRequest of requests) {
-    const own = await read(modeKey(limitRequest.function));
-    const mode = own?.mode ?? all?.mode ?? 'enforce';
-    if (!own?.kill && !own?.paused && !paused.has(limitRequest.function) && mode === 'enforce')
-      allowed.push(limitRequest);
-  }
-  return allowed;
 }
 
 /** Every agent of every agent host, by its newest decision. */

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { Broker } from '../../broker/index.js';
 import { EXIT, errorClass, reportProblem } from '../../config/index.js';
 import { killFile } from '../../openwhisk-plugin/daemon/index.js';
 import {
@@ -6,6 +7,7 @@ import {
   type Annotations,
   Journal,
   type JournalEntry,
+  type LimitRequest,
   type LimitValues,
   type ListedAction,
   type OpenChange,
@@ -15,7 +17,6 @@ import {
   writableLimits,
 } from '../../openwhisk-plugin/openwhisk-api/index.js';
 import {
-  allowedLimitRequests,
   cores,
   count,
   fetchAgents,
@@ -32,7 +33,7 @@ import {
   table,
   withBroker,
 } from '../../runtime/index.js';
-import { connectActions } from '../../runtime/wiring/index.js';
+import { connectActions, holdsFrom } from '../../runtime/wiring/index.js';
 import {
   addOutputOption,
   checkFunctionName,
@@ -156,25 +157,36 @@ function addApply(actions: Command): void {
     const { config } = loadSettings(globalOptions(command));
     const { actions: path, killSwitch } = statePaths(config);
     if (!options.dryRun && killFile(killSwitch) !== 'unset') throw new ActionsHeldError(killSwitch);
-    const requests =
-      options.requests === undefined
-        ? await withBroker(config, async (broker) =>
-            allowedLimitRequests(
-              broker,
-              limitRequestsOf(await fetchAgents(broker), options.limit ?? ['memory']),
-            ),
-          )
-        : readLimitRequests(options.requests);
-    if (requests.length === 0 && options.output !== 'json') {
-      if (options.requests === undefined) reportProblem(...NO_REQUESTS);
-      else reportProblem(`${options.requests} requests no limits`, 'add a row for each action');
+    const apply = async (
+      requests: readonly LimitRequest[],
+      broker: Broker | null,
+    ): Promise<void> => {
+      const fromAgents = broker !== null;
+      await interruptible(requests.length, { ...options, fromAgents }, async (signal, each) => {
+        const controller = await connectActions(config, { signal });
+        let findHolds = holdsFrom({ broker, killSwitch, signal });
+        if (options.dryRun) {
+          // Nothing is written between, so what holds now is read once.
+          const held = await findHolds(requests.map((one) => one.function));
+          findHolds = async () => held;
+        }
+        return await withJournal(path, options.dryRun, (journal) => {
+          const entries = journal?.entries ?? Journal.read(path);
+          return controller.apply(requests, entries, journal, findHolds, each);
+        });
+      });
+    };
+    if (options.requests !== undefined) {
+      const requests = readLimitRequests(options.requests);
+      if (requests.length === 0 && options.output !== 'json')
+        reportProblem(`${options.requests} requests no limits`, 'add a row for each action');
+      await apply(requests, null);
+      return;
     }
-    const fromAgents = options.requests === undefined;
-    await interruptible(requests.length, { ...options, fromAgents }, async (signal, each) => {
-      const controller = await connectActions(config, { signal });
-      return await withJournal(path, options.dryRun, (journal) =>
-        controller.apply(requests, journal?.entries ?? Journal.read(path), journal, each),
-      );
+    await withBroker(config, async (broker) => {
+      const requests = limitRequestsOf(await fetchAgents(broker), options.limit ?? ['memory']);
+      if (requests.length === 0 && options.output !== 'json') reportProblem(...NO_REQUESTS);
+      await apply(requests, broker);
     });
   });
 }

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { EXIT, errorClass, systemClock } from '../../config/index.js';
 import {
+  isDue,
   Journal,
   type JudgedSize,
   killedSizes,
@@ -29,6 +30,7 @@ import {
   connectActions,
   FOLLOW_STOP,
   followSizes,
+  holdsFrom,
   rightSizingOf,
   sizingRules,
 } from '../../runtime/wiring/index.js';
@@ -43,7 +45,12 @@ export function addRecommend(actions: Command): void {
     .addOption(new Option('--all', 'also actions with too little evidence'));
   addOutputOption(command).action(async (options: OutputOptions & { readonly all?: boolean }) => {
     const { config } = loadSettings(globalOptions(command));
-    const evidence = await withBroker(config, fetchSizeEvidence);
+    const { killSwitch } = statePaths(config);
+    const { evidence, held } = await withBroker(config, async (broker) => {
+      const evidence = await fetchSizeEvidence(broker);
+      const names = evidence.advice.map((one) => one.function);
+      return { evidence, held: await holdsFrom({ broker, killSwitch })(names) };
+    });
     if (evidence.advice.length === 0) throw new NoEvidenceError();
     const entries = Journal.read(statePaths(config).actions);
     let sizes: JudgedSize[];
@@ -62,6 +69,10 @@ export function addRecommend(actions: Command): void {
         entries,
       );
     }
+    sizes = sizes.map((one) => ({
+      ...one,
+      heldBy: one.heldBy || (isDue(one) && held.get(one.function)) || '',
+    }));
     const shown = options.all ? sizes : sizes.filter(({ verdict }) => !verdict.startsWith('too '));
     processScreen.write(options.output === 'json' ? json(shown) : sizesText(shown, sizes.length));
     process.exitCode = EXIT.ok;
@@ -107,17 +118,18 @@ export function addFollow(actions: Command): void {
       const { config } = loadSettings(globalOptions(command));
       const logger = makeLogger(config.log.level, 'actions');
       processFaults.logTo(logger);
-      const starting = new AbortController();
-      const stop = (): void => starting.abort();
+      const stopping = new AbortController();
+      const { signal } = stopping;
+      const stop = (): void => stopping.abort();
       // Ctrl-C works while the API is away.
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+      for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, stop);
       const controller = await connectActions(config, {
         waiting: (error, wait) =>
           logger.warn({ event: 'openwhisk_away', error, wait }, 'OpenWhisk is unreachable'),
         waitForHost: true,
-        signal: starting.signal,
+        signal,
       });
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop);
+      for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop);
       const { everyS } = config.openwhisk.rightSizing;
       logger.info({ event: 'right_sizing_started', everyS }, 'right-sizing started');
       const broker = await connectPart(
@@ -125,7 +137,7 @@ export function addFollow(actions: Command): void {
         'actions',
         logger,
       );
-      const following = followSizes({ config, controller, broker, logger });
+      const following = followSizes({ config, controller, broker, logger, stopping });
       void following.turn();
       return {
         stopMillis: FOLLOW_STOP,

@@ -49,15 +49,38 @@ interface Namespace {
   keyError: Error | null;
 }
 
+/**
+ * By function why it must not be changed now: kill switch, pause or mode. The others may be. It
+ * holds for this moment and is called again before each write.
+ */
+export type FindHolds = (functions: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+
 export interface ActionOutcome {
   readonly function: string;
-  readonly result: 'changed' | 'would change' | 'unchanged' | 'undone' | 'would undo' | 'failed';
+  readonly result:
+    | 'changed'
+    | 'would change'
+    | 'unchanged'
+    | 'held'
+    | 'undone'
+    | 'would undo'
+    | 'failed';
   readonly planned: Planned | null;
   readonly from: LimitValues;
   readonly to: LimitValues;
-  /** Why it failed, or a note for the operator. */
+  /** Why it failed or is held, or a note for the operator. */
   readonly note: string;
 }
+
+/** Nothing was changed. */
+export const heldOutcome = (fn: string, why: string): ActionOutcome => ({
+  function: fn,
+  result: 'held',
+  planned: null,
+  from: {},
+  to: {},
+  note: why,
+});
 
 /**
  * Writes limits of actions into OpenWhisk and undoes them. Every change is in the journal before it
@@ -125,12 +148,14 @@ export class ActionsController {
 
   /**
    * `entries`: the journal's so far. `journal` null: a dry run, nothing is written anywhere.
+   * `findHolds`: called before each write and retry; if it rejects, nothing more is written.
    * `each`: called with each outcome; if it throws, the rest is not begun.
    */
   async apply(
     requests: readonly LimitRequest[],
     entries: readonly JournalEntry[],
     journal: Journal | null,
+    findHolds: FindHolds,
     each: (outcome: ActionOutcome) => void = () => {},
   ): Promise<ActionOutcome[]> {
     const outcomes: ActionOutcome[] = [];
@@ -140,7 +165,7 @@ export class ActionsController {
         request.function,
       );
       const done = await this.#withOutcome(request.function, (namespace, path) =>
-        this.#applyOne({ request, namespace, path, journal, open }),
+        this.#applyOne({ request, namespace, path, journal, open, findHolds }),
       );
       outcomes.push(done);
       each(done);
@@ -213,14 +238,27 @@ export class ActionsController {
     path: string;
     journal: Journal | null;
     open: OpenChange | undefined;
+    findHolds: FindHolds;
   }): Promise<ActionOutcome> {
-    const { request, namespace, path, journal, open } = one;
+    const { request, namespace, path, journal, open, findHolds } = one;
+    const { function: fn } = request;
+    const heldBy = async () => (await findHolds([fn])).get(fn);
     if (journal !== null && request.urgent !== true) await this.#waitForRateLimit();
-    const action = await this.#retryPolicy.execute(() => namespace.rest.action(path));
-    const { ranges } = namespace;
-    const planned = this.plan({ function: request.function, action, ranges }, request, open);
+    const read = () => namespace.rest.action(path);
+    let action = await this.#retryPolicy.execute(read);
+    const planNow = () =>
+      this.plan({ function: fn, action, ranges: namespace.ranges }, request, open);
+    let planned = planNow();
+    for (let checked = ''; isChange(planned) && action.version !== checked; planned = planNow()) {
+      const why = await heldBy();
+      if (why !== undefined) return heldOutcome(fn, why);
+      if (journal === null) break;
+      checked = action.version;
+      // The check took a moment. Not retried: a minute later it would not count any more.
+      action = await read();
+    }
     const outcome = {
-      function: request.function,
+      function: fn,
       planned,
       from: pick(action, planned.to),
       to: planned.to,
@@ -235,13 +273,14 @@ export class ActionsController {
       const value = originalOf(open, limit, planned.now[limit]);
       if (value !== null) original[limit] = value;
     }
-    const line = { v: 1 as const, function: request.function, at: this.#now() };
+    const line = { v: 1 as const, function: fn, at: this.#now() };
     const { to } = planned;
     const { why } = request;
     journal.append({ ...line, kind: 'intent', version: action.version, original, to, why });
     this.#lastChange = this.#clock.monotonic();
     try {
-      const after = await this.#retryPolicy.write(namespace.rest, path, action, planned.to);
+      const isHeld = async () => (await heldBy()) !== undefined;
+      const after = await this.#retryPolicy.write(namespace.rest, path, action, to, isHeld);
       journal.append({ ...line, kind: 'done', version: after.version });
       return { ...outcome, result: 'changed', note: raced(action, after) };
     } catch (error) {

@@ -1,5 +1,5 @@
 export { type Annotations, actionSettings, concurrencyOf, readAnnotations } from './annotations.js';
-export { type ActionOutcome, ActionsController } from './controller.js';
+export { type ActionOutcome, ActionsController, type FindHolds } from './controller.js';
 export { ActionsLockedError, Journal } from './journal.js';
 export type { JournalEntry } from './journal-entry.js';
 export {
@@ -20,6 +20,7 @@ export {
   type SizeEvidence,
 } from './right-sizing.js';
 export {
+  isDue,
   nextWave,
   recommendSizes,
   type SizeRecommendation,

@@ -35,15 +35,17 @@ export class RetryPolicy {
   /**
    * One PUT, retried only if that is safe. After an unknown result the action is read first: the
    * change may be there already, and a second PUT would make a second version. Rejects with
-   * `uncertain` set if the change may have been made.
+   * `uncertain` set if the change may have been made. `isHeld`: called before each further PUT.
    */
   async write(
     rest: OpenWhiskRest,
     path: string,
     before: RestAction,
     to: LimitValues,
+    isHeld: () => Promise<boolean> = async () => false,
   ): Promise<RestAction> {
     let unknown = false;
+    let last: unknown;
     const fail = (error: unknown): never => {
       throw unknown
         ? new OpenWhiskUnavailableError(
@@ -54,12 +56,15 @@ export class RetryPolicy {
         : error;
     };
     for (let attempt = 1; ; attempt++) {
+      if (attempt > 1 && (await isHeld())) return fail(last);
       try {
         const after = await rest.setLimits(path, to);
         if (after !== null) return after;
         unknown = true;
+        last = new OpenWhiskResponseError(`change ${path}`, 'nothing changes');
       } catch (error) {
         if (!(error instanceof OpenWhiskUnavailableError)) return fail(error);
+        last = error;
         unknown ||= error.uncertain;
         if (attempt >= this.#attempts) return fail(error);
         await this.#wait(error, attempt);
@@ -71,8 +76,7 @@ export class RetryPolicy {
       );
       if (now.version !== before.version && there) return now;
       if (now.version !== before.version) fail(new ActionConflictError(`change ${path}`));
-      if (attempt >= this.#attempts)
-        fail(new OpenWhiskResponseError(`change ${path}`, 'nothing changes'));
+      if (attempt >= this.#attempts) fail(last);
     }
   }
 

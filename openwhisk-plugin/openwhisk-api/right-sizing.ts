@@ -2,13 +2,19 @@ import type { EventKind } from '../../broker/index.js';
 import type { GleanerEvent } from '../../broker/messages/index.js';
 import type { HostUserMemory, PeakExcess, SizeAdvice } from '../../broker/services/index.js';
 import { type Bytes, type Clock, MIB, type Millis } from '../../config/index.js';
-import type { ActionOutcome, ActionsController } from './controller.js';
+import {
+  type ActionOutcome,
+  type ActionsController,
+  type FindHolds,
+  heldOutcome,
+} from './controller.js';
 import type { Journal } from './journal.js';
 import type { JournalEntry } from './journal-entry.js';
 import { keptSinceKill, killedSizes, type OpenChange, openChanges } from './open-changes.js';
 import { isChange, type LimitRequest, rangeLimitText } from './plan.js';
 import type { ListedAction } from './ranges.js';
 import {
+  isDue,
   nextWave,
   recommendSizes,
   type SizeRecommendation,
@@ -30,6 +36,7 @@ export interface RightSizingParts {
   readonly clock: Clock;
   /** Opens the journal only while `act` runs, so that a person's `gleaner actions` can use it. */
   withJournal<T>(act: (journal: Journal) => Promise<T>): Promise<T>;
+  /** Rejects when this process stops. */
   pause(span: Millis): Promise<void>;
   tell(event: ActionEvent): void;
 }
@@ -68,17 +75,16 @@ export class RightSizing {
     return this.#judge(this.#inputs(evidence, entries), listed);
   }
 
-  /** Undoes killed sizes, ends watches, writes the next few that `allowed` leaves. */
-  async turn(
-    evidence: SizeEvidence,
-    allowed: (requests: readonly LimitRequest[]) => Promise<readonly LimitRequest[]>,
-  ): Promise<ActionOutcome[]> {
+  /** Undoes killed sizes, ends watches, writes the next few that nothing holds. */
+  async turn(evidence: SizeEvidence, findHolds: FindHolds): Promise<ActionOutcome[]> {
     const { controller } = this.#parts;
     const listed = new Map((await controller.list()).map((one) => [one.function, one]));
-    const { wave, outcomes } = await this.#alone(async (journal) => {
+    const { ready, wave, waveOf, outcomes } = await this.#alone(async (journal) => {
       const inputs = this.#inputs(evidence, journal.entries);
+      const keptBefore = keptSinceKill(journal.entries);
+      const waveOf = (some: readonly SizeRecommendation[]) => nextWave(some, inputs, keptBefore);
       const ready = this.#judge(inputs, listed).filter(({ heldBy }) => heldBy === '');
-      const wave = nextWave(ready, inputs, keptSinceKill(journal.entries));
+      const wave = waveOf(ready);
       for (const fn of wave.kept) {
         journal.append({ v: 1, kind: 'kept', function: fn, at: inputs.now });
         const kept = { function: fn, from: {}, to: {} };
@@ -87,25 +93,31 @@ export class RightSizing {
       const outcomes: ActionOutcome[] = [];
       for (const { change, size } of wave.killed)
         outcomes.push(await this.#undo(change, size, journal));
-      return { wave, outcomes };
+      return { ready, wave, waveOf, outcomes };
     });
-    for (const request of await allowed(wave.requests)) {
+    // Nothing would be written, so the hooks get no request.
+    if (wave.requests.length === 0) return outcomes;
+    const due = ready.filter(isDue);
+    const held = await this.#held(due, findHolds, outcomes);
+    // Held functions take no places of the wave from others.
+    for (const request of waveOf(due.filter((one) => !held.has(one.function))).requests) {
       await this.#waitForRateLimit();
-      outcomes.push(...(await this.#alone((journal) => this.#apply(request, journal))));
+      outcomes.push(...(await this.#alone((journal) => this.#apply(request, journal, findHolds))));
     }
     return outcomes;
   }
 
   /** Writes limits that the concurrency tuners try; the tuner decides how long each is held. */
-  async tune(requests: readonly LimitRequest[]): Promise<ActionOutcome[]> {
+  async tune(requests: readonly LimitRequest[], findHolds: FindHolds): Promise<ActionOutcome[]> {
     const outcomes: ActionOutcome[] = [];
+    const held = await this.#held(requests, findHolds, outcomes);
     // What does harm first: the others wait for their turn between two changes.
-    for (const request of [...requests].sort(
-      (a, b) => Number(b.urgent === true) - Number(a.urgent === true),
-    )) {
+    for (const request of requests
+      .filter((one) => !held.has(one.function))
+      .sort((a, b) => Number(b.urgent === true) - Number(a.urgent === true))) {
       if (request.urgent !== true) await this.#waitForRateLimit();
       const done = await this.#alone((journal) =>
-        this.#parts.controller.apply([request], journal.entries, journal),
+        this.#parts.controller.apply([request], journal.entries, journal, findHolds),
       );
       const verb = request.urgent ? 'rolled back' : 'tuned';
       for (const outcome of done) {
@@ -128,6 +140,17 @@ export class RightSizing {
       if (!memory.setByGleaner.has(size) || size >= (memory.original ?? 0)) return null;
       return await this.#undo(change, size, journal);
     });
+  }
+
+  /** Those of `some` that are held; each becomes an outcome. */
+  async #held(
+    some: readonly { readonly function: string }[],
+    findHolds: FindHolds,
+    outcomes: ActionOutcome[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const held = await findHolds(some.map((one) => one.function));
+    for (const [fn, why] of held) outcomes.push(heldOutcome(fn, why));
+    return held;
   }
 
   /** Outside of the queue: an undo must not wait for it. */
@@ -182,8 +205,13 @@ export class RightSizing {
     return planned.left.memory ?? 'nothing would change';
   }
 
-  async #apply(request: LimitRequest, journal: Journal): Promise<ActionOutcome[]> {
-    const outcomes = await this.#parts.controller.apply([request], journal.entries, journal);
+  async #apply(
+    request: LimitRequest,
+    journal: Journal,
+    findHolds: FindHolds,
+  ): Promise<ActionOutcome[]> {
+    const { controller } = this.#parts;
+    const outcomes = await controller.apply([request], journal.entries, journal, findHolds);
     for (const outcome of outcomes) {
       const { result, to, note } = outcome;
       if (result === 'changed')

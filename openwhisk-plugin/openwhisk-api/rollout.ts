@@ -176,6 +176,10 @@ export function savedPerHour(advice: readonly SizeAdvice[], warmPoolMemory: numb
   return 3600 * (before - after) * Math.min(1, seen / before);
 }
 
+/** Only these recommendations are written. */
+export const isDue = ({ verdict }: Pick<SizeRecommendation, 'verdict'>): boolean =>
+  verdict === 'ready' || verdict === 'raise';
+
 /** The next step of the rollout. */
 export interface Wave {
   readonly killed: readonly { readonly change: OpenChange; readonly size: number }[];

@@ -10,25 +10,20 @@ import {
 } from '../../broker/index.js';
 import { decodeEvent, encodeMessage } from '../../broker/messages/index.js';
 import { type Config, type Millis, messageOf, systemClock } from '../../config/index.js';
-import { killFile } from '../../openwhisk-plugin/daemon/index.js';
 import {
   type ActionEvent,
   type ActionOutcome,
   type ActionsController,
   ActionsLockedError,
   Journal,
-  type LimitRequest,
   type ListedAction,
   RightSizing,
   type SizingRules,
 } from '../../openwhisk-plugin/openwhisk-api/index.js';
-import {
-  allowedLimitRequests,
-  fetchConcurrencyRequests,
-  fetchSizeEvidence,
-} from '../limit-requests.js';
+import { fetchConcurrencyRequests, fetchSizeEvidence } from '../limit-requests.js';
 import { statePaths } from '../settings.js';
 import { publishActionSettings } from './action-settings.js';
+import { holdsFrom } from './holds.js';
 
 /** A command holds the journal while it changes actions; retry this many times. */
 const LOCKED_WAIT = 500;
@@ -53,15 +48,19 @@ export function sizingRules({ openwhisk }: Config): SizingRules {
   };
 }
 
-/** Opens the journal; waits while another process changes actions. */
-async function withJournal<T>(path: string, act: (journal: Journal) => Promise<T>): Promise<T> {
+/** Opens the journal; waits while another process changes actions, until `signal` is aborted. */
+async function withJournal<T>(
+  path: string,
+  signal: AbortSignal | undefined,
+  act: (journal: Journal) => Promise<T>,
+): Promise<T> {
   let journal: Journal | null = null;
   for (let attempt = 1; journal === null; attempt++) {
     try {
       journal = await Journal.open(path);
     } catch (error) {
       if (!(error instanceof ActionsLockedError) || attempt >= LOCKED_ATTEMPTS) throw error;
-      await sleep(LOCKED_WAIT);
+      await sleep(LOCKED_WAIT, undefined, { signal });
     }
   }
   try {
@@ -71,12 +70,16 @@ async function withJournal<T>(path: string, act: (journal: Journal) => Promise<T
   }
 }
 
-/** `onEvent` gets every change, which is also an event on NATS (`broker` null: no events). */
+/**
+ * `onEvent` gets every change, which is also an event on NATS (`broker` null: no events). `signal`:
+ * ends what waits.
+ */
 export function rightSizingOf(
   config: Config,
   controller: ActionsController,
   broker: Broker | null,
   onEvent: (event: ActionEvent) => void = () => {},
+  signal?: AbortSignal,
 ): RightSizing {
   const sender = { host: hostNameFrom(hostname()), boot: newBootId() };
   let sequence = 0;
@@ -84,8 +87,8 @@ export function rightSizingOf(
     controller,
     rules: sizingRules(config),
     clock: systemClock,
-    withJournal: (act) => withJournal(statePaths(config).actions, act),
-    pause: async (span) => void (await sleep(span)),
+    withJournal: (act) => withJournal(statePaths(config).actions, signal, act),
+    pause: async (span) => void (await sleep(span, undefined, { signal })),
     tell: (event) => {
       onEvent(event);
       const message = { v: 1, ...event, ...sender, sequence: ++sequence, at: systemClock.wall() };
@@ -97,34 +100,43 @@ export function rightSizingOf(
 export interface Following {
   /** Evaluates now, in addition to the interval. */
   turn(): Promise<void>;
+  /** Begins no further change, and ends once a change that is being written is. */
   stop(): Promise<void>;
 }
 
 /**
  * Evaluates the evidence at each interval. A size is undone at once after an OOM kill under it, and
- * a concurrency limit when an agent host reports that it is harmful.
+ * a concurrency limit when an agent host reports that it is harmful. `stopping`: aborted by `stop`;
+ * the controller's waits end, too, if it has the same signal.
  */
 export function followSizes(parts: {
   readonly config: Config;
   readonly controller: ActionsController;
   readonly broker: Broker;
   readonly logger: Logger;
+  readonly stopping?: AbortController;
 }): Following {
-  const { config, controller, broker, logger } = parts;
-  const sizing = rightSizingOf(config, controller, broker, ({ function: fn, reason }) =>
-    logger.info({ function: fn }, reason),
+  const { config, controller, broker, logger, stopping = new AbortController() } = parts;
+  const { signal } = stopping;
+  const sizing = rightSizingOf(
+    config,
+    controller,
+    broker,
+    ({ function: fn, reason }) => logger.info({ function: fn }, reason),
+    signal,
   );
   const { killSwitch } = statePaths(config);
-  const failed = (what: string) => (error: unknown) =>
-    logger.error({ error: messageOf(error) }, `${what} failed`);
-  const allowed = async (requests: readonly LimitRequest[]): Promise<readonly LimitRequest[]> =>
-    killFile(killSwitch) !== 'unset' ? [] : await allowedLimitRequests(broker, requests);
+  const findHolds = holdsFrom({ broker, killSwitch, signal });
+  const failed = (what: string) => (error: unknown) => {
+    if (!signal.aborted) logger.error({ error: messageOf(error) }, `${what} failed`);
+  };
   /** Actions whose annotations cannot be read and were named. */
   const named = new Set<string>();
   let turning: Promise<void> | null = null;
   /** Writes the tuners' limits, one after the other. */
   let tuning: Promise<unknown> = Promise.resolve();
-  let stopped = false;
+  /** Why each function was held at the last evaluation. */
+  const heldBy = new Map<string, string>();
   /** One at a time: an older list must not be published after a newer one. */
   let publishing: Promise<unknown> = Promise.resolve();
   const publish = (): Promise<readonly ListedAction[]> => {
@@ -146,8 +158,21 @@ export function followSizes(parts: {
     return listed;
   };
   const warn = (outcomes: readonly ActionOutcome[]): void => {
-    for (const { function: fn, result, note } of outcomes)
+    const newlyHeld = new Map<string, string[]>();
+    for (const { function: fn, result, note } of outcomes) {
       if (result === 'failed') logger.warn({ function: fn }, note);
+      if (result !== 'held') heldBy.delete(fn);
+      else if (heldBy.get(fn) !== note) {
+        heldBy.set(fn, note);
+        newlyHeld.set(note, [...(newlyHeld.get(note) ?? []), fn]);
+      }
+    }
+    // A line for each reason: a kill switch holds every function.
+    for (const [reason, functions] of newlyHeld)
+      logger.warn(
+        { event: 'actions_held', functions: functions.length, function: functions[0]!, reason },
+        'changes of actions are held back',
+      );
   };
   /** Writes the tuners' limits for the listed actions; `only`: for this function. */
   const tune = (listed: readonly ListedAction[], only?: string): Promise<unknown> => {
@@ -160,7 +185,7 @@ export function followSizes(parts: {
         const ours = requests.filter(
           (limitRequest) => only === undefined || limitRequest.function === only,
         );
-        const tuned = await sizing.tune(await allowed(ours));
+        const tuned = await sizing.tune(ours, findHolds);
         // Publish at once: what is measured from now on belongs to the new limit.
         if (tuned.some(({ result }) => result === 'changed')) await publish();
         warn(tuned);
@@ -170,9 +195,9 @@ export function followSizes(parts: {
   };
   const turn = (): Promise<void> => {
     turning ??= (async () => {
-      if (stopped) return;
+      if (signal.aborted) return;
       const listed = await publish();
-      warn(await sizing.turn(await fetchSizeEvidence(broker), allowed));
+      warn(await sizing.turn(await fetchSizeEvidence(broker), findHolds));
       await tune(listed);
     })()
       .catch(failed('the evaluation of sizes'))
@@ -186,7 +211,7 @@ export function followSizes(parts: {
     const decoded = decodeEvent(data);
     if (!decoded.ok) return;
     const { kind, function: fn, before } = decoded.message;
-    if (fn === null || before === undefined || stopped) return;
+    if (fn === null || before === undefined || signal.aborted) return;
     const act = (promise: Promise<unknown>): void => {
       const undo = promise.catch(failed('an undo'));
       undoing.add(undo);
@@ -200,7 +225,7 @@ export function followSizes(parts: {
   return {
     turn,
     async stop() {
-      stopped = true;
+      stopping.abort();
       clearInterval(timer);
       subscription.unsubscribe();
       await Promise.all([...undoing, turning]);

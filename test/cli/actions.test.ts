@@ -5,15 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
-import { services } from '../../broker/index.js';
-import { changeMode } from '../../broker/mode-switch.js';
-import { callService } from '../../broker/services/index.js';
 import { type Bytes, mebibytes } from '../../config/index.js';
-import { allowedLimitRequests, limitRequestsOf } from '../../runtime/limit-requests.js';
-import { HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
+import { limitRequestsOf } from '../../runtime/limit-requests.js';
 import { FakeOpenWhiskRest, KEY } from '../openwhisk-plugin/openwhisk-api/fake-openwhisk-rest.js';
 import { gleaner } from '../support/gleaner.js';
-import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
 async function setUp(t: ExecutionContext, mode = 'enforce') {
   const fakeOpenWhisk = await FakeOpenWhiskRest.start('2.0.0');
@@ -168,46 +163,21 @@ test('with the kill switch set nothing is written, and undo works', async (t) =>
   t.is(fakeOpenWhisk.actions.get('guest/pkg/thumbs')!.limits.memory, 512);
 });
 
-test('paused functions are left out, and the bucket of modes allows nothing more', async (t) => {
-  const broker = new MemoryBus().connect();
-  t.teardown(() => broker.close());
-  const requests = ['/g/a', '/g/paused', '/g/observed', '/g/enforced'].map((fn) => ({
-    function: fn,
-  }));
-  const names = async () =>
-    (await allowedLimitRequests(broker, requests)).map((limitRequest) => limitRequest.function);
-  const who = { author: 'test' };
-  await changeMode(broker, '/g/paused', { paused: true }, who);
-  await changeMode(broker, '/g/observed', { mode: 'observe' }, who);
-  t.deepEqual(await names(), ['/g/a', '/g/enforced']);
-  await changeMode(broker, null, { mode: 'recommend' }, who);
-  await changeMode(broker, '/g/enforced', { mode: 'enforce' }, who);
-  t.deepEqual(await names(), ['/g/enforced']);
-  await changeMode(broker, null, { kill: true }, who);
-  t.deepEqual(await names(), []);
-});
-
-test('kill switch and pauses of a hook apply, stored or not', async (t) => {
-  const rig = await new HookRig().start();
-  t.teardown(() => rig.hook.stop());
-  const container = rig.container({ quota: 1000 });
-  container.call(20, 300);
-  const requests = ['/guest/hello', '/guest/other'].map((fn) => ({ function: fn }));
-  const names = async () =>
-    (await allowedLimitRequests(rig.other, requests)).map((limitRequest) => limitRequest.function);
-  t.deepEqual(await names(), ['/guest/hello', '/guest/other']);
-  await callService(rig.other, {
-    service: services.hook,
-    endpoint: 'pause',
-    request: { function: '/guest/hello' },
-  });
-  t.deepEqual(await names(), ['/guest/other']);
-  await callService(rig.other, {
-    service: services.hook,
-    endpoint: 'restore',
-    request: { hold: true },
-  });
-  t.deepEqual(await names(), []);
+test('the kill switch stops a run between two writes, and the rest is shown as held', async (t) => {
+  const { fakeOpenWhisk, at, run } = await setUp(t);
+  for (const name of ['a', 'b']) fakeOpenWhisk.add(`guest/${name}`, { memory: 512 });
+  const requests = ['/guest/a', '/guest/b'].map((fn) => ({ function: fn, memoryMiB: 256 }));
+  writeFileSync(at('requests.json'), JSON.stringify(requests));
+  // The first PUT has read the action; the switch comes with it.
+  fakeOpenWhisk.between = () => {
+    fakeOpenWhisk.between = null;
+    writeFileSync(at('state/kill-switch'), '');
+  };
+  const { out, code } = await run('apply', '--requests', at('requests.json'), '--no-dry-run');
+  t.is(code, 0);
+  t.regex(out, /\/guest\/a +changed/);
+  t.regex(out, /\/guest\/b +held .*the kill switch is set: .*kill-switch/);
+  t.is(fakeOpenWhisk.puts().length, 1);
 });
 
 test('readable keys, wrong keys and a missing configuration are named without a key', async (t) => {

@@ -1,7 +1,7 @@
 /** Changes actions until it is killed: `changing-child <api> <journal> <MiB> <name>…`. */
 import { type Millis, systemClock } from '../../../config/index.js';
 import { ActionsController, Journal } from '../../../openwhisk-plugin/openwhisk-api/index.js';
-import { request, restTo } from './rig.js';
+import { nothingHeld, request, restTo } from './rig.js';
 
 const [api, path, mib, ...names] = process.argv.slice(2) as [string, string, string, ...string[]];
 const controller = await ActionsController.connect(
@@ -22,5 +22,6 @@ await controller.apply(
   names.map((name) => request(`/guest/${name}`, Number(mib))),
   journal.entries,
   journal,
+  nothingHeld,
 );
 journal.close();

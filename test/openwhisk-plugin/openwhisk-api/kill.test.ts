@@ -3,6 +3,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { Journal, openChanges } from '../../../openwhisk-plugin/openwhisk-api/index.js';
+import { allowed } from '../../support/slowness.js';
 import { versions } from './fake-openwhisk-rest.js';
 import { request, rig } from './rig.js';
 
@@ -26,7 +27,7 @@ function start(
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  const end = performance.now() + 30_000;
+  const end = performance.now() + allowed(30_000);
   while (!condition()) {
     if (performance.now() > end) throw new Error('not within 30 s');
     await new Promise((resolve) => setTimeout(resolve, 1));

@@ -5,6 +5,7 @@ import type { ExecutionContext } from 'ava';
 import { type Millis, mebibytes } from '../../../config/index.js';
 import {
   ActionsController,
+  type FindHolds,
   Journal,
   type LimitRequest,
   OpenWhiskRest,
@@ -21,11 +22,14 @@ export const request = (fn: string, mib: number): LimitRequest => ({
 export const restTo = (apiHost: string, key = KEY, timeout = 10_000): OpenWhiskRest =>
   new OpenWhiskRest({ apiHost, key, timeout: timeout as Millis, ca: null });
 
+export const nothingHeld: FindHolds = async () => new Map();
+
 export interface RigOptions {
   readonly keys?: readonly string[];
   readonly timeout?: number;
   readonly holdMs?: number;
   readonly allowance?: Allowance;
+  readonly findHolds?: FindHolds;
   readonly whileWaiting?: (fakeOpenWhisk: FakeOpenWhiskRest) => void;
   readonly prepare?: (fakeOpenWhisk: FakeOpenWhiskRest) => void;
 }
@@ -74,7 +78,9 @@ export async function rig(t: ExecutionContext, version: Version, options: RigOpt
     waits,
     path,
     apply: (...requests: LimitRequest[]) =>
-      withJournal((journal) => controller.apply(requests, journal.entries, journal)),
+      withJournal((journal) =>
+        controller.apply(requests, journal.entries, journal, options.findHolds ?? nothingHeld),
+      ),
     undo: () => withJournal((journal) => controller.undo(openChanges(journal.entries), journal)),
     open: () => openChanges(Journal.read(path)),
   };

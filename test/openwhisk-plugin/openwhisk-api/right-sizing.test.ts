@@ -8,15 +8,17 @@ import {
   type SizeEvidence,
 } from '../../../openwhisk-plugin/openwhisk-api/index.js';
 import { adviceOf, HOUR, RULES } from './advice.js';
-import { type RigOptions, rig } from './rig.js';
-
-const all = async <T>(requests: T): Promise<T> => requests;
+import { nothingHeld, type RigOptions, rig } from './rig.js';
 
 /**
  * A fake REST API with actions of 512 MB, and right-sizing on it; `again` makes a new one, as after
  * a crash.
  */
-async function sizing(t: ExecutionContext, names: readonly string[], options: RigOptions = {}) {
+async function sizing(
+  t: ExecutionContext,
+  names: readonly string[],
+  options: RigOptions & { readonly onPause?: () => void } = {},
+) {
   const parts = await rig(t, '2.0.0', options);
   for (const name of names) parts.fakeOpenWhisk.add(`guest/${name}`, { memory: 512 });
   const told: ActionEvent[] = [];
@@ -33,7 +35,10 @@ async function sizing(t: ExecutionContext, names: readonly string[], options: Ri
           journal.close();
         }
       },
-      pause: async (span) => void parts.time.advance(span),
+      pause: async (span) => {
+        parts.time.advance(span);
+        options.onPause?.();
+      },
       tell: (event) => told.push(event),
     });
   const memoryOf = (name: string): number =>
@@ -60,14 +65,14 @@ test('recommended, canaried, kept, and the rest follows', async (t) => {
   );
   t.is(fakeOpenWhisk.puts().length, 0);
 
-  await right.turn(evidence(...names.map(big)), all);
+  await right.turn(evidence(...names.map(big)), nothingHeld);
   t.deepEqual(names.map(memoryOf), [192, 192, 512, 512]);
   // Nothing new is done until the watch is over ...
-  await right.turn(evidence(small('f0'), small('f1'), big('f2'), big('f3')), all);
+  await right.turn(evidence(small('f0'), small('f1'), big('f2'), big('f3')), nothingHeld);
   t.deepEqual(names.map(memoryOf), [192, 192, 512, 512]);
   time.advance(millis(RULES.watchTime));
   // ... also by one that knows the journal alone.
-  await again().turn(evidence(small('f0'), small('f1'), big('f2'), big('f3')), all);
+  await again().turn(evidence(small('f0'), small('f1'), big('f2'), big('f3')), nothingHeld);
   t.deepEqual(names.map(memoryOf), [192, 192, 192, 192]);
   t.deepEqual(
     told.map(({ function: fn, reason }) => `${fn} ${reason.slice(0, 5)}`),
@@ -85,7 +90,7 @@ test('recommended, canaried, kept, and the rest follows', async (t) => {
 test('undone at the first OOM kill, not tried again, and who is still watched stays', async (t) => {
   const { again, memoryOf, told, fakeOpenWhisk, time } = await sizing(t, ['f0', 'f1']);
   const right = again();
-  await right.turn(evidence(adviceOf('/guest/f0'), adviceOf('/guest/f1')), all);
+  await right.turn(evidence(adviceOf('/guest/f0'), adviceOf('/guest/f1')), nothingHeld);
   // A kill of a container of before, at the user's own size, is none of ours.
   t.is(await right.killed('/guest/f0', mebibytes(512)), null);
   t.is(await right.killed('/guest/other', mebibytes(192)), null);
@@ -106,21 +111,21 @@ test('undone at the first OOM kill, not tried again, and who is still watched st
   t.is(await right.killed('/guest/f0', mebibytes(192)), null);
   const puts = fakeOpenWhisk.puts().length;
   time.advance(millis(HOUR));
-  await again().turn(evidence(adviceOf('/guest/f0')), all);
+  await again().turn(evidence(adviceOf('/guest/f0')), nothingHeld);
   t.is(fakeOpenWhisk.puts().length, puts);
 });
 
 test('an unreported OOM kill is found later, and a failed undo is retried', async (t) => {
   const { again, memoryOf, fakeOpenWhisk } = await sizing(t, ['f0']);
-  await again().turn(evidence(adviceOf('/guest/f0')), all);
+  await again().turn(evidence(adviceOf('/guest/f0')), nothingHeld);
   t.is(memoryOf('f0'), 192);
   const killed = evidence(
     adviceOf('/guest/f0', { limitMiB: 192, killedAt: mebibytes(192) as Bytes, kills: 1 }),
   );
   for (let i = 0; i < 4; i++) fakeOpenWhisk.faults.push({ method: 'PUT', status: 500 });
-  t.like(await again().turn(killed, all), [{ result: 'failed' }]);
+  t.like(await again().turn(killed, nothingHeld), [{ result: 'failed' }]);
   t.is(memoryOf('f0'), 192);
-  t.like(await again().turn(killed, all), [{ result: 'undone' }]);
+  t.like(await again().turn(killed, nothingHeld), [{ result: 'undone' }]);
   t.is(memoryOf('f0'), 512);
 });
 
@@ -153,9 +158,8 @@ test('mode, annotation, bounds and a pause prevent a change and are named', asyn
       'no such action, or no key of its namespace',
     ],
   );
-  await again().turn(given, async (requests) =>
-    requests.filter((request) => request.function !== '/guest/paused'),
-  );
+  const outcomes = await again().turn(given, async () => new Map([['/guest/paused', 'paused']]));
+  t.like(outcomes[0], { function: '/guest/paused', result: 'held', note: 'paused' });
   t.deepEqual(['off', 'bounded', 'partly', 'paused'].map(memoryOf), [512, 512, 384, 512]);
 });
 
@@ -183,7 +187,7 @@ test('a recommendation is the size to write, and names whose bounds clipped it',
     heldBy: '',
     rangeLimit: 'at least 384 MB (gleaner.bounds)',
   });
-  await again().turn(given, all);
+  await again().turn(given, nothingHeld);
   t.deepEqual(['operators', 'owners'].map(memoryOf), [256, 384]);
 });
 
@@ -205,6 +209,78 @@ test('a recommendation keeps to the range of the namespace', async (t) => {
 test('nothing is made smaller while containers of an older limit are what is seen', async (t) => {
   const { again, fakeOpenWhisk, memoryOf } = await sizing(t, ['f0']);
   fakeOpenWhisk.userSets('guest/f0', { memory: 256 });
-  await again().turn(evidence(adviceOf('/guest/f0')), all);
+  await again().turn(evidence(adviceOf('/guest/f0')), nothingHeld);
   t.is(memoryOf('f0'), 256);
+});
+
+test('a hold that begins during a wave stops its next write, and ends with the hold', async (t) => {
+  const names = ['f0', 'f1'];
+  let why: string | null = null;
+  const { again, memoryOf } = await sizing(t, names, {
+    // Between the two writes of a wave.
+    onPause: () => {
+      why = 'the kill switch is set';
+    },
+  });
+  const given = evidence(...names.map((name) => adviceOf(`/guest/${name}`)));
+  const findHolds = async (functions: readonly string[]) =>
+    new Map(why === null ? [] : functions.map((fn) => [fn, why as string]));
+  const outcomes = await again().turn(given, findHolds);
+  t.deepEqual(
+    outcomes.map((one) => [one.function, one.result]),
+    [
+      ['/guest/f0', 'changed'],
+      ['/guest/f1', 'held'],
+    ],
+  );
+  t.deepEqual(names.map(memoryOf), [192, 512]);
+  why = null;
+  await again().turn(evidence(adviceOf('/guest/f1')), nothingHeld);
+  t.deepEqual(names.map(memoryOf), [192, 192]);
+});
+
+test('held functions leave their places in a wave to others', async (t) => {
+  const names = ['f0', 'f1', 'f2', 'f3'];
+  const { again, memoryOf } = await sizing(t, names);
+  t.is(RULES.canaries, 2);
+  const held = new Map(['/guest/f0', '/guest/f1'].map((fn) => [fn, 'paused']));
+  await again().turn(evidence(...names.map((name) => adviceOf(`/guest/${name}`))), async (some) =>
+    some.length > 1 ? held : new Map(),
+  );
+  t.deepEqual(names.map(memoryOf), [512, 512, 192, 192]);
+});
+
+test('a process that stops ends its wave in the wait before a write', async (t) => {
+  const names = ['f0', 'f1'];
+  const { again, memoryOf } = await sizing(t, names, {
+    onPause: () => {
+      throw new Error('stopping');
+    },
+  });
+  const given = evidence(...names.map((name) => adviceOf(`/guest/${name}`)));
+  await t.throwsAsync(again().turn(given, nothingHeld), { message: 'stopping' });
+  t.deepEqual(names.map(memoryOf), [192, 512]);
+});
+
+test('tuned limits are held, too, those that roll back included', async (t) => {
+  const { again, fakeOpenWhisk } = await sizing(t, [], {
+    prepare: ({ system }) => Object.assign(system.concurrency, { max: 500 }),
+  });
+  for (const name of ['f0', 'f1']) fakeOpenWhisk.add(`guest/${name}`, { concurrency: 20 });
+  const requests = ['f0', 'f1'].map((name) => ({
+    function: `/guest/${name}`,
+    concurrency: 10,
+    urgent: true,
+  }));
+  let asked = 0;
+  // Paused between the check of both and the write of the second.
+  const outcomes = await again().tune(
+    requests,
+    async ([fn]) => new Map(++asked === 3 ? [[fn!, 'paused']] : []),
+  );
+  t.deepEqual(
+    outcomes.map(({ result }) => result),
+    ['changed', 'held'],
+  );
+  t.is(fakeOpenWhisk.puts().length, 1);
 });

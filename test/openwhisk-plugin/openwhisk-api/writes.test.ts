@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import test from 'ava';
 import { KEY, versions } from './fake-openwhisk-rest.js';
-import { request, rig } from './rig.js';
+import { nothingHeld, request, rig } from './rig.js';
 
 const PATH = 'guest/pkg/thumbs';
 const FN = '/guest/pkg/thumbs';
@@ -116,7 +116,7 @@ test('an action that is gone has nothing to undo', async (t) => {
 test('a dry run reads and writes nothing, neither to OpenWhisk nor to the journal', async (t) => {
   const { fakeOpenWhisk, controller, apply, open, path } = await rig(t, 'master');
   fakeOpenWhisk.add(PATH, { memory: 512 });
-  t.like(await controller.apply([request(FN, 256)], [], null), [
+  t.like(await controller.apply([request(FN, 256)], [], null, nothingHeld), [
     { result: 'would change', to: { memory: 256 } },
   ]);
   t.throws(() => statSync(path), { code: 'ENOENT' });
@@ -178,4 +178,60 @@ test('neither key nor parameters nor code are in the journal or in what is told'
   ])
     t.false(text.includes(secret), secret);
   t.is(statSync(path).mode & 0o777, 0o600);
+});
+
+test('a held change is not written, and why is told', async (t) => {
+  const { fakeOpenWhisk, apply, open } = await rig(t, '2.0.0', {
+    findHolds: async ([fn]) => new Map([[fn!, 'paused on host-a']]),
+  });
+  fakeOpenWhisk.add(PATH, { memory: 512 });
+  t.like(await apply(request(FN, 256)), [
+    { result: 'held', from: {}, to: {}, note: 'paused on host-a' },
+  ]);
+  t.is(fakeOpenWhisk.puts().length, 0);
+  t.is(open().size, 0);
+});
+
+test('a change that is refused for the moment is not sent again under a hold', async (t) => {
+  let held = false;
+  const { fakeOpenWhisk, apply, open, waits } = await rig(t, '2.0.0', {
+    findHolds: async ([fn]) => new Map(held ? [[fn!, 'the kill switch is set']] : []),
+    // Set while OpenWhisk is waited for.
+    whileWaiting: () => {
+      held = true;
+    },
+  });
+  fakeOpenWhisk.add(PATH, { memory: 512 });
+  fakeOpenWhisk.faults.push({ method: 'PUT', status: 503 });
+  t.like(await apply(request(FN, 256)), [{ result: 'failed' }]);
+  t.deepEqual(waits, [1000]);
+  t.is(fakeOpenWhisk.puts().length, 1);
+  // 503 may have been carried out: the journal keeps it for undo.
+  t.is(open().size, 1);
+});
+
+test('what an owner changes during the check is planned again', async (t) => {
+  let checks = 0;
+  const { fakeOpenWhisk, apply, undo } = await rig(t, '2.0.0', {
+    findHolds: async () => {
+      if (++checks === 1) fakeOpenWhisk.userSets(PATH, { memory: 384 });
+      return new Map();
+    },
+  });
+  fakeOpenWhisk.add(PATH, { memory: 512 });
+  t.like(await apply(request(FN, 256)), [
+    { result: 'changed', from: { memory: 384 }, to: { memory: 256 } },
+  ]);
+  t.is(checks, 2);
+  await undo();
+  t.is(fakeOpenWhisk.actions.get(PATH)!.limits.memory, 384);
+});
+
+test('an aborted check ends the run before the write', async (t) => {
+  const { fakeOpenWhisk, apply } = await rig(t, '2.0.0', {
+    findHolds: () => Promise.reject(new Error('stopping')),
+  });
+  fakeOpenWhisk.add(PATH, { memory: 512 });
+  await t.throwsAsync(apply(request(FN, 256)), { message: 'stopping' });
+  t.is(fakeOpenWhisk.puts().length, 0);
 });
