@@ -117,6 +117,17 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     if (quota > container.user.quota) limits.setQuota(container, quota, change);
   }
 
+  /** Its time is over, and `/init` has no answer; call it again after as long. */
+  boostExpired(container: C, now: Millis): void {
+    if (!container.boosted) return;
+    this.decider.boostExpired(container.state, now);
+    const { limits } = this.#ports;
+    const change = this.#by('boost', 'too_long');
+    limits.setShares(container, container.state.shares, change);
+    limits.setQuota(container, container.user.quota, change);
+    this.decider.lowerWeights(this.#writeLowered);
+  }
+
   endBoost(container: C, why: string): void {
     if (!container.boosted) return;
     container.boosted = false;

@@ -98,7 +98,7 @@ export class Sampler {
     }
     for (const container of containers.inSlice(this.#slice)) {
       if (container.boosted && container.state.boostUntil <= now)
-        this.#pipeline.controller.endBoost(container, 'too_long');
+        this.#pipeline.controller.boostExpired(container, now);
       if (container.running > 0) this.#sample(container, now);
       else if (!container.boosted && this.#mayRest(container, now)) containers.rest(container);
     }

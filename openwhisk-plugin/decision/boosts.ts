@@ -29,30 +29,48 @@ export class Boosts {
   }
 
   /**
-   * Sets `container.shares` and `boostUntil`. Returns the quota to write where the container has
-   * one: the host's cores; {@link NO_LIMIT} in weight mode.
+   * Sets `container.shares`, at least `neutral`, and `boostUntil`. Returns the quota to write where
+   * the container has one: the host's cores; {@link NO_LIMIT} in weight mode.
    */
   begin(
     container: ContainerState,
     { boostFactor, boostTime }: DecisionSettings,
     now: Millis,
     common = 1,
+    neutral = 0,
   ): Millicores {
     if (container.boostUntil > 0) this.end(container);
     const factor = boostFactor / (this.starting(now) + 1);
-    container.shares = scaleShares(container.user.shares, common * Math.max(1, factor));
+    const boosted = scaleShares(container.user.shares, common * Math.max(1, factor));
+    container.shares = Math.max(boosted, neutral);
     container.boostUntil = now + boostTime;
     this.#starting.push(container);
     return container.userQuota > NO_LIMIT ? this.#cpu : (NO_LIMIT as Millicores);
   }
 
   /**
-   * `/init` was answered, the time is over, or the container has ended: `container.shares` are the
-   * user's again.
+   * The time is over, and `/init` has no answer. `shares`: in force for as long again, until the
+   * next call. With the user's own it would wait for every raised weight, up to its time limit.
    */
+  expire(
+    container: ContainerState,
+    { boostTime }: DecisionSettings,
+    now: Millis,
+    shares: number,
+  ): void {
+    this.#leave(container);
+    container.boostUntil = now + boostTime;
+    container.shares = shares;
+  }
+
+  /** `/init` was answered, or the container has ended: `container.shares` are the user's again. */
   end(container: ContainerState): void {
+    this.#leave(container);
     container.boostUntil = 0;
     container.shares = container.user.shares;
+  }
+
+  #leave(container: ContainerState): void {
     const place = this.#starting.indexOf(container);
     if (place >= 0) removeAt(this.#starting, place);
   }

@@ -336,10 +336,22 @@ export class Decider {
 
   /** {@link Boosts.begin} */
   boost(container: ContainerState, now: Millis): Millicores {
-    const quota = this.#boosts.begin(container, this.settings, now, this.commonWeight);
+    const { commonWeight } = this;
+    const neutral = this.#neutralShares(container);
+    const quota = this.#boosts.begin(container, this.settings, now, commonWeight, neutral);
     container.shares = Math.min(container.shares, Math.floor(this.weights.most(container)));
     this.weights.update(container);
     return quota;
+  }
+
+  /** {@link Boosts.expire}, with what control activations have. */
+  boostExpired(container: ContainerState, now: Millis): void {
+    const shares = Math.min(
+      this.#neutralShares(container),
+      Math.floor(this.weights.most(container)),
+    );
+    this.#boosts.expire(container, this.settings, now, shares);
+    this.weights.update(container);
   }
 
   /** {@link Boosts.end} */
@@ -355,8 +367,7 @@ export class Decider {
 
   /** An idle container's weight falls to what control activations have. True: write it. */
   neutralizeWeight(container: ContainerState): boolean {
-    const factor = (container.fn?.rightSizeFactor ?? 1) * this.weights.neutral(this.commonWeight);
-    const neutral = scaleShares(container.user.shares, factor);
+    const neutral = this.#neutralShares(container);
     if (container.shares <= neutral) return false;
     container.shares = neutral;
     return true;
@@ -400,6 +411,12 @@ export class Decider {
   /** The objective for agents, ms: a guess while control samples are few; NaN = unknown. */
   slo(fn: FunctionState): number {
     return this.objectives.provisionalSlo(fn, this.settings);
+  }
+
+  /** With these a container gets what it would get without Gleaner. */
+  #neutralShares({ user, fn }: ContainerState): number {
+    const factor = (fn?.rightSizeFactor ?? 1) * this.weights.neutral(this.commonWeight);
+    return scaleShares(user.shares, factor);
   }
 
   #readDeadline(fn: FunctionState, now: Millis): void {

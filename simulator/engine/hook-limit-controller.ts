@@ -112,11 +112,7 @@ export class HookLimitController implements LimitController {
     host.started(record);
     history.rightSizeFactor = Math.max(1, (spec.memoryMiB * MIB) / user.memory);
     history.configuredSlo = spec.sloMs ?? Number.NaN;
-    this.#cluster.scheduleLimitEvent(
-      now + 1000 * this.#settings.boostTime,
-      index,
-      boostStamp(container.serial),
-    );
+    this.#scheduleBoostEnd(container, now);
   }
 
   initEnded(index: number, now: number): void {
@@ -230,8 +226,11 @@ export class HookLimitController implements LimitController {
     const container = this.#containers[target];
     if (container === undefined || !container.boosted || boostStamp(container.serial) !== stamp)
       return;
-    this.#endBoost(container, 'too_long', now);
-    this.#cluster.refresh(container.record.host);
+    const { host } = container.record;
+    this.#setTime(now);
+    this.hosts[host]!.controller.boostExpired(container, (now / 1000) as Millis);
+    this.#scheduleBoostEnd(container, now);
+    this.#cluster.refresh(host);
   }
 
   levels(): { readonly harvested: number; readonly borrowed: number; readonly demand: number } {
@@ -257,6 +256,11 @@ export class HookLimitController implements LimitController {
   #setTime(now: number): void {
     this.#usage.now = now;
     this.#writer.now = now;
+  }
+
+  #scheduleBoostEnd({ index, serial }: EngineContainer, now: number): void {
+    const at = now + 1000 * this.#settings.boostTime;
+    this.#cluster.scheduleLimitEvent(at, index, boostStamp(serial));
   }
 
   #endBoost(container: EngineContainer, why: string, now: number): void {

@@ -201,6 +201,28 @@ test('a cold start is boosted once and until its end; a known container is not',
   t.deepEqual(fake.taken(), []);
 });
 
+test('an init longer than the boost gets the mean weight of what runs, until it is answered', (t) => {
+  const fake = new FakeHost(decider());
+  const starting = fake.container(limits(256, 2));
+  fake.controller.beginBoost(starting, fake.now);
+  const running = fake.container(limits(256, 2));
+  const activation = fake.request(running);
+  // As if the policy had given it 8 times its weight: beside it the own weight would wait.
+  activation.run.container.shares = 8 * 128;
+  fake.controller.decider.weights.update(running.state);
+  fake.taken();
+  fake.controller.boostExpired(starting, fake.now);
+  t.deepEqual(fake.taken(), ['shares 1024 boost too_long', 'quota 2000 boost too_long']);
+  fake.answer(activation);
+  fake.taken();
+  // Nothing runs any more.
+  fake.controller.boostExpired(starting, fake.now);
+  t.is(starting.shares, 128);
+  fake.controller.endBoost(starting, 'init_answered');
+  fake.controller.boostExpired(starting, fake.now);
+  t.is(starting.shares, 128);
+});
+
 test('a boost ends at the first request, and its limits go even if nothing is enforced', (t) => {
   const fake = new FakeHost(decider());
   const container = fake.container(limits(256, 2));

@@ -43,6 +43,28 @@ test('one that was boosted for ten seconds and never heard of again does not cou
   t.is(late.shares, 2048);
 });
 
+test('when its time is over it has other shares until it ends, and others no longer share', (t) => {
+  const all = boosts();
+  const slow = container();
+  all.begin(slow, plain, at(0));
+  all.expire(slow, plain, at(10_000), 640);
+  t.deepEqual([slow.shares, slow.boostUntil], [640, 20_000]);
+  const next = container();
+  all.begin(next, plain, at(10_001));
+  t.is(next.shares, 2048);
+  all.end(slow);
+  t.deepEqual([slow.shares, slow.boostUntil], [128, 0]);
+});
+
+test('a boost is at least what the container would get without Gleaner', (t) => {
+  const all = boosts();
+  const [first, second] = [container(), container()];
+  // 16 times 128, and half of it beside another start; what runs has 10 times its own.
+  all.begin(first, plain, at(0), 1, 1280);
+  all.begin(second, plain, at(0), 1, 1280);
+  t.deepEqual([first.shares, second.shares], [2048, 1280]);
+});
+
 test('a container that is boosted again counts once', (t) => {
   const all = boosts();
   const one = container();

@@ -2,6 +2,7 @@ import test from 'ava';
 import type { Decision, ResourceManager, View } from '../../../agents/index.js';
 import { type Bytes, defaultConfig, MIB, type Millicores } from '../../../config/index.js';
 import { simulateCluster } from '../../../simulator/engine/index.js';
+import { ClusterOutcome } from '../../../simulator/engine/recorder.js';
 import type { ActivationBlock } from '../../../simulator/workload/index.js';
 import { at, endsMs, fn, optionsOf, play, type Scene, streamOf } from './scene.js';
 
@@ -351,4 +352,32 @@ test('a policy that changes its mind in the middle of a run is asked at the work
   t.true(b! < 1011, `${b}`);
   // Instants are whole microseconds.
   t.true(a! >= 2010 && a! <= 2010.002, `${a}`);
+});
+
+test('an init of many seconds is not starved by raised weights', (t) => {
+  // One core and room for two containers, of which `short` always runs. Its policy gives it 25
+  // times its weight: five times its mean, squared. Ten seconds of boost, then the same weight.
+  const initMillis = (weightPolicy: string): number => {
+    const { calls } = play({
+      functions: [
+        fn('short', at(...Array.from({ length: 2000 }, (_, call) => 100 * call)), {
+          profile: { cpuMs: 100 },
+        }),
+        fn('cold', at(50_000), { timeoutMs: 60_000, profile: { cpuMs: 10, initMs: 15_000 } }),
+      ],
+      mode: 'weight',
+      weightPolicy,
+      cluster: { cores: 1, userMemoryMiB: 256 },
+      decision: noArm,
+    });
+    const cold = calls.find(({ fn: index }) => index === 1)!;
+    t.is(cold.outcome, ClusterOutcome.success, weightPolicy);
+    return (cold.runAt - cold.placedAt) / 1000;
+  };
+  // 16 of 17 parts for 10 s, and half of the core for the other 5588 ms of CPU.
+  t.is(Math.round(initMillis('memory')), 21_176);
+  // 25 times is more than the boost of 16: half of the core from the start. With a boost of 16 and
+  // then the bare weight it would have had 10 x 16 / 41 + 50 / 26 < 6 s of CPU in 60 s.
+  for (const weightPolicy of ['gittins', 'deadline-first'])
+    t.true(Math.abs(initMillis(weightPolicy) - 30_000) < 100, weightPolicy);
 });
