@@ -201,7 +201,7 @@ test('a cold start is boosted once and until its end; a known container is not',
   t.deepEqual(fake.taken(), []);
 });
 
-test('an init longer than the boost gets the mean weight of what runs, until it is answered', (t) => {
+test('an init longer than the boost gets the mean weight of what runs until its answer', (t) => {
   const fake = new FakeHost(decider());
   const starting = fake.container(limits(256, 2));
   fake.controller.beginBoost(starting, fake.now);
