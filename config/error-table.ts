@@ -52,8 +52,8 @@ export const ERRORS = {
     hint: 'run `gleaner install`, after restoring a damaged manifest from a backup',
   },
   GLN_LIMITS_NOT_RESTORED: {
-    message: 'the limits of {count} containers are not restored yet',
-    hint: 'memory in use cannot be reclaimed: retry when they are idle, or remove the containers',
+    message: 'some limits may not be restored: {containers}',
+    hint: 'a loan of memory in use cannot be reclaimed: retry when idle, or remove the containers',
   },
   GLN_ACTIONS_NOT_UNDONE: {
     message: 'OpenWhisk still has changed limits of {count} actions: {names}',

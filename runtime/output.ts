@@ -196,3 +196,9 @@ export function percent(value: number | null | undefined): string {
 export function count(value: number | null | undefined): string {
   return real(value) ? String(value) : missing;
 }
+
+/** A list in a sentence: its first three items, and how many there are beside them. */
+export function shortList(items: readonly string[], separator = ', '): string {
+  const more = items.length > 3 ? ` and ${items.length - 3} more` : '';
+  return `${items.slice(0, 3).join(separator)}${more}`;
+}

@@ -84,6 +84,7 @@ export function statePaths(config: Config) {
     lock: at('hook.lock'),
     killSwitch: at('kill-switch'),
     audit: at('audit.jsonl'),
+    limited: at('limited-containers'),
     actions: at(ACTIONS_JOURNAL),
     nats: at('nats'),
     logs: at('logs'),

@@ -241,6 +241,8 @@ export type FailedInitsView = Readonly<z.output<typeof failedInits>>;
 
 export const PAGE_FUNCTIONS = 800;
 export const PAGE_CONTAINERS = 500;
+/** Containers that a restore's answer names at most. */
+export const NAMED_CONTAINERS = 50;
 
 /** Everything about one hook, in pages: an answer must fit into one message of 1 MiB. */
 const inspection = z.object({
@@ -327,6 +329,12 @@ export const hookService = {
     answer: z.object({
       restored: count.describe("Containers whose limits differed from their user's."),
       failed: count.describe('Of them those that still do.'),
+      examined: count.optional().describe('Containers whose limits were compared.'),
+      notRestored: z
+        .array(z.string())
+        .max(NAMED_CONTAINERS)
+        .optional()
+        .describe('Containers that may not have their user limits, by name and with the reason.'),
     }),
   },
 } satisfies Record<string, EndpointContract>;

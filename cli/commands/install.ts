@@ -147,9 +147,11 @@ function addRemove(program: Command): void {
 }
 
 /** Does nothing without a Docker socket. Rejects with `GLN_HOOK_LOCKED` while a hook runs. */
-async function restoreWhereDockerIs(config: Config): Promise<{ failed: number }> {
+async function restoreWhereDockerIs(
+  config: Config,
+): Promise<{ readonly notRestored: readonly string[] }> {
   const { engineSocket } = config.hook;
-  if (!existsSync(engineSocket)) return { failed: 0 };
+  if (!existsSync(engineSocket)) return { notRestored: [] };
   const lock = await EngineLock.acquire(engineSocket);
   try {
     return await restoreHost(config, authorOfRestore(author(), 'removed', process.env));

@@ -10,6 +10,7 @@ import {
   left,
   loadSettings,
   makeFolder,
+  shortList,
   statePaths,
   withBroker,
 } from '../../runtime/index.js';
@@ -42,6 +43,8 @@ interface RestoredHost {
   readonly host: string;
   readonly result: string;
   readonly ok: boolean;
+  /** Containers that may not have their user limits; absent: none. */
+  readonly notRestored?: readonly string[];
 }
 
 /** Target of a restore without the hook. */
@@ -57,27 +60,35 @@ const SWITCH_RESULTS = {
 const HELD_BY_HOOK =
   'kill switch set: user limits apply until --release --host, or until this hook restarts';
 
-function describe(answer: unknown): { result: string; ok: boolean } {
+/** Of a hook's answer, or of a restore without a hook. An older hook names no containers. */
+interface Answer {
+  readonly restored?: number;
+  readonly examined?: number;
+  readonly failed?: number;
+  readonly notRestored?: readonly string[];
+  readonly auditError?: string | null;
+}
+
+function describe(answer: unknown): Omit<RestoredHost, 'host'> {
   if (answer instanceof Error) return { result: messageOf(answer), ok: false };
-  const { restored, failed, auditError } = (answer ?? {}) as Partial<
-    Record<'restored' | 'failed' | 'auditError', unknown>
-  >;
-  if (typeof restored !== 'number') return { result: 'restored', ok: true };
-  const bad = typeof failed === 'number' ? failed : 0;
-  if (restored === 0 && bad === 0)
-    return { result: '0 limits restored: all user limits applied already', ok: true };
-  const auditErrorText =
-    typeof auditError === 'string' ? `; not in the audit log: ${auditError}` : '';
-  return {
-    result: `${restored} limits restored${bad > 0 ? `, ${bad} failed` : ''}${auditErrorText}`,
-    ok: bad === 0,
-  };
+  const { restored, examined, failed = 0, notRestored = [], auditError } = (answer ?? {}) as Answer;
+  if (restored === undefined) return { result: 'restored', ok: true };
+  const ok = failed === 0 && notRestored.length === 0;
+  const of = examined === undefined ? '' : ` of ${examined}`;
+  const parts =
+    restored === 0 && ok && examined !== undefined
+      ? [`${examined} containers examined: all have their user limits`]
+      : [`user limits restored in ${restored}${of} containers`];
+  if (notRestored.length > 0) parts.push(`not restored: ${shortList(notRestored)}`);
+  else if (failed > 0) parts.push(`${failed} failed`);
+  if (typeof auditError === 'string') parts.push(`not in the audit log: ${auditError}`);
+  return { result: parts.join('; '), ok, ...(ok ? {} : { notRestored }) };
 }
 
 /** Result of setting or releasing the kill switch: the hook may hold it but fail to restore. */
 export function switchedBy(host: string, done: string, answer: unknown): RestoredHost {
-  const { result, ok } = describe(answer);
-  return { host, result: ok ? done : `${done}; ${result}`, ok };
+  const { result, ...rest } = describe(answer);
+  return { host, result: rest.ok ? done : `${done}; ${result}`, ...rest };
 }
 
 export function addCommands(program: Command): void {
@@ -201,12 +212,14 @@ async function askHooks(host: string | undefined, config: Config): Promise<Resto
 /** Restores this host without its hook. */
 async function restoreHere(config: Config, configFile: string | undefined): Promise<RestoredHost> {
   const by = authorOfRestore(author(), 'asked', process.env);
-  const { result, ok } = describe(await restoreHost(config, by).catch((error: unknown) => error));
+  const { result, ...rest } = describe(
+    await restoreHost(config, by).catch((error: unknown) => error),
+  );
   const source =
     configFile === undefined
       ? 'default configuration; for another use --config'
       : `configuration ${configFile}`;
-  return { host: 'local', result: `${result} (${placeOf(config)}; ${source})`, ok };
+  return { host: 'local', result: `${result} (${placeOf(config)}; ${source})`, ...rest };
 }
 
 /** Sets the kill switch, a file that the hook watches. The caller restores in any case. */

@@ -10,6 +10,7 @@ import {
   loadSettings,
   processFaults,
   processScreen,
+  shortList,
   statePaths,
 } from '../../runtime/index.js';
 import { HOOK_ENDED, restoreHost } from '../../runtime/wiring/index.js';
@@ -82,9 +83,10 @@ interface Run {
 
 /** The supervisor writes errors to the hook's log. */
 async function restoreAfterHook(config: Config): Promise<void> {
-  const { failed, auditError } = await restoreHost(config, { who: 'restore', why: HOOK_ENDED });
+  const by = { who: 'restore', why: HOOK_ENDED };
+  const { notRestored, auditError } = await restoreHost(config, by);
   const problems = [
-    ...(failed > 0 ? [`cannot restore the user limits of ${failed} containers`] : []),
+    ...(notRestored.length > 0 ? [`user limits not restored: ${shortList(notRestored)}`] : []),
     ...(auditError === null ? [] : [`restored limits are not in the audit log: ${auditError}`]),
   ];
   if (problems.length > 0) throw new Error(problems.join('; '));

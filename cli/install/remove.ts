@@ -1,19 +1,22 @@
 import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorClass } from '../../config/index.js';
+import { shortList } from '../../runtime/index.js';
 import { type Layout, unitOf } from './layout.js';
 import { requireManifest } from './manifest.js';
 import type { ServiceManager } from './service-manager.js';
 
 /** Nothing is removed while a container does not have its user limits. */
-class LimitsNotRestoredError extends errorClass('GLN_LIMITS_NOT_RESTORED') {}
+class LimitsNotRestoredError extends errorClass('GLN_LIMITS_NOT_RESTORED') {
+  constructor(notRestored: readonly string[]) {
+    super(shortList(notRestored));
+  }
+}
 
 /** OpenWhisk has limits written by Gleaner, and only the local journal has the original ones. */
 class ActionsNotUndoneError extends errorClass('GLN_ACTIONS_NOT_UNDONE') {
   constructor(actions: readonly string[]) {
-    const more = actions.length > 3 ? ', …' : '';
-    const names = `${actions.slice(0, 3).join(', ')}${more}`;
-    super(actions.length, names);
+    super(actions.length, shortList(actions));
   }
 }
 
@@ -25,7 +28,7 @@ export interface RemoveOptions {
   /** Actions with limits changed by Gleaner; throws if unknown. Null: keep them. */
   readonly changedActions: (() => readonly string[]) | null;
   /** Restores the user limits of every container. */
-  readonly restore: () => Promise<{ readonly failed: number }>;
+  readonly restore: () => Promise<{ readonly notRestored: readonly string[] }>;
 }
 
 /**
@@ -44,8 +47,8 @@ export async function remove({
   const manifest = requireManifest(layout);
   services?.disable(manifest.parts.map(unitOf));
   if (manifest.parts.includes('hook')) {
-    const { failed } = await restore();
-    if (failed > 0) throw new LimitsNotRestoredError(failed);
+    const { notRestored } = await restore();
+    if (notRestored.length > 0) throw new LimitsNotRestoredError(notRestored);
   }
   const changed = changedActions?.() ?? [];
   if (changed.length > 0) throw new ActionsNotUndoneError(changed);

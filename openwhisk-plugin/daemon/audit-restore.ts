@@ -28,7 +28,11 @@ export function restoreLines(
 ): string {
   let text = '';
   const record = new AuditRecord();
-  const begin = (container: ContainerInfo, resource: AuditResource, result: string): void => {
+  const begin = (
+    container: Pick<ContainerInfo, 'id' | 'name'>,
+    resource: AuditResource,
+    result: string,
+  ): void => {
     record.reset(at);
     record.who = who;
     record.why = why;

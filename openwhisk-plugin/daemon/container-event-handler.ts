@@ -80,7 +80,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
   }
 
   containerEnded(id: string): void {
-    const { containers, applier } = this.#parts;
+    const { containers, applier, limited } = this.#parts;
     const container = containers.get(id);
     if (container === undefined) {
       containers.remove(id);
@@ -95,6 +95,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
     if (container.info.pod !== undefined && applier.isChanged(container))
       this.#pipeline.restore(container, 'restart', 'container_end');
     containers.remove(id);
+    limited.remove(id);
     this.#pipeline.containerRemoved(container);
     this.#ended.set(container.id, container);
     this.#countInvoker(container.info, -1);

@@ -6,6 +6,7 @@ import type { ContainerRegistry } from './containers.js';
 import type { Counters } from './counters.js';
 import type { FunctionRegistry } from './functions.js';
 import type { LimitApplier } from './limit-applier.js';
+import type { LimitedContainers } from './limited-containers.js';
 import type { EventQueue, ExperienceQueue } from './queues.js';
 
 /** What the parts of the hook share; created once by `runHook`. */
@@ -17,6 +18,7 @@ export interface HookParts {
   readonly containers: ContainerRegistry;
   readonly functions: FunctionRegistry;
   readonly applier: LimitApplier;
+  readonly limited: LimitedContainers;
   readonly counters: Counters;
   readonly events: EventQueue;
   readonly audit: AuditLog;

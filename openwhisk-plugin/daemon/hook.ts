@@ -4,6 +4,7 @@ import {
   type HostView,
   type hookService,
   type Inspection,
+  NAMED_CONTAINERS,
   PAGE_CONTAINERS,
   PAGE_FUNCTIONS,
 } from '../../broker/services/index.js';
@@ -58,6 +59,9 @@ export interface RestoreResult {
   /** Containers whose limits differed from their user's, and those of them that still do. */
   readonly restored: number;
   readonly failed: number;
+  readonly examined: number;
+  /** Those that still do, and those whose cgroups cannot be opened, with the reason. */
+  readonly notRestored: string[];
 }
 
 export type InspectRequest = z.output<typeof hookService.inspect.request>;
@@ -193,7 +197,14 @@ export class Hook {
     const changed = this.restoreNow(who, why);
     await parts.applier.settled();
     const failed = changed.filter((each) => !each.ended && parts.applier.isChanged(each));
-    return { restored: changed.length, failed: failed.length };
+    const names = failed.map(({ info }) => info.name);
+    for (const { name, reason } of parts.containers.unmanaged()) names.push(`${name} (${reason})`);
+    return {
+      restored: changed.length,
+      failed: failed.length,
+      examined: parts.containers.size,
+      notRestored: names.slice(0, NAMED_CONTAINERS),
+    };
   }
 
   /** Restores all but reductions of memory limits before it returns. */

@@ -13,6 +13,7 @@ import { differsFromUser } from '../host/cgroup/index.js';
 import type { AuditLog, AuditRecord, AuditResource } from './audit.js';
 import type { Container } from './containers.js';
 import type { Counters } from './counters.js';
+import type { LimitedContainers } from './limited-containers.js';
 import { type LimitResource, LimitTally } from './tallies.js';
 
 /** True if limit `a` allows more than `b`; {@link NO_LIMIT} allows the most. */
@@ -54,15 +55,23 @@ export class LimitApplier implements LimitPort<Container> {
   readonly #audit: AuditLog;
   readonly #counters: Counters;
   readonly #log: RateLimitedLog;
+  readonly #limited: LimitedContainers;
   readonly #pending = new Set<Promise<void>>();
   readonly tally = new LimitTally();
   #memoryRefused: (container: Container, now: Millis) => void = () => undefined;
 
-  constructor(clock: Clock, audit: AuditLog, counters: Counters, log: RateLimitedLog) {
+  constructor(
+    clock: Clock,
+    audit: AuditLog,
+    counters: Counters,
+    log: RateLimitedLog,
+    limited: LimitedContainers,
+  ) {
     this.#clock = clock;
     this.#audit = audit;
     this.#counters = counters;
     this.#log = log;
+    this.#limited = limited;
   }
 
   onMemoryRefused(listener: (container: Container, now: Millis) => void): void {
@@ -283,6 +292,7 @@ export class LimitApplier implements LimitPort<Container> {
 
   #record(container: Container, written: Written, change: Change): void {
     const { resource, old, value, readBack, result, before } = written;
+    this.#limited.add(container.id);
     const now = this.#clock.monotonic();
     const record = this.#audit.next(this.#clock.wall());
     this.#describe(record, container, resource, change);

@@ -7,9 +7,11 @@ import type { Inspection } from '../../broker/services/index.js';
 import { type Config, mebibytes, messageOf, type Random, timeOfDay } from '../../config/index.js';
 import { type Explanation, HostController, targetRules } from '../control/index.js';
 import { Decider, decisionSettings, type HostCapacity, MemoryHeadroom } from '../decision/index.js';
+import { unrestored } from '../host/cgroup/index.js';
 import { EngineLock, HookLock } from '../host/lock/index.js';
 import type { Bridge, Platform } from '../host/ports/index.js';
 import { AuditLog } from './audit.js';
+import { appendToAudit, restoreLines } from './audit-restore.js';
 import { HookBus } from './bus.js';
 import { ContainerEventHandler } from './container-event-handler.js';
 import { type Container, ContainerRegistry } from './containers.js';
@@ -20,6 +22,7 @@ import { Hook, type HookFigures, type InspectRequest, type RestoreResult } from 
 import type { HookParts } from './hook-parts.js';
 import { KillSwitch } from './kill-switch.js';
 import { LimitApplier } from './limit-applier.js';
+import { LimitedContainers, restoreUnmanaged } from './limited-containers.js';
 import { Modes } from './modes.js';
 import { Pipeline } from './pipeline.js';
 import { PolicyTable } from './policies.js';
@@ -78,6 +81,7 @@ const pathsOf = ({ hook }: Config) => ({
   lock: join(hook.stateDir, 'hook.lock'),
   killSwitch: join(hook.stateDir, 'kill-switch'),
   audit: join(hook.stateDir, 'audit.jsonl'),
+  limited: join(hook.stateDir, 'limited-containers'),
 });
 
 /**
@@ -173,7 +177,15 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     (fn) => policies.forFunction(fn.action, fn.settings, decider.policies),
   );
   const containers = new ContainerRegistry(platform, decider);
-  const applier = new LimitApplier(clock, audit, counters, log);
+  const limited = new LimitedContainers(paths.limited, (error) =>
+    log.warn(
+      'limited_containers',
+      clock.monotonic(),
+      { path: paths.limited, error: messageOf(error) },
+      'cannot keep the ids of limited containers: `gleaner restore --local` finds them by name',
+    ),
+  );
+  const applier = new LimitApplier(clock, audit, counters, log, limited);
   const parts: HookParts = {
     clock,
     steady: platform.steady ?? clock,
@@ -181,6 +193,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     containers,
     functions,
     applier,
+    limited,
     counters,
     events,
     audit,
@@ -285,6 +298,21 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     'containers adopted',
   );
   containerEvents.live();
+  const restoring = restoreUnmanaged(limited, (id) => containers.get(id) !== undefined, platform)
+    .then((report) => {
+      const names = report.restored.map(({ container }) => container.name);
+      const left = unrestored(report);
+      if (names.length + left.length === 0) return;
+      const by = { who: 'restart', why: 'found_changed' };
+      appendToAudit(paths.audit, restoreLines(report, by, clock.wall()));
+      const message =
+        'containers that an earlier hook limited are not managed: user limits restored';
+      logger.warn({ containers: names, not_restored: left }, message);
+    })
+    .catch((error: unknown) => {
+      const message = 'cannot examine the containers that an earlier hook limited';
+      logger.warn({ error: messageOf(error) }, message);
+    });
   tapping = true;
   watch();
   sampler.start(timers);
@@ -317,8 +345,10 @@ async function start(options: HookOptions, release: () => void): Promise<Running
       );
     // systemd resets other limits while it takes memory limits; they are written again.
     await withDeadline(platform.limits.settled?.() ?? Promise.resolve(), SYSTEMD_MILLIS);
+    await restoring;
     containers.close();
     await audit.close();
+    limited.close();
     release();
   };
 

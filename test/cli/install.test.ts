@@ -239,14 +239,20 @@ test('remove stops services, restores limits, then deletes only its own files', 
   for (const path of theirs) writeFileSync(layout.at(path), 'theirs');
   serviceManager.take();
   const usual = { layout, services: serviceManager, keepConfig: false, changedActions: () => [] };
-  await t.throwsAsync(remove({ ...usual, restore: async () => ({ failed: 2 }) }), {
-    code: 'GLN_LIMITS_NOT_RESTORED',
-    message: /2 containers/,
-  });
+  await t.throwsAsync(
+    remove({
+      ...usual,
+      restore: async () => ({ notRestored: ['wsk0_1_guest_f (its loan of memory is in use)'] }),
+    }),
+    {
+      code: 'GLN_LIMITS_NOT_RESTORED',
+      message: /wsk0_1_guest_f \(its loan/,
+    },
+  );
   t.true(existsSync(layout.at(UNIT)));
-  const restore = async (): Promise<{ failed: number }> => {
+  const restore = async (): Promise<{ notRestored: readonly string[] }> => {
     serviceManager.calls.push(`restore with units ${existsSync(layout.at(UNIT))}`);
-    return { failed: 0 };
+    return { notRestored: [] };
   };
   serviceManager.take();
   const removed = await remove({ ...usual, restore });

@@ -200,12 +200,22 @@ test('a command is the same whether its module is loaded alone or with all', asy
 });
 
 test('restore --hold --host fails if the hook cannot restore a limit', (t) => {
-  t.deepEqual(switchedBy('a', 'kill switch set', { restored: 3, failed: 2 }), {
+  const asked = (answer: unknown) => switchedBy('a', 'kill switch set', answer);
+  const names = ['f1', 'f2 (its loan of memory is in use)', 'f3', 'f4', 'f5'];
+  t.deepEqual(asked({ restored: 3, failed: 5, examined: 9, notRestored: names }), {
     host: 'a',
-    result: 'kill switch set; 3 limits restored, 2 failed',
+    result:
+      'kill switch set; user limits restored in 3 of 9 containers; ' +
+      'not restored: f1, f2 (its loan of memory is in use), f3 and 2 more',
+    ok: false,
+    notRestored: names,
+  });
+  // An older hook names none.
+  t.like(asked({ restored: 3, failed: 2 }), {
+    result: 'kill switch set; user limits restored in 3 containers; 2 failed',
     ok: false,
   });
-  t.deepEqual(switchedBy('a', 'kill switch set', { restored: 3, failed: 0 }), {
+  t.deepEqual(asked({ restored: 3, failed: 0, examined: 9, notRestored: [] }), {
     host: 'a',
     result: 'kill switch set',
     ok: true,

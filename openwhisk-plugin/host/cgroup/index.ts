@@ -3,8 +3,10 @@ export { availableControllers } from './cgroup-paths.js';
 export { differsFromUser, findDrift, QUOTA_ROUNDING } from './drift.js';
 export { CgroupLimitWriter } from './limit-writer.js';
 export {
+  type ContainerListing,
   type RestoreReport,
   restoreAll,
+  unrestored,
 } from './restore.js';
 export { formulaOfRuntime } from './shares.js';
 export { SystemdBus } from './systemd-bus.js';

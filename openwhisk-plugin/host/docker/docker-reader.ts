@@ -1,5 +1,6 @@
 import { bytes, type Millis, millicores } from '../../../config/index.js';
 import {
+  type ContainerList,
   type EngineEvents,
   type EngineEventsListener,
   EngineResponseError,
@@ -7,7 +8,6 @@ import {
   EngineStatusError,
   type EngineTime,
   EngineUnsupportedError,
-  type ListedContainer,
 } from '../engine/index.js';
 import type { Bridge, ContainerInfo, HostFacts } from '../ports/index.js';
 import { bridgesOf, containerInfo } from './container-info.js';
@@ -77,7 +77,7 @@ export class DockerReader implements EngineSource {
   }
 
   /** If the answer, which has all labels, is too long, asks for managed names only. */
-  async list(): Promise<{ items: ListedContainer[]; unreadable: number }> {
+  async list(): Promise<ContainerList> {
     let entries: unknown[];
     try {
       entries = await this.#client.get(this.#listPath, anyList);
@@ -92,10 +92,15 @@ export class DockerReader implements EngineSource {
     this.unreadable += listed.unreadable;
     const items = listed.items.map(({ Id, Names, State }) => ({
       id: Id,
-      isManaged: (Names ?? []).some((name) => this.#managed(name.replace(/^\//, ''))),
+      isManaged: Names?.some((name) => this.#managed(name.replace(/^\//, ''))) ?? null,
       isPaused: State === 'paused',
     }));
-    return { items, unreadable: listed.unreadable };
+    const isComplete = !this.#listPath.includes('?');
+    return { items, unreadable: listed.unreadable, isComplete };
+  }
+
+  isManaged({ name }: ContainerInfo): boolean {
+    return this.#managed(name);
   }
 
   async readBridges(): Promise<void> {

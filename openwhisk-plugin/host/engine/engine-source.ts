@@ -2,11 +2,21 @@ import type { Clock, GleanerError, Micros, Random, Timers } from '../../../confi
 import type { Bridge, ContainerInfo, HostFacts, SkippedEvent } from '../ports/index.js';
 
 /** One entry of the listing of running containers. */
-export interface ListedContainer {
+interface ListedContainer {
   readonly id: string;
-  readonly isManaged: boolean;
+  /** Null: the listing does not show it. */
+  readonly isManaged: boolean | null;
   /** Null: the listing does not show it. */
   readonly isPaused: boolean | null;
+}
+
+/** Running containers. */
+export interface ContainerList {
+  readonly items: readonly ListedContainer[];
+  /** Number of entries that cannot be read. */
+  readonly unreadable: number;
+  /** False: only containers with names of managed ones are listed. */
+  readonly isComplete: boolean;
 }
 
 /** What one kind of engine can be asked, by reading only. `ReconcilingEngine` does the rest. */
@@ -17,9 +27,9 @@ export interface EngineSource {
   readonly unreadable: number;
   facts(): Promise<HostFacts>;
   readBridges(): Promise<void>;
-  /** Running containers, and how many entries cannot be read. */
-  list(): Promise<{ readonly items: readonly ListedContainer[]; readonly unreadable: number }>;
-  /** Null: it does not run, or is not managed. */
+  list(): Promise<ContainerList>;
+  isManaged(container: ContainerInfo): boolean;
+  /** Null: it does not run. Whether it is managed may be left to `isManaged`. */
   inspect(id: string): Promise<ContainerInfo | 'unreadable' | null>;
   /** The event stream; it begins with `start`. */
   events(time: EngineTime, listener: EngineEventsListener): EngineEvents;

@@ -6,11 +6,11 @@ export {
   engineError,
 } from './engine-errors.js';
 export type {
+  ContainerList,
   EngineEvents,
   EngineEventsListener,
   EngineSource,
   EngineTime,
-  ListedContainer,
 } from './engine-source.js';
 export { ReconcilingEngine } from './reconciling-engine.js';
 export { ReconnectDelay } from './reconnect-delay.js';

@@ -14,6 +14,7 @@ import type {
   ContainerEngineListener,
   ContainerInfo,
   HostFacts,
+  Listing,
   SkippedEvent,
 } from '../ports/index.js';
 import { engineError } from './engine-errors.js';
@@ -112,17 +113,34 @@ export class ReconcilingEngine implements ContainerEngine {
     return this.#source.facts();
   }
 
-  /** Every managed container that runs now, without a subscription. */
+  /** Every managed container that runs now and can be read, without a subscription. */
   async snapshot(): Promise<ContainerInfo[]> {
+    return [...(await this.list(new Set())).containers];
+  }
+
+  /** As {@link snapshot}, and the containers of these ids, and which cannot be read. */
+  async list(also: ReadonlySet<string>): Promise<Listing> {
     await this.#source.readBridges();
     const listed = await this.#source.list();
-    const managed = listed.items.filter((container) => container.isManaged);
-    const infos: ContainerInfo[] = [];
-    await inTurns(managed, async (container) => {
-      const info = await this.#source.inspect(container.id);
-      if (info !== null && info !== 'unreadable') infos.push(info);
+    const ids = new Set<string>();
+    for (const { id, isManaged } of listed.items)
+      if (isManaged !== false || also.has(id)) ids.add(id);
+    if (!listed.isComplete) for (const id of also) ids.add(id);
+    const containers: ContainerInfo[] = [];
+    const unreadable: string[] = [];
+    await inTurns([...ids], async (id) => {
+      const info = await this.#source.inspect(id);
+      if (info === 'unreadable') unreadable.push(id);
+      // The list may have shown no name.
+      else if (info !== null && (also.has(id) || this.#source.isManaged(info)))
+        containers.push(info);
     });
-    return infos;
+    return { containers, unreadable, unlisted: listed.unreadable };
+  }
+
+  /** One container, managed or not, as the engine shows it now. Null: it does not run. */
+  inspect(id: string): Promise<ContainerInfo | 'unreadable' | null> {
+    return this.#source.inspect(id);
   }
 
   close(): void {

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { bytes, type Millis, millicores } from '../../../config/index.js';
 import {
+  type ContainerList,
   type EngineEvents,
   type EngineEventsListener,
   EngineResponseError,
   type EngineSource,
   type EngineTime,
-  type ListedContainer,
 } from '../engine/index.js';
 import type { Bridge, ContainerInfo, HostFacts } from '../ports/index.js';
 import { ContainerdEvents } from './containerd-events.js';
@@ -75,7 +75,7 @@ export class CriReader implements EngineSource {
     return Promise.resolve();
   }
 
-  async list(): Promise<{ items: ListedContainer[]; unreadable: number }> {
+  async list(): Promise<ContainerList> {
     const before = [...(this.#inPods ?? [])];
     const pods = await this.#cri.sandboxes(LABEL, 'true');
     const containers = await this.#cri.containers();
@@ -89,7 +89,12 @@ export class CriReader implements EngineSource {
     for (const [sandbox, point] of before)
       if (!managed.includes(sandbox) && this.#inPods?.get(sandbox) === point)
         this.#podEnded(sandbox);
-    return { items, unreadable: 0 };
+    return { items, unreadable: 0, isComplete: true };
+  }
+
+  /** An action pod: `inspect` has seen its label. */
+  isManaged(): boolean {
+    return true;
   }
 
   async inspect(id: string): Promise<ContainerInfo | 'unreadable' | null> {

@@ -73,10 +73,21 @@ export interface ContainerEngineListener {
   engineDown(error: GleanerError): void;
 }
 
+/** The containers that run now. */
+export interface Listing {
+  readonly containers: readonly ContainerInfo[];
+  /** Ids of running containers about which the engine's answer cannot be read. */
+  readonly unreadable: readonly string[];
+  /** Entries of the engine's list without a readable id. */
+  readonly unlisted: number;
+}
+
 /** Reads from a container engine: nothing is ever changed through it. */
 export interface ContainerEngine {
   /** Resolves after the first complete pass. Reconnects without limit afterwards. */
   start(listener: ContainerEngineListener): Promise<void>;
   stop(): Promise<void>;
   facts(): Promise<HostFacts>;
+  /** One container, managed or not; null: it does not run. Absent: the host is simulated. */
+  inspect?(id: string): Promise<ContainerInfo | 'unreadable' | null>;
 }

@@ -4,6 +4,7 @@ export type {
   ContainerEngineListener,
   ContainerInfo,
   HostFacts,
+  Listing,
   SkippedEvent,
 } from './container-engine.js';
 export { emptyLimits, type LimitHandle, type LimitWriter } from './limit-writer.js';

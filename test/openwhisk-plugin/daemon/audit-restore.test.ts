@@ -6,6 +6,7 @@ import { appendToAudit, restoreLines } from '../../../openwhisk-plugin/daemon/in
 import { restoreAll } from '../../../openwhisk-plugin/host/cgroup/index.js';
 import { authorOfRestore, HOOK_ENDED } from '../../../runtime/wiring/restore.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
+import { listed } from '../host/cgroup/listed.js';
 import { FakePlatform } from './fake-platform.js';
 import { HookRig } from './hook-rig.js';
 
@@ -30,7 +31,7 @@ test('a restore without a hook writes one line for each changed or refused limit
   lent.usage.workingSet = mebibytes(400);
   const containers = [changed, untouched, inUse];
   const report = await restoreAll({
-    engine: { snapshot: async () => containers },
+    engine: listed(containers),
     writer: platform.limits,
   });
   const lines = records(restoreLines(report, { who: 'restore', why: HOOK_ENDED }, AT));
@@ -62,7 +63,11 @@ test('a restore without a hook writes one line for each changed or refused limit
 
 test('a container that could not be restored at all is in the audit log with its reason', (t) => {
   const container = new HookRig().info();
-  const report = { restored: [], failed: [{ container, error: new Error('read-only cgroup') }] };
+  const report = {
+    restored: [],
+    failed: [{ container, error: new Error('read-only cgroup') }],
+    unlisted: 0,
+  };
   const [line] = records(restoreLines(report, { who: 'operator:cli:root', why: 'asked' }, AT));
   t.like(line, {
     who: 'operator:cli:root',

@@ -132,6 +132,8 @@ export class FakePlatform implements Platform, ContainerEngine, Tap, LimitWriter
   readonly bound = new Map<number, number>();
   /** Containers that run before the hook starts. */
   readonly before: ContainerInfo[] = [];
+  /** Running containers that are not managed. */
+  readonly others: ContainerInfo[] = [];
   bridges: readonly Bridge[] = [];
   listener!: ContainerEngineListener;
   packets!: TapListener;
@@ -167,6 +169,10 @@ export class FakePlatform implements Platform, ContainerEngine, Tap, LimitWriter
 
   async facts(): Promise<HostFacts> {
     return this.facts_;
+  }
+
+  async inspect(id: string): Promise<ContainerInfo | null> {
+    return this.others.find((one) => one.id === id) ?? null;
   }
 
   watch(bridges: readonly Bridge[]): void {

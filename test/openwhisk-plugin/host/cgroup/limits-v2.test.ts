@@ -17,6 +17,7 @@ import {
   v1Mount,
   v2Tree,
 } from './fixture-tree.js';
+import { listed } from './listed.js';
 
 const MIB = 1024 * 1024;
 const writerOf = (root: string, more = {}) =>
@@ -369,12 +370,12 @@ test('properties that a killed hook gave systemd are restored in any case', asyn
     .write(...record('MemoryMax', String(256 * MIB)))
     .write(...record('MemoryLow', String(256 * MIB)));
   const writer = writerOf(tree.root, { scopes });
-  await restoreAll({ engine: { snapshot: async () => [container] }, writer });
+  await restoreAll({ engine: listed([container]), writer });
   t.deepEqual(calls, [
     [`docker-${ID}.scope`, `MemoryMax=${256 * MIB}`, 'MemorySwapMax=0', 'MemoryLow=0'],
   ]);
   tree.write(...record('MemoryLow', '0')).write(...record('MemorySwapMax', '0'));
-  await restoreAll({ engine: { snapshot: async () => [container] }, writer });
+  await restoreAll({ engine: listed([container]), writer });
   t.is(calls.length, 1, 'systemd knows the user limits now, and is left alone');
   await writer.close();
   tree.remove();
@@ -422,7 +423,7 @@ test('the user weight is the one the runtime gave systemd, whatever the file has
       .write(`run/systemd/transient/docker-${ID}.scope`, '[Scope]\nSlice=system.slice\n')
       .write(...record('CPUWeight', recorded));
     const writer = writerOf(tree.root, { scopes: { set: async () => undefined } });
-    await restoreAll({ engine: { snapshot: async () => [container] }, writer });
+    await restoreAll({ engine: listed([container]), writer });
     t.is(at('cpu.weight'), recorded);
     const handle = writer.open(container);
     t.is(handle.setShares(2048), 'written');
@@ -475,7 +476,7 @@ test('a container without shares has the kernel default and shows no formula', a
     tree
       .write(`${V2_SCOPE}/cpu.weight`, '80\n')
       .write(`sys/fs/cgroup/${path}/cpu.weight`, '1600\n');
-    await restoreAll({ engine: { snapshot: async () => containers }, writer });
+    await restoreAll({ engine: listed(containers), writer });
     t.is(at('cpu.weight'), '5', 'the linear formula, which is the default');
     t.is(tree.line(`sys/fs/cgroup/${path}/cpu.weight`), '100');
   }
@@ -493,7 +494,7 @@ test('a weight that Gleaner left is not taken for the other formula’s weight',
   t.is(at('cpu.weight'), '22');
   killed.close();
   const fresh = writerOf(tree.root);
-  await restoreAll({ engine: { snapshot: async () => [container] }, writer: fresh });
+  await restoreAll({ engine: listed([container]), writer: fresh });
   t.is(at('cpu.weight'), '5');
   await writer.close();
   await fresh.close();
@@ -555,7 +556,7 @@ test('restoring puts back what a hook left, and says what it found', async (t) =
   });
   const writer = writerOf(tree.root);
   const ended = { ...container, id: 'd'.repeat(64), pid: PID + 1 };
-  const engine = { snapshot: async () => [container, ended] };
+  const engine = listed([container, ended], [container]);
   const report = await restoreAll({ engine, writer });
   t.is(report.restored.length, 1, 'the one that ended meanwhile is left out');
   t.deepEqual(report.failed, []);
@@ -594,7 +595,7 @@ test('a container that was left alone shows which weight to restore for another'
     .write(`sys/fs/cgroup/${path(left)}/cpu.max`, 'max 100000\n');
   const other = { ...info({ shares: 1024 }), id: left, pid: 77 };
   const writer = writerOf(tree.root);
-  await restoreAll({ engine: { snapshot: async () => [container, other] }, writer });
+  await restoreAll({ engine: listed([container, other]), writer });
   t.is(at('cpu.weight'), '21');
   t.is(tree.line(`sys/fs/cgroup/${path(left)}/cpu.weight`), '100');
   await writer.close();
@@ -620,7 +621,7 @@ test('restoring leaves a loan that is in use, since taking it back would kill', 
     'memory.low': `${256 * MIB}\n`,
   });
   const writer = writerOf(tree.root);
-  const report = await restoreAll({ engine: { snapshot: async () => [container] }, writer });
+  const report = await restoreAll({ engine: listed([container]), writer });
   t.is(report.restored[0]?.memory, 'refused');
   t.is(at('memory.max'), String(512 * MIB));
   t.is(at('memory.low'), '0');

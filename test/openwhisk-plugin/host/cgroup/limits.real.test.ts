@@ -25,6 +25,7 @@ import { DockerEngine } from '../../../../openwhisk-plugin/host/docker/index.js'
 import type { ContainerInfo, HostFacts } from '../../../../openwhisk-plugin/host/ports/index.js';
 import { dockerAlone, missing } from '../../../support/real-parts.js';
 import { allowed } from '../../../support/slowness.js';
+import { listed } from './listed.js';
 import {
   containerName,
   docker,
@@ -429,7 +430,7 @@ test.serial('after a crash each container gets the weight that its runtime gave 
         handle.close();
       }
       const next = writerFor(facts);
-      await restoreAll({ engine: { snapshot: async () => order }, writer: next });
+      await restoreAll({ engine: listed(order), writer: next });
       await next.close();
       t.deepEqual(
         containers.map((container) => kernel(container).weight()),

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { EngineUnsupportedError } from '../../../../openwhisk-plugin/host/engine/engine-errors.js';
 import { scripted } from './scripted-engine.js';
+import { idOf } from './stub-engine.js';
 
 const LATER = '2026-11-28T00:01:00Z';
 
@@ -227,5 +228,45 @@ test('a host’s facts are read from the engine; a host without cgroups is refus
   });
   Object.assign(s.state.info, { CgroupDriver: 'none', CgroupVersion: '1' });
   await t.throwsAsync(s.engine.facts(), { instanceOf: EngineUnsupportedError });
+  await s.close();
+});
+
+test('a list names what cannot be read, and has containers of given ids under any name', async (t) => {
+  const s = await scripted();
+  const [managed, odd, renamed, foreign] = [s.add(1), s.add(2), s.add(3), s.add(4)];
+  renamed.name = 'renamed';
+  foreign.name = 'database';
+  // Inspect shows the names that the list does not.
+  const nameless = { id: idOf(5), name: 'wsk0_5_guest_f', startedAt: LATER };
+  const stranger = { id: idOf(6), name: 'cache', startedAt: LATER };
+  s.state.oddEntries = [{ Id: 7 }, { Id: nameless.id, Names: null }, { Id: stranger.id }];
+  s.state.beforeList = () => {
+    for (const one of [nameless, stranger]) setImmediate(() => s.running.set(one.id, one));
+  };
+  odd.startedAt = 'yesterday';
+  const found = await s.engine.list(new Set([renamed.id, idOf(9)]));
+  t.deepEqual(
+    found.containers.map(({ id }) => id).sort(),
+    [managed.id, renamed.id, nameless.id].sort(),
+  );
+  t.deepEqual(found.unreadable, [odd.id]);
+  t.is(found.unlisted, 1);
+  await s.close();
+});
+
+test('a list that is too long for all names still has the given ids', async (t) => {
+  const s = await scripted();
+  const renamed = s.add(3);
+  renamed.name = 'renamed';
+  s.state.oddEntries = [{ Id: idOf(8), Names: ['/x'], Labels: 'x'.repeat(40_000_000) }];
+  s.state.beforeList = () => {
+    setImmediate(() => s.running.set(renamed.id, renamed));
+    s.running.delete(renamed.id);
+  };
+  const found = await s.engine.list(new Set([renamed.id]));
+  t.deepEqual(
+    found.containers.map(({ name }) => name),
+    ['renamed'],
+  );
   await s.close();
 });
