@@ -13,7 +13,7 @@ import { type EngineEvent, eventSchema } from './docker-schemas.js';
 
 const WANTED = {
   type: ['container', 'network'],
-  event: ['start', 'die', 'pause', 'unpause', 'oom', 'destroy', 'create'],
+  event: ['start', 'die', 'pause', 'unpause', 'oom', 'update', 'destroy', 'create'],
 };
 /** An event has all labels of its container, whose size is not limited: 1.5 MiB was met. */
 const LONGEST_LINE = 1024 * 1024;
@@ -174,6 +174,9 @@ export class DockerEvents implements EngineEvents {
       case 'pause':
       case 'unpause':
         this.#listener.paused(Actor.ID, Action === 'pause');
+        break;
+      case 'update':
+        this.#listener.updated(Actor.ID);
         break;
       case 'oom':
         this.#listener.oom(Actor.ID);

@@ -53,6 +53,8 @@ export interface EngineEventsListener {
   /** `at`: the engine's stamp; null where it has none. */
   ended(id: string, at: Micros | null): void;
   paused(id: string, paused: boolean): void;
+  /** Its limits may have been changed through the engine. */
+  updated(id: string): void;
   oom(id: string): void;
   /** An event was left out. A listing finds what it meant. */
   skipped(kind: SkippedEvent): void;

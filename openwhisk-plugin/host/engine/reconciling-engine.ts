@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Cancel,
   GleanerError,
@@ -60,6 +61,9 @@ export class ReconcilingEngine implements ContainerEngine {
   #passNumber = 0;
   #order = 0;
   #cancelRecovery: Cancel | null = null;
+  /** Containers to inspect again, one after the other: many updates must not flood the engine. */
+  readonly #updated = new Set<string>();
+  #isFollowingUpdates = false;
   #onFirstPass: (() => void) | null = null;
 
   /** @param reconcileEvery between two complete listings; events come in between */
@@ -88,6 +92,7 @@ export class ReconcilingEngine implements ContainerEngine {
         started: (id) => this.#onStart(id),
         ended: (id, at) => this.#onEnd(id, at),
         paused: (id, paused) => this.#onPause(id, paused),
+        updated: (id) => void this.#onUpdate(id),
         oom: (id) => {
           if (this.#known.get(id)?.info) this.#listener?.containerOom(id);
         },
@@ -257,7 +262,7 @@ export class ReconcilingEngine implements ContainerEngine {
     // It runs, by the listing, and it was understood before.
     if (info === 'unreadable') return;
     // Equal stamps name one start; which of two is larger would say nothing once the clock was set.
-    if (info !== null && info.startedAt === known.info.startedAt && info.pid === known.info.pid) {
+    if (info !== null && isSameStart(info, known.info) && hasSameLimits(info, known.info)) {
       this.#setPaused(id, known, info.paused);
       return;
     }
@@ -280,6 +285,21 @@ export class ReconcilingEngine implements ContainerEngine {
     if (known.info && at !== null && at < known.info.startedAt)
       this.#again(id, known).catch(() => this.#pass('listing'));
     else this.#ended(id);
+  }
+
+  /** User limits are fixed for a container's life; one with others is announced as another. */
+  async #onUpdate(id: string): Promise<void> {
+    if (!this.#known.has(id)) return;
+    this.#updated.add(id);
+    if (this.#isFollowingUpdates) return;
+    this.#isFollowingUpdates = true;
+    for (const next of this.#updated) {
+      this.#updated.delete(next);
+      const known = this.#known.get(next);
+      // A failure here is an engine that does not answer: a full pass compares limits too.
+      await known?.learned.then(() => this.#again(next, known)).catch(() => this.#pass('full'));
+    }
+    this.#isFollowingUpdates = false;
   }
 
   #onPause(id: string, paused: boolean): void {
@@ -312,6 +332,12 @@ export class ReconcilingEngine implements ContainerEngine {
     this.#listener?.containerPaused(id, paused);
   }
 }
+
+const isSameStart = (a: ContainerInfo, b: ContainerInfo): boolean =>
+  a.startedAt === b.startedAt && a.pid === b.pid;
+
+const hasSameLimits = (a: ContainerInfo, b: ContainerInfo): boolean =>
+  isDeepStrictEqual([a.user, a.pod], [b.user, b.pod]);
 
 /** A few at a time, so that no call waits for a slot until its deadline. */
 async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

@@ -5,26 +5,32 @@ import type { ActivationResult } from '../../../simulator/invoker-emulator/index
 import { until } from '../../support/gleaner.js';
 import { docker, dockerAndTap, missing } from '../../support/real-parts.js';
 import { allowed } from '../../support/slowness.js';
-import { action, counters, groupOf, together, userShares } from './real-containers.js';
+import { action, counters, groupOf, together } from './real-containers.js';
 
 /** The hook runs in this process: nothing may block it. */
 const run = promisify(execFile);
 
-/** What undoes limits of a running container: without systemd's cgroup driver, Docker alone. */
-function changesOf(id: string): readonly (readonly [string, ...string[]])[] {
-  const update = ['docker', 'update', '--cpus', '0.9', id] as const;
-  if (docker('info', '--format', '{{.CgroupDriver}}') !== 'systemd') return [update];
+interface Change {
+  readonly name: string;
+  readonly make: () => Promise<unknown>;
+}
+
+/** What undoes limits of a running container beside its engine. */
+function changesOf(id: string, group: ReturnType<typeof groupOf>): readonly Change[] {
+  if (docker('info', '--format', '{{.CgroupDriver}}') !== 'systemd')
+    return [
+      { name: 'write to a file', make: async () => group.write(90_000, group.read().shares) },
+    ];
   const unit = `docker-${id}.scope`;
   return [
-    update,
-    ['systemctl', 'daemon-reload'],
-    ['systemctl', 'set-property', '--runtime', unit, 'CPUQuota=70%'],
-    ['systemctl', 'set-property', '--runtime', unit, 'TasksMax=500'],
-  ];
+    ['daemon-reload'],
+    ['set-property', '--runtime', unit, 'CPUQuota=70%'],
+    ['set-property', '--runtime', unit, 'TasksMax=500'],
+  ].map((args) => ({ name: args.join(' '), make: () => run('systemctl', args) }));
 }
 
 test.serial(
-  'a limit that Docker or systemd resets during an activation is in force again, then the user’s',
+  'a limit that is reset during an activation is in force again; an update is the user’s',
   async (t) => {
     if (missing(t, dockerAndTap)) return;
     t.timeout(allowed(200_000));
@@ -50,12 +56,11 @@ test.serial(
         }
       };
       /** False: the safeguard raised the quota during the activation, so that nothing was shown. */
-      const isInForceAgain = async (program: string, args: string[]): Promise<boolean> => {
+      const isInForceAgain = async ({ name: change, make }: Change): Promise<boolean> => {
         const { call, own } = await lowered();
         const before = counters(hook).drift!;
-        await run(program, args);
+        await make();
         const begun = performance.now();
-        const change = args.join(' ');
         // A change of another property resets a quota too, but for the newest versions of systemd.
         const isOver = (): boolean => performance.now() - begun > 7000;
         await until(() => counters(hook).drift! > before || isOver(), 8000, change);
@@ -68,15 +73,33 @@ test.serial(
         await until(() => quotaNow() === 100_000, 500, 'what it was at its start');
         return !isRaised;
       };
-      for (const [program, ...args] of changesOf(id)) {
+      for (const change of changesOf(id, group)) {
         let tries = 1;
-        while (!(await isInForceAgain(program, args))) t.true(++tries <= 4, 'raised each time');
+        while (!(await isInForceAgain(change))) t.true(++tries <= 4, 'raised each time');
       }
       t.true(counters(hook).drift! > 0);
+      const updated = { quota: 90_000, shares: 512, memory: 200 * 1024 * 1024, swap: 0 };
+      const { call } = await lowered();
+      const limits = [
+        '--cpus',
+        '0.9',
+        '--cpu-shares',
+        '512',
+        '-m',
+        '200m',
+        '--memory-swap',
+        '200m',
+      ];
+      await run('docker', ['update', ...limits, id]);
+      const begun = performance.now();
+      await until(() => quotaNow() === updated.quota, 2000, 'the updated limits are the user’s');
+      t.log(`user limits of the update after ${(performance.now() - begun).toFixed(0)} ms`);
+      t.true((await call).ok);
+      t.true((await emulator.invoke(io, { sleepMs: allowed(6000) })).ok);
+      hook.toggleKillSwitch();
+      t.deepEqual(group.read(), updated);
       await hook.stop();
-      const { quota, shares, memory, swap } = group.read();
-      t.deepEqual([quota, memory, swap], [100_000, 256 * 1024 * 1024, 0]);
-      t.is(shares, userShares(id));
+      t.deepEqual(group.read(), updated);
     });
   },
 );

@@ -325,3 +325,22 @@ test('a function slower than its control arm is logged once and shown in every v
   );
   await rig.hook.stop();
 });
+
+test('limits that an update changed are the user’s from then on', async (t) => {
+  const [rig, container] = await learned();
+  container.run();
+  t.true(quotaOf(container) < 1000);
+  // `docker update` wrote the memory; the quota is the hook's still.
+  const { cgroup, info } = container;
+  Object.assign(cgroup.inForce, { memory: mebibytes(200) });
+  Object.assign(cgroup.expected, { memory: mebibytes(200) });
+  const user = { ...info.user, quota: 500 as Millicores, memory: mebibytes(200) };
+  rig.platform.listener.containerEnded(info.id);
+  rig.platform.listener.containerStarted({ ...info, user }, true);
+  t.deepEqual(cgroup.inForce, { shares: 128, quota: 500, memory: mebibytes(200) });
+  rig.advance(20_000);
+  t.deepEqual(cgroup.inForce, { shares: 128, quota: 500, memory: mebibytes(200) });
+  t.is((await rig.hook.restore('test')).restored, 0);
+  t.is(rig.hook.inspect().host.containers, 1);
+  await rig.hook.stop();
+});

@@ -97,15 +97,52 @@ test('each event of a container is announced once, also if it arrives twice', as
   await s.close();
 });
 
-test('an update event leads to no request', async (t) => {
+test('user limits changed by an update make the container another one', async (t) => {
   const s = await scripted();
-  const c = s.add(3);
+  const [changed, same] = [s.add(3), s.add(4)];
+  const foreign = s.add(5);
+  foreign.name = 'database';
   await s.engine.start(s.recorder);
+  s.recorder.lines.length = 0;
+  changed.host = { CpuShares: 1024, Memory: 209_715_200 };
+  for (const { id, name } of [changed, same, foreign])
+    s.tell('container', 'update', id, LATER, name);
+  await s.recorder.until((r) => r.started.length === 3);
+  const { user } = s.recorder.started[2]!;
+  t.deepEqual([user.shares, user.memory as number], [1024, 209_715_200]);
+  s.tell('container', 'pause', same.id, LATER, same.name);
+  await s.recorder.until((r) => r.count('paused wsk0_4_guest_f') === 1);
+  t.deepEqual(s.recorder.lines, [
+    'ended wsk0_3_guest_f',
+    'started wsk0_3_guest_f',
+    'paused wsk0_4_guest_f',
+  ]);
+  await s.close();
+});
+
+test('limits changed while no event arrived are found at the reconnect', async (t) => {
+  const s = await scripted();
+  const changed = s.add(3);
+  await s.engine.start(s.recorder);
+  changed.host = { CpuShares: 1024 };
+  s.dropStreams();
+  await s.recorder.until((r) => r.started.length === 2);
+  t.is(s.recorder.started[1]?.user.shares, 1024);
+  await s.close();
+});
+
+test('many updates lead to one inspection at a time, and few of each container', async (t) => {
+  const s = await scripted();
+  for (let n = 0; n < 5; n++) s.add(n);
+  await s.engine.start(s.recorder);
+  s.state.inspectDelay = 20;
   const before = s.stub.requests.length;
-  s.tell('container', 'update', c.id, LATER, c.name);
-  s.tell('container', 'pause', c.id, LATER, c.name);
-  await s.recorder.until((r) => r.count('paused wsk0_3_guest_f') === 1);
-  t.is(s.stub.requests.length, before);
+  const at = (n: number): string => `2026-11-28T00:01:00.${String(n).padStart(3, '0')}Z`;
+  for (let i = 0; i < 100; i++)
+    for (const { id, name } of s.running.values()) s.tell('container', 'update', id, at(i), name);
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const inspections = s.stub.requests.length - before;
+  t.true(inspections >= 5 && inspections <= 10, `${inspections}`);
   await s.close();
 });
 
@@ -231,7 +268,7 @@ test('a host’s facts are read from the engine; a host without cgroups is refus
   await s.close();
 });
 
-test('a list names what cannot be read, and has containers of given ids under any name', async (t) => {
+test('a list names what cannot be read, and has given ids under any name', async (t) => {
   const s = await scripted();
   const [managed, odd, renamed, foreign] = [s.add(1), s.add(2), s.add(3), s.add(4)];
   renamed.name = 'renamed';

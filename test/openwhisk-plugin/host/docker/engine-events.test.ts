@@ -188,6 +188,7 @@ async function pausesOf(lasts: number, count: number): Promise<number[]> {
       started: nothing,
       ended: nothing,
       paused: nothing,
+      updated: nothing,
       oom: nothing,
       skipped: nothing,
       lost: () => {
