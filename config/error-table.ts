@@ -190,8 +190,10 @@ export const ERRORS = {
 
   // Hook: container engine, cgroups, policies
   GLN_HOOK_LOCKED: {
-    message: 'another hook{process} manages this engine: it holds {path}',
-    hint: 'stop it first; two hooks on one engine would undo each other',
+    message: '{holder} holds {path}: another hook manages this engine',
+    hint:
+      'stop it first; two hooks on one engine would undo each other. ' +
+      'If it is no hook, end it: any local user can take the name',
   },
   GLN_HOOK_LOCK: {
     message: 'cannot take the lock {path}',

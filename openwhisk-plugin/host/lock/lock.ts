@@ -1,12 +1,27 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { basename, dirname } from 'node:path';
 import { errorClass } from '../../../config/index.js';
 
+interface Holder {
+  readonly pid: number;
+  /** Null: the process ended meanwhile. */
+  readonly uid: number | null;
+}
+
 export class HookLockedError extends errorClass('GLN_HOOK_LOCKED') {
-  constructor(path: string, pid: number | null) {
-    super(pid === null ? '' : ` (process ${pid})`, path);
+  constructor(path: string, holder: Holder | null) {
+    const user = holder?.uid == null ? '' : ` of user ${holder.uid}`;
+    super(holder === null ? 'another process' : `process ${holder.pid}${user}`, path);
   }
 }
 
@@ -45,6 +60,45 @@ function bind(name: string): Promise<Server | null> {
   });
 }
 
+const holderOf = (pid: number): Holder => ({
+  pid,
+  uid: statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? null,
+});
+
+/**
+ * The process that has the name, which any local user can take. Null: /proc does not show it to
+ * this process.
+ */
+function socketHolder(name: string): Holder | null {
+  const line = readFileSync('/proc/net/unix', 'utf8')
+    .split('\n')
+    // Node fills the name up with zeros, which are shown as `@`.
+    .find((each) => each.includes(` @${name}`));
+  // Num, RefCount, Protocol, Flags, Type, St, Inode, Path.
+  const socket = `socket:[${line?.trim().split(/\s+/)[6]}]`;
+  for (const pid of readdirSync('/proc')) {
+    try {
+      const folder = `/proc/${pid}/fd`;
+      if (
+        /^\d+$/.test(pid) &&
+        readdirSync(folder).some((fd) => linkOf(`${folder}/${fd}`) === socket)
+      )
+        return holderOf(Number(pid));
+    } catch {
+      // Another user's process, or it ended.
+    }
+  }
+  return null;
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
 /** One hook per engine. */
 export class EngineLock {
   readonly #server: Server;
@@ -66,7 +120,7 @@ export class EngineLock {
     } catch (error) {
       throw new HookLockError(engine, error);
     }
-    if (server === null) throw new HookLockedError(engine, null);
+    if (server === null) throw new HookLockedError(engine, socketHolder(EngineLock.nameOf(engine)));
     return new EngineLock(server);
   }
 
@@ -112,9 +166,11 @@ export class HookLock {
     let server: Server | null = null;
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      server = await bind(nameOfFile(path));
-      const holder = HookLock.holder(path);
-      if (server === null || holder !== null) throw new HookLockedError(path, holder);
+      const name = nameOfFile(path);
+      server = await bind(name);
+      const pid = HookLock.holder(path);
+      if (pid !== null) throw new HookLockedError(path, holderOf(pid));
+      if (server === null) throw new HookLockedError(path, socketHolder(name));
       rmSync(path, { force: true });
       // A link is made atomically, also on a full disk.
       symlinkSync(owner, path);

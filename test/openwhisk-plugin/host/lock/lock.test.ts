@@ -4,7 +4,7 @@ import { mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { HookLock } from '../../../../openwhisk-plugin/host/lock/index.js';
+import { EngineLock, HookLock } from '../../../../openwhisk-plugin/host/lock/index.js';
 import { temporaryFolder } from '../../../support/temporary-folder.js';
 
 const CHILD = fileURLToPath(new URL('locking-child.js', import.meta.url));
@@ -77,4 +77,33 @@ test('a living process of an earlier release, which has no socket, keeps its loc
   lock.release();
   writeFileSync(path, `${link}\n`);
   await t.throwsAsync(HookLock.acquire(path), LOCKED);
+});
+
+test('a refused lock names the process that has it, and its user', async (t) => {
+  const engine = `/run/blocked-${process.pid}.sock`;
+  const uid = process.getuid?.() === 0 ? 65_534 : process.getuid!();
+  const script = `
+    require('node:net').createServer().listen('\\0${EngineLock.nameOf(engine)}', () =>
+      process.stdout.write('bound'))`;
+  const blocker = spawn(process.execPath, ['-e', script], {
+    uid,
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.teardown(() => blocker.kill());
+  await once(blocker.stdout, 'data');
+  await t.throwsAsync(EngineLock.acquire(engine), {
+    code: 'GLN_HOOK_LOCKED',
+    message: new RegExp(`^process ${blocker.pid} of user ${uid} holds ${engine}: `),
+  });
+  blocker.kill();
+  await once(blocker, 'exit');
+  (await EngineLock.acquire(engine)).release();
+
+  const path = join(temporaryFolder('lock'), 'hook.lock');
+  const lock = await HookLock.acquire(path);
+  const own = `process ${process.pid} of user ${process.getuid?.()} holds ${path}`;
+  const error = await t.throwsAsync(HookLock.acquire(path), { code: 'GLN_HOOK_LOCKED' });
+  t.true(error?.message.startsWith(own), error?.message);
+  lock.release();
 });
