@@ -1,6 +1,9 @@
 /** The chart's manifests: of Kubernetes' form, with the rights that the chart's README explains. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test from 'ava';
 import { parseAllDocuments } from 'yaml';
@@ -35,7 +38,7 @@ const probe = z.strictObject({
   httpGet: z
     .strictObject({ path: z.string(), port: z.int(), host: z.string().optional() })
     .optional(),
-  tcpSocket: z.strictObject({ port: z.int() }).optional(),
+  exec: z.strictObject({ command: z.array(z.string()) }).optional(),
   periodSeconds: z.int().optional(),
   timeoutSeconds: z.int().optional(),
   failureThreshold: z.int().optional(),
@@ -148,12 +151,31 @@ const manifest = z.discriminatedUnion('kind', [
     data: z.strictObject({ 'gleaner.yaml': z.string() }),
   }),
   z.strictObject({
-    apiVersion: z.literal('v1'),
-    kind: z.literal('Service'),
+    apiVersion: z.literal('networking.k8s.io/v1'),
+    kind: z.literal('NetworkPolicy'),
     metadata,
     spec: z.strictObject({
-      selector: z.record(z.string(), z.string()),
-      ports: z.array(z.strictObject({ name: z.string(), port: z.int(), targetPort: z.string() })),
+      podSelector: z.strictObject({
+        matchLabels: z.record(z.string(), z.string()),
+        matchExpressions: z
+          .array(
+            z.strictObject({
+              key: z.literal('app.kubernetes.io/component'),
+              operator: z.literal('In'),
+              values: z.array(z.string()),
+            }),
+          )
+          .length(1),
+      }),
+      policyTypes: z.tuple([z.literal('Ingress')]),
+      ingress: z
+        .array(
+          z.strictObject({
+            from: z.array(z.record(z.string(), z.unknown())).min(1),
+            ports: z.array(z.strictObject({ port: z.int() })),
+          }),
+        )
+        .optional(),
     }),
   }),
 ]);
@@ -190,7 +212,7 @@ test('the manifests have the form of the Kubernetes API', (t) => {
     'Deployment gleaner-agents',
     'Deployment gleaner-aggregator',
     'Deployment gleaner-dashboard',
-    'Service gleaner-dashboard',
+    'NetworkPolicy gleaner-metrics',
   ]);
   for (const { spec } of workloadsOf(all)) {
     const { labels } = spec.template.metadata;
@@ -218,9 +240,63 @@ test('each part accepts the configuration and the variables that it is given', (
     const { livenessProbe, args = ['hook'] } = containerOf(each);
     const part = args[0] as 'hook' | 'agents' | 'aggregator' | 'dashboard';
     const listen = part === 'dashboard' ? config.dashboard.listen : config.metrics[part];
-    const { httpGet, tcpSocket } = livenessProbe;
-    t.is(Number(listen?.split(':').at(-1)), (httpGet ?? tcpSocket)?.port ?? 0, part);
+    const { httpGet, exec } = livenessProbe;
+    if (exec !== undefined) t.true(exec.command.at(-1)?.includes(`http://${listen}'`), part);
+    else t.is(Number(listen?.split(':').at(-1)), httpGet?.port ?? 0, part);
   }
+});
+
+test('what listens beyond loopback is closed to other pods by a policy', (t) => {
+  const all = read(text);
+  const policy = all.find(({ kind }) => kind === 'NetworkPolicy');
+  const { podSelector, ingress } = (policy as Extract<Manifest, { kind: 'NetworkPolicy' }>).spec;
+  t.is(ingress, undefined);
+  for (const each of workloadsOf(all)) {
+    const { labels } = each.spec.template.metadata;
+    const listens = Object.entries(environmentOf(each)).filter(([name]) =>
+      /_LISTEN$|_METRICS_/.test(name),
+    );
+    t.is(listens.length, 1);
+    if (listens[0]![1].startsWith('127.0.0.1:')) continue;
+    t.like(labels, podSelector.matchLabels);
+    const { values } = podSelector.matchExpressions[0]!;
+    t.true(values.includes(labels['app.kubernetes.io/component']!));
+  }
+});
+
+test('pods that may read metrics are named by a value', (t) => {
+  const from = 'metricsFrom[0].namespaceSelector.matchLabels.team';
+  const all = rendered(t, 'config.nats.servers={nats://n:4222}', `${from}=monitoring`);
+  if (all === null) return;
+  t.false('error' in all);
+  for (const each of all as Manifest[])
+    if (each.kind === 'NetworkPolicy')
+      t.deepEqual(each.spec.ingress, [
+        {
+          from: [{ namespaceSelector: { matchLabels: { team: 'monitoring' } } }],
+          ports: [{ port: 9782 }, { port: 9783 }],
+        },
+      ]);
+});
+
+test('the probe of the dashboard succeeds while its page is served', async (t) => {
+  const dashboard = workloadsOf(read(text)).find(({ metadata: { name } }) =>
+    name.endsWith('dashboard'),
+  )!;
+  const [, ...args] = containerOf(dashboard).livenessProbe.exec!.command;
+  const server = createServer((_, response) => void response.end('page')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const probe = (): Promise<number | null> =>
+    new Promise((resolve) => {
+      const at = args.map((arg) => arg.replace(':9780', `:${port}`));
+      spawn(process.execPath, at, { stdio: 'ignore' }).on('exit', resolve);
+    });
+  t.is(await probe(), 0);
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+  t.is(await probe(), 1);
 });
 
 test('only the hook has rights on its node, and the README gives a reason for each', (t) => {
