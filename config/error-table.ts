@@ -15,6 +15,11 @@ export const ERRORS = {
     hint: 'docs/reference/config.md lists every key; `gleaner config check` shows all problems',
     exit: 2,
   },
+  GLN_CONFIG_OPEN: {
+    message: 'every user of this host may write {path}, which names programs that root would run',
+    hint: 'check its content, then: chmod go-w FILE',
+    exit: 2,
+  },
   GLN_STATE_FOLDER: {
     message: 'cannot create the folder {folder}: {reason}',
     hint: 'set hook.stateDir to a folder of this user, or run as the user that runs Gleaner',

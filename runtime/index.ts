@@ -18,3 +18,4 @@ export { processFaults } from './process-faults.js';
 export { stderrProgress } from './progress.js';
 export * from './settings.js';
 export { type ChildSpec, type ChildState, Supervisor } from './supervisor.js';
+export { checkConfigWriters, foreignWriter } from './writers.js';

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { EXIT } from '../../config/index.js';
 import {
   colorsFor,
+  configPath,
   json,
   left,
   loadSettings,
@@ -20,7 +21,8 @@ export function addCommands(program: Command): void {
     .description('check whether this host can be managed, and what to do if not (exit code 1)');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const list = findings(await surveyConfigured(config));
+    const file = configPath(globalOptions(command));
+    const list = findings(await surveyConfigured(config, file));
     const manageable = isManageable(list);
     if (options.output === 'json') processScreen.write(json({ manageable, findings: list }));
     else {

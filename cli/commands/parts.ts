@@ -10,7 +10,10 @@ import {
   systemTimers,
 } from '../../config/index.js';
 import {
+  checkConfigWriters,
   configFolder,
+  configPath,
+  foreignWriter,
   loadSettings,
   makeLogger,
   optimizeSooner,
@@ -85,6 +88,12 @@ function addPart(
       let config = load();
       const logger = makeLogger(config.log.level, name);
       processFaults.logTo(logger);
+      const path = configPath(globalOptions(command));
+      const found = [checkConfigWriters(path)];
+      if (name === 'hook') found.push(foreignWriter(config.hook.stateDir));
+      for (const problem of found)
+        if (problem !== null)
+          logger.warn({ event: 'foreign_writer', problem }, `not only root decides: ${problem}`);
       const operating = new Operating(name, systemClock, loopMillis(config), () => systemd?.beat());
       await operating.listen(config.metrics, logger);
       const running = await part({

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { Command } from 'commander';
 import { EXIT } from '../../config/index.js';
-import { loadSettings, processScreen, stderrProgress } from '../../runtime/index.js';
+import { configPath, loadSettings, processScreen, stderrProgress } from '../../runtime/index.js';
 import { bundleText, collectBundle } from '../support/bundle.js';
 import { globalOptions } from './common.js';
 
@@ -15,7 +15,8 @@ export function addCommands(program: Command): void {
     .argument('[file]', 'output file; `-`: JSON on the standard output', 'gleaner-support.json.gz');
   command.action(async (file: string) => {
     const bar = stderrProgress();
-    const bundle = await collectBundle(loadSettings(globalOptions(command)), (part, share) =>
+    const options = globalOptions(command);
+    const bundle = await collectBundle(loadSettings(options), configPath(options), (part, share) =>
       bar.update(share, part),
     );
     bar.end();

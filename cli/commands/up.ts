@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import { type Config, EXIT, modes, systemClock } from '../../config/index.js';
 import {
   boundedScreen,
+  checkConfigWriters,
   colorsFor,
   configPath,
   flagsOf,
@@ -99,6 +100,7 @@ async function up(config: Config, run: Run): Promise<void> {
   const say = (text: string): void => {
     if (!screen.isOpen) out.write(`${text}\n`);
   };
+  checkConfigWriters(run.path);
   const session = new UpSession({
     config,
     path: run.path,

@@ -331,6 +331,18 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
     );
   if (!survey.stateDirWritable)
     yield fail('state folder', 'cannot be written', 'set hook.stateDir to a folder of this user');
+  if (survey.stateDirWriter !== null)
+    yield warn(
+      'state folder',
+      survey.stateDirWriter,
+      'chown root:root and chmod 700 it: a user who may write there can release the kill switch',
+    );
+  if (survey.configWriter !== null)
+    yield warn(
+      'configuration',
+      survey.configWriter,
+      'chown root:root and chmod go-w it: it names programs that root runs',
+    );
   if (survey.ownHook !== null)
     yield ok('hook', `runs with this configuration (process ${survey.ownHook})`);
   else if (survey.engineManaged)

@@ -11,7 +11,7 @@ import { availableControllers, readMounts } from '../../openwhisk-plugin/host/cg
 import { managedByPrefix } from '../../openwhisk-plugin/host/docker/index.js';
 import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
 import { EngineLock, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
-import { statePaths, withBroker } from '../../runtime/index.js';
+import { foreignWriter, statePaths, withBroker } from '../../runtime/index.js';
 import { type KubeletSurvey, surveyKubelet } from './kubelet.js';
 
 /** The fields of the engine's answers that are judged. */
@@ -256,6 +256,7 @@ export async function surveyHost(
     readonly refusal: () => Promise<string | null>;
   },
   lockPath: string,
+  configFile: string | null = null,
 ) {
   const capabilities = /^CapEff:\s*([0-9a-f]+)/m.exec(readText('/proc/self/status'))?.[1];
   return {
@@ -272,6 +273,9 @@ export async function surveyHost(
     tcpdump: surveyTcpdump(hook),
     swapTotalKiB: Number(/^SwapTotal:\s*(\d+)/m.exec(readText('/proc/meminfo'))?.[1] ?? 0),
     stateDirWritable: writableOrMakeable(hook.stateDir),
+    /** Users beside root who can change what root reads, by `foreignWriter`; null: none. */
+    stateDirWriter: foreignWriter(hook.stateDir),
+    configWriter: configFile === null ? null : foreignWriter(configFile),
     /** Process id of the hook with this configuration's state folder; null: none. */
     ownHook: HookLock.holder(lockPath),
     /** A hook with any state folder manages this engine. */
@@ -304,7 +308,7 @@ function writableOrMakeable(path: string): boolean {
 const NATS_TIMEOUT_MILLIS = 1000;
 
 /** A survey with the given configuration. Connects to its NATS servers for a moment. */
-export function surveyConfigured(config: Config): Promise<Survey> {
+export function surveyConfigured(config: Config, configFile: string | undefined): Promise<Survey> {
   const { servers, embedded } = config.nats;
   const refusal = (): Promise<string | null> =>
     withBroker(config, (broker) => broker.flush(), NATS_TIMEOUT_MILLIS).then(() => null, messageOf);
@@ -312,5 +316,6 @@ export function surveyConfigured(config: Config): Promise<Survey> {
     config.hook,
     { servers, binary: embedded.binary, refusal },
     statePaths(config).lock,
+    configFile ?? null,
   );
 }

@@ -71,6 +71,7 @@ async function overNats(broker: Broker): Promise<object> {
 /** Collects what a diagnosis needs, without secrets. `onProgress` is called before each part. */
 export async function collectBundle(
   loaded: LoadedConfig,
+  file: string | undefined,
   onProgress: (part: string, share: number) => void,
 ): Promise<Bundle> {
   const config: Config = loaded.config;
@@ -89,7 +90,7 @@ export async function collectBundle(
       }),
     ],
     ['config', () => ({ config, sources: Object.fromEntries(loaded.sources) })],
-    ['doctor', async () => findings(await surveyConfigured(config))],
+    ['doctor', async () => findings(await surveyConfigured(config, file))],
     ['nats', () => withBroker(config, overNats)],
     ['audit', () => readAudit(paths.audit, AUDIT_LINES, () => true)],
     ['logs', () => logs(paths.logs)],

@@ -44,6 +44,8 @@ const good: Survey = {
   tcpdump: { path: '/usr/bin/tcpdump', version: '4.99.3', refusal: null, nsenter: 'unneeded' },
   swapTotalKiB: 0,
   stateDirWritable: true,
+  stateDirWriter: null,
+  configWriter: null,
   ownHook: null,
   engineManaged: false,
   natsServer: '/usr/sbin/nats-server',
@@ -173,6 +175,19 @@ test('unmounted hierarchies are named, since Docker 20.10 then reports no OOM ki
     [['cgroup hierarchies', 'warn']],
   );
   t.true(isManageable(results));
+});
+
+test('a folder or configuration that others may write is a warning', (t) => {
+  const stateDirWriter = '/var/lib/gleaner belongs to user 1000';
+  const open = findings({ ...good, stateDirWriter, configWriter: 'others may write /etc/g.yaml' });
+  t.deepEqual(
+    open.filter(({ level }) => level === 'warn').map(({ check, found }) => [check, found]),
+    [
+      ['state folder', stateDirWriter],
+      ['configuration', 'others may write /etc/g.yaml'],
+    ],
+  );
+  t.true(isManageable(open));
 });
 
 test('refused NATS and too few open files are warnings with advice', (t) => {
