@@ -4,24 +4,34 @@ import { errorClass } from '../config/index.js';
 
 class ConfigOpenError extends errorClass('GLN_CONFIG_OPEN') {}
 
-/** Ids of root and, under sudo, of the person who could do anything as root anyway. */
-const isTrusted = (id: number, sudo: 'SUDO_UID' | 'SUDO_GID'): boolean =>
-  id === 0 || id === Number(process.env[sudo] ?? 0);
+/** Trusted beside root and its group. */
+interface Trust {
+  /** A user and a group; by default those of the person who called sudo. */
+  readonly uid?: number;
+  readonly gid?: number;
+  /** Every group that was given the right to write. */
+  readonly groups?: boolean;
+}
 
+const SUDO: Trust = {
+  uid: Number(process.env.SUDO_UID ?? 0),
+  gid: Number(process.env.SUDO_GID ?? 0),
+};
 const OTHERS_WRITE = 0o002;
 
 /**
  * Who can change what a process of root reads or runs at a path, such as `/etc/gleaner belongs to
- * user 1000`, by its owner and mode or those of a folder above it. Null if only root can, if
- * the process is not root's, which has no rights to lose, or if there is no file.
+ * user 1000`, by its owner and mode or those of a folder above it. Null if only root can, if the
+ * process is not root's, which has no rights to lose, or if there is no file.
  */
-export function foreignWriter(path: string): string | null {
+export function foreignWriter(path: string, trust: Trust = SUDO): string | null {
   if (process.getuid?.() !== 0) return null;
   try {
     for (const at of new Set([...upwards(resolve(path)), ...upwards(realpathSync(path))])) {
       const status = statSync(at);
-      if (!isTrusted(status.uid, 'SUDO_UID')) return `${at} belongs to user ${status.uid}`;
-      if (mayReplace(at, status)) return `others may write ${at}`;
+      if (status.uid !== 0 && status.uid !== trust.uid)
+        return `${at} belongs to user ${status.uid}`;
+      if (mayReplace(at, status, trust)) return `others may write ${at}`;
     }
     return null;
   } catch {
@@ -35,8 +45,8 @@ function upwards(path: string): string[] {
 }
 
 /** A folder with the sticky bit, such as /tmp, protects the files of each owner. */
-function mayReplace(path: string, { mode, gid }: Stats): boolean {
-  const bits = isTrusted(gid, 'SUDO_GID') ? OTHERS_WRITE : 0o022;
+function mayReplace(path: string, { mode, gid }: Stats, trust: Trust): boolean {
+  const bits = trust.groups || gid === 0 || gid === trust.gid ? OTHERS_WRITE : 0o022;
   if ((mode & bits) === 0 || (mode & 0o1000) !== 0) return false;
   // Folders of a Kubernetes volume are open by their modes, and mounted read-only.
   return (mode & constants.S_IFMT) !== constants.S_IFDIR || !isReadOnly(path);

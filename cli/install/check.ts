@@ -2,6 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig, messageOf } from '../../config/index.js';
 import { checkCredentials } from '../../runtime/index.js';
+import { nodeProblem } from './install.js';
 import { type Layout, unitOf } from './layout.js';
 import { hashOf, type Manifest, requireManifest } from './manifest.js';
 import type { ServiceManager } from './service-manager.js';
@@ -17,11 +18,20 @@ export function checkInstallation(layout: Layout, services: ServiceManager | nul
   const manifest = requireManifest(layout);
   return [
     program(layout, manifest),
-    { check: 'node', ok: existsSync(manifest.node), found: manifest.node },
+    nodeRow(layout, manifest),
     ...Object.entries(manifest.files).map(([path, hash]) => file(layout, path, hash)),
     configuration(layout),
     ...(services === null ? [] : manifest.parts.map((part) => service(services, unitOf(part)))),
   ];
+}
+
+function nodeRow({ root }: Layout, { node }: Manifest): CheckRow {
+  const problem = root === '/' ? nodeProblem(node) : existsSync(node) ? null : 'it does not exist';
+  return {
+    check: 'node',
+    ok: problem === null,
+    found: problem === null ? node : `${node}: ${problem}`,
+  };
 }
 
 function program(layout: Layout, { release }: Manifest): CheckRow {

@@ -4,14 +4,16 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { inboxPrefixOf } from '../../broker/index.js';
 import { configExample, UsageError } from '../../config/index.js';
+import { foreignWriter } from '../../runtime/index.js';
 import { type Layout, roleOf, type ServicePart, unitOf } from './layout.js';
 import {
   hashOf,
@@ -41,6 +43,19 @@ export interface Installed {
   /** Created or changed paths below the root; empty if everything was up to date. */
   readonly changed: readonly string[];
   readonly restarted: readonly string[];
+}
+
+/** Hidden from the services by ProtectHome=. */
+const HOMES = /^\/(home|root|run\/user)\//;
+
+/** Why root's services cannot or must not run a node; null: they can. */
+export function nodeProblem(node: string): string | null {
+  for (const path of [resolve(node), existsSync(node) ? realpathSync(node) : node])
+    if (HOMES.test(path)) return `${path} is in a home folder, which services do not see`;
+  if (!existsSync(node)) return 'it does not exist';
+  // On some systems a group for local software may write to /usr/local.
+  const writer = foreignWriter(node, { groups: true });
+  return writer === null ? null : `${writer}, so other users than root could replace it`;
 }
 
 /** Path of node in the shipped units. */
@@ -110,9 +125,15 @@ function expectedFiles(
 
 /**
  * Installs or upgrades Gleaner. A second run changes nothing. An example configuration is written
- * only if there is none.
+ * only if there is none. @throws `GLN_USAGE` for a node that the services cannot use
  */
 export function install({ layout, from, parts, node, services }: InstallOptions): Installed {
+  // Below another root its paths are not those of this host.
+  const problem = layout.root === '/' ? nodeProblem(node) : null;
+  if (problem !== null)
+    throw new UsageError(`services cannot use the node ${node}: ${problem}`, {
+      hint: 'install Node for all users, and name it: gleaner install --node /usr/bin/node',
+    });
   const before = readManifest(layout);
   const { name: release, placed } = placeProgram(from, layout.at(layout.releases));
   const wanted = { release, parts: [...new Set([...(before?.parts ?? []), ...parts])], node };

@@ -1,4 +1,6 @@
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -154,6 +156,39 @@ test('tests and development packages are not installed; a second run changes not
   t.deepEqual(second, { release: first.release, changed: [], restarted: [] });
   t.deepEqual(times(layout.root), before);
   t.deepEqual(serviceManager.take(), []);
+});
+
+test('a node that the services do not see, or that others could replace, is refused', (t) => {
+  const { folder } = installFixture(t);
+  const refused = (node: string) =>
+    // Without a program nothing is installed in any case.
+    t.throws(
+      () => install({ layout: layoutOf('/'), from: folder, parts: ['hook'], node, services: null }),
+      { code: 'GLN_USAGE' },
+    )?.message ?? '';
+  const version = 'versions/node/v20.20.0/bin/node';
+  for (const home of ['/root', '/home/me', '/run/user/1000', '/opt/../home/me'])
+    t.regex(refused(`${home}/.nvm/${version}`), /is in a home folder, which services do not see/);
+  t.regex(refused('/missing/node'), /: it does not exist$/);
+  if (process.getuid?.() !== 0) {
+    t.log('NOT RUN: needs root');
+    return;
+  }
+  const node = join(folder, 'node');
+  writeFileSync(node, '', { mode: 0o755 });
+  chmodSync(folder, 0o755);
+  chownSync(node, 65_534, 0);
+  t.regex(refused(node), /node belongs to user 65534, so other users than root could replace it$/);
+  chownSync(node, 0, 0);
+  chmodSync(folder, 0o757);
+  t.regex(refused(node), /: others may write \S+, so other users/);
+  // The group of /usr/local on some systems.
+  chownSync(folder, 0, 50);
+  chmodSync(folder, 0o775);
+  t.throws(
+    () => install({ layout: layoutOf('/'), from: folder, parts: ['hook'], node, services: null }),
+    { code: 'ENOENT' },
+  );
 });
 
 test('an upgrade keeps the configuration and one previous release to roll back to', (t) => {
