@@ -251,7 +251,7 @@ test('an unreachable server is named with cause and hint, without its password',
   ]);
   t.is(code, 1);
   const [first, second] = err.split('\n');
-  t.is(first, 'gleaner: cannot reach nats://127.0.0.1:1: connection refused [GLN_NATS_AWAY]');
+  t.is(first, 'gleaner: cannot reach nats://***@127.0.0.1:1: connection refused [GLN_NATS_AWAY]');
   t.regex(second!, /^ {2}start nats-server, or name another with --nats URL/);
   t.notRegex(err, /by itself|secret/);
 });
