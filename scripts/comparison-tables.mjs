@@ -28,7 +28,7 @@ for (const [title, sections] of groups) {
   head([
     'contender',
     ...sections.map(({ setting }) => `load ${setting.load}`),
-    'cold starts at the highest load',
+    'at the highest load: failed; with waiting for a container and cold starts; cold starts',
   ]);
   const highest = sections.at(-1);
   const order = [...highest.rows].sort((a, b) => mean(a, 'service.mean') - mean(b, 'service.mean'));
@@ -41,7 +41,9 @@ for (const [title, sections] of groups) {
         const p99 = number(mean(row, 'service.p99'));
         return `${number(middle)} [${number(low)}, ${number(high)}] (${p99})`;
       }),
-      percent(mean(rows.at(-1), 'cold.share')),
+      ['failed.share', 'slowdown.mean', 'cold.share']
+        .map((key) => (key === 'slowdown.mean' ? number : percent)(mean(rows.at(-1), key)))
+        .join('; '),
     ]);
   }
 }

@@ -47,6 +47,11 @@ export const challengers = (section: Section): Row[] =>
 export const against = (row: Row): ChangeRating =>
   judge(row.paired![RANKED_BY]!, { better: 'lower' });
 
+/** What failed is in no mean slowdown: who fails more than `fixed` cannot win by that mean. */
+const FAILED = 'failed.share';
+const failsMore = (row: Row): boolean =>
+  judge(row.paired![FAILED]!, { better: 'lower' }) === 'worse';
+
 const named = (rows: readonly Row[]): string =>
   rows.map((row) => `${row.name} ${changeText(row.paired![RANKED_BY]!, { unit: '' })}`).join('; ');
 
@@ -55,10 +60,11 @@ export function verdict(section: Section, metrics: Comparison['metrics']): strin
   const fixed = section.rows[0]!;
   const contenders = challengers(section);
   const slower = contenders.filter((row) => against(row) === 'worse');
-  const first = contenders[0];
+  const failing = contenders.filter((row) => against(row) === 'better' && failsMore(row));
+  const first = contenders.find((row) => !failing.includes(row));
   if (first === undefined || against(first) !== 'better')
-    return withoutWinner(fixed, contenders, slower);
-  const same = indistinguishable(contenders);
+    return [...withoutWinner(fixed, contenders, slower), ...failingSentence(fixed, failing)];
+  const same = indistinguishable(contenders.slice(contenders.indexOf(first)));
   const about = aboutOf(first.name);
   const sentences = [
     `${first.name} wins${about === undefined ? '' : ` (${about})`}: mean slowdown of waiting and ` +
@@ -70,8 +76,16 @@ export function verdict(section: Section, metrics: Comparison['metrics']): strin
     ...why(first, fixed, metrics),
     slowdownSentence(first),
     slower.length === 0 ? '' : `Slower than fixed: ${named(slower)}.`,
+    ...failingSentence(fixed, failing),
   ];
   return sentences.filter((sentence) => sentence !== '');
+}
+
+function failingSentence(fixed: Row, failing: readonly Row[]): string[] {
+  if (failing.length === 0) return [];
+  const share = (row: Row): string => percentage(row.figures[FAILED]!.mean);
+  const rows = failing.map((row) => `${row.name} ${share(row)}`).join(', ');
+  return [`Faster where they succeed, but more activations fail (fixed ${share(fixed)}): ${rows}.`];
 }
 
 /**

@@ -161,6 +161,28 @@ test('one that is slower is named where none is faster, and where another wins',
   );
 });
 
+test('who fails more than fixed does not win by the mean of what succeeded', (t) => {
+  const section = sectionOf({ a: FASTER, b: { mean: 0.9, low: 0.85, high: 0.95 } });
+  const rows = section.rows.map((row) =>
+    row.name === 'a'
+      ? {
+          ...row,
+          figures: { ...row.figures, 'failed.share': { mean: 0.03, low: 0.02, high: 0.04 } },
+          paired: {
+            ...row.paired,
+            'failed.share': { difference: { mean: 0.03, low: 0.02, high: 0.04 }, ratio: null },
+          },
+        }
+      : row,
+  );
+  const sentences = verdict({ ...section, rows }, comparison.metrics);
+  t.regex(sentences[0]!, /^b wins/);
+  t.regex(sentences.at(-1)!, /^Faster where they succeed, but more activations fail .*: a 3 ?%/);
+  const alone = verdict({ ...section, rows: rows.slice(0, 2) }, comparison.metrics);
+  t.regex(alone[0]!, /^No contender can be told apart/);
+  t.regex(alone.at(-1)!, /more activations fail/);
+});
+
 test('intervals from fewer than five seeds carry a warning', (t) => {
   t.regex(fewSeedsWarning(2)!, /^Intervals rest on 2 seeds/);
   t.is(fewSeedsWarning(5), null);
