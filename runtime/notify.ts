@@ -16,8 +16,8 @@ const PINGS = 3;
 export class SystemdNotifier {
   readonly #relay: ChildProcess;
   readonly #clock: Clock;
-  /** Least time between two pings, ms; NaN: no watchdog. */
-  readonly #every: number;
+  /** Timeout of the watchdog, ms; NaN: none. */
+  readonly #watchdog: number;
   #pinged = Number.NEGATIVE_INFINITY;
 
   /** Null without systemd. Removes the variables from `env`, so that no child inherits them. */
@@ -29,17 +29,23 @@ export class SystemdNotifier {
     if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return null;
     const isForUs = WATCHDOG_PID === undefined || Number(WATCHDOG_PID) === process.pid;
     const watchdogMillis = isForUs ? Number(WATCHDOG_USEC ?? Number.NaN) / 1000 : Number.NaN;
-    return new SystemdNotifier({ ...env, NOTIFY_SOCKET }, watchdogMillis / PINGS, clock);
+    return new SystemdNotifier({ ...env, NOTIFY_SOCKET }, watchdogMillis, clock);
   }
 
-  private constructor(env: NodeJS.ProcessEnv, every: number, clock: Clock) {
+  private constructor(env: NodeJS.ProcessEnv, watchdog: number, clock: Clock) {
     this.#clock = clock;
-    this.#every = every;
+    this.#watchdog = watchdog;
     this.#relay = spawn('/bin/sh', ['-c', RELAY], { env, stdio: ['pipe', 'ignore', 'ignore'] });
     // If it fails, systemd notices the missing pings.
     this.#relay.on('error', () => undefined);
     this.#relay.stdin?.on('error', () => undefined);
     this.#relay.unref();
+  }
+
+  /** Extends the watchdog of the unit for a loop that beats only every `stepMillis`. */
+  expectSteps(stepMillis: number): void {
+    const needed = PINGS * stepMillis;
+    if (needed > this.#watchdog) this.#send(`WATCHDOG_USEC=${needed * 1000}`);
   }
 
   ready(status: string): void {
@@ -57,7 +63,7 @@ export class SystemdNotifier {
   /** From the loop that must make progress, and from no timer of its own. */
   beat(): void {
     const now = this.#clock.monotonic();
-    if (!(now - this.#pinged >= this.#every)) return;
+    if (!(now - this.#pinged >= this.#watchdog / PINGS)) return;
     this.#pinged = now;
     this.#send('WATCHDOG=1');
   }

@@ -94,7 +94,9 @@ function addPart(
       for (const problem of found)
         if (problem !== null)
           logger.warn({ event: 'foreign_writer', problem }, `not only root decides: ${problem}`);
-      const operating = new Operating(name, systemClock, loopMillis(config), () => systemd?.beat());
+      const stepMillis = loopMillis(config);
+      systemd?.expectSteps(stepMillis);
+      const operating = new Operating(name, systemClock, stepMillis, () => systemd?.beat());
       await operating.listen(config.metrics, logger);
       const running = await part({
         config,
