@@ -71,7 +71,7 @@ export function scoresOf(
   });
 }
 
-/** Runs of consecutive seeds: those used while building and the untouched ones are shown apart. */
+/** Runs of consecutive seeds, shown apart: of some, figures had been published before. */
 export function seedGroups(seeds: readonly number[]): number[][] {
   const groups: number[][] = [];
   for (const seed of seeds) {
