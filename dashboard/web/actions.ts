@@ -115,14 +115,14 @@ async function perform(request: ActionRequest): Promise<void> {
   }
 }
 
-/** A button that performs a request, after confirmation if `confirmed` is set. */
+/** A button that performs a request, after the question of `confirmed`, if any. */
 export function actionButton(
   text: string,
   request: () => ActionRequest,
-  options: { danger?: boolean; confirmed?: string } = {},
+  options: { danger?: boolean; confirmed?: () => string } = {},
 ): HTMLButtonElement {
   const element = button(text, { class: options.danger ? 'danger' : null }, async () => {
-    if (options.confirmed !== undefined && !(await isConfirmed(options.confirmed))) return;
+    if (options.confirmed !== undefined && !(await isConfirmed(options.confirmed()))) return;
     element.disabled = true;
     await perform(request());
     element.disabled = false;

@@ -221,7 +221,18 @@ test.serial('a change needs the token, and is done over NATS', async (t) => {
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByText('restored on invoker0').waitFor();
   t.is(gleaner.restored, 1);
-  // It is kept in the tab: the second change asks no more.
+  // It is kept in the tab: the second change asks no more. No mode is set unless one is chosen.
+  const mode = page.getByLabel('Mode of all functions');
+  const set = page.getByRole('button', { name: 'Set', exact: true });
+  t.true(await set.isDisabled());
+  await mode.selectOption('observe');
+  await set.click();
+  await page.getByText('Set the mode of all functions on all hosts to observe?').waitFor();
+  await page.getByRole('button', { name: 'Yes' }).click();
+  await page.getByText('all functions: mode observe').waitFor();
+  t.deepEqual(gleaner.modes, ['observe']);
+  await mode.selectOption('');
+  t.true(await set.isDisabled());
   await go(page, `#/function${gleaner.names[0]!}`);
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.getByText('is paused on every host').waitFor();

@@ -33,6 +33,8 @@ export class SyntheticGleaner {
   readonly names: readonly string[];
   readonly paused = new Set<string>();
   restored = 0;
+  /** Modes that were set; null: as configured. */
+  readonly modes: (HostView['mode'] | null)[] = [];
   /** Functions in each answer to `inspect`. */
   readonly inspected: number[] = [];
   /** Of all functions together. */
@@ -82,7 +84,10 @@ export class SyntheticGleaner {
       },
       pause: ({ function: name }) => ({ function: name, paused: true }),
       resume: ({ function: name }) => ({ function: name, paused: false }),
-      mode: () => ({ host: HOST, mode: this.mode, killed: false }),
+      mode: ({ mode }) => {
+        if (mode !== undefined) this.modes.push(mode);
+        return { host: HOST, mode: this.mode, killed: false };
+      },
       restore: () => {
         this.restored++;
         return { restored: 3, failed: 0 };

@@ -236,7 +236,7 @@ export function functionPage(name: string): Page {
           function: name,
         })),
         actionButton('Retrain', () => ({ action: 'retrain', function: name }), {
-          confirmed: `Retrain the agent of ${name}?`,
+          confirmed: () => `Retrain the agent of ${name}?`,
         }),
       );
     },

@@ -46,12 +46,16 @@ export function hostsPage(): Page {
         );
         for (const name of ['observe', 'recommend', 'enforce', 'default'])
           mode.append(h('option', { value: name }, name));
-        const set = actionButton('Set', () => ({ action: 'mode', mode: mode.value || 'default' }), {
-          confirmed: 'Change the mode of all functions on all hosts?',
+        const set = actionButton('Set', () => ({ action: 'mode', mode: mode.value }), {
+          confirmed: () => `Set the mode of all functions on all hosts to ${mode.value}?`,
+        });
+        set.disabled = true;
+        mode.addEventListener('change', () => {
+          set.disabled = mode.value === '';
         });
         const restore = actionButton('Restore all limits', () => ({ action: 'restore' }), {
           danger: true,
-          confirmed: 'Restore the user limits of every container now?',
+          confirmed: () => 'Restore the user limits of every container now?',
         });
         buttons.replaceChildren(mode, set, restore);
       }
