@@ -64,6 +64,8 @@ function addInstall(program: Command): void {
       const layout = layoutOf(resolve(options.root));
       const services = serviceManagerOf(layout.root);
       const parts = options.part ?? ['hook'];
+      // Services that are not root read the configuration and the program.
+      process.umask(0o022);
       const node = options.node ?? process.execPath;
       const done = options.rollback
         ? rollback(layout, services)

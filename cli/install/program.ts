@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -103,11 +104,22 @@ export function placeProgram(from: string, releases: string): { name: string; pl
           !(path.startsWith('node_modules') && nested(from, path, source)),
       });
     chmodSync(join(making, 'dist/cli/main.js'), 0o755);
+    openToServices(making);
     renameSync(making, to);
   } finally {
     rmSync(making, { recursive: true, force: true });
   }
   return { name, placed: true };
+}
+
+/** Most services are not root: a umask of 077 in the build must not hide the program from them. */
+function openToServices(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) openToServices(path);
+    else chmodSync(path, statSync(path).mode & 0o100 ? 0o755 : 0o644);
+  }
+  chmodSync(folder, 0o755);
 }
 
 /** Nested node_modules have their own entries in the lock file. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -156,6 +157,35 @@ test('tests and development packages are not installed; a second run changes not
   t.deepEqual(second, { release: first.release, changed: [], restarted: [] });
   t.deepEqual(times(layout.root), before);
   t.deepEqual(serviceManager.take(), []);
+});
+
+/** Paths below a folder that services of other users than its owner cannot read. */
+function hidden(folder: string): string[] {
+  const directories = ['-type', 'd', '-not', '-perm', '-555'];
+  const files = ['-type', 'f', '-not', '-perm', '-444'];
+  const { stdout } = spawnSync('find', [folder, ...directories, '-o', ...files], {
+    encoding: 'utf8',
+  });
+  return stdout.split('\n').filter((path) => path !== '');
+}
+
+test('services of other users can read a program that was built for its owner alone', (t) => {
+  const { folder, layout } = installFixture(t);
+  const from = program(folder, '1.0.0');
+  t.is(spawnSync('chmod', ['-R', 'go=', from]).status, 0);
+  install({ layout, from, parts: ['hook'], node: process.execPath, services: null });
+  t.deepEqual(hidden(layout.at(layout.releases)), []);
+  t.is(statSync(join(from, 'package.json')).mode & 0o077, 0);
+});
+
+test('services of other users can read what a root with umask 077 installs', (t) => {
+  const { layout } = installFixture(t);
+  const command = 'umask 077; exec "$0" dist/cli/main.js install --part agents --root "$1"';
+  const args = ['-c', command, process.execPath, layout.root];
+  const { status, stderr } = spawnSync('sh', args, { encoding: 'utf8' });
+  t.is(status, 0, stderr);
+  t.true(existsSync(layout.at(layout.config)));
+  t.deepEqual(hidden(layout.root), []);
 });
 
 test('a node that the services do not see, or that others could replace, is refused', (t) => {
