@@ -87,7 +87,7 @@ export const METRICS = {
     gleaner_kill_switch_active: gauge(
       '1 while any source holds the kill switch: user limits stand.',
     ),
-    gleaner_engine_up: gauge('1 while the Docker Engine answers.'),
+    gleaner_engine_up: gauge('1 while the Docker Engine or the node’s container runtime answers.'),
     gleaner_engine_events_skipped_total: counter(
       'Unusable events of the Docker Engine: `huge`, `malformed`, `unknown`. A listing follows.',
       'reason',

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import type { MetricPart } from '../../runtime/metrics/index.js';
 import { METRIC_PARTS, METRICS, PROCESS_METRICS } from '../../runtime/metrics/table.js';
 import { familiesOf, seriesOf } from '../runtime/metrics/exposition.js';
@@ -36,6 +36,25 @@ test.serial('alert rules are right and fire as their unit tests say', (t) => {
   t.is(checked.status, 0, checked.text);
   const tested = run(['test', 'rules', 'alerts.test.yml']);
   t.is(tested.status, 0, tested.text);
+});
+
+test.serial('the pages’ scrape configurations are valid and name the job of the alerts', (t) => {
+  if (missing(t, promtool)) return;
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-scrape-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  cpSync('deploy/prometheus/alerts.yml', join(folder, 'alerts.yml'));
+  for (const page of ['docs/install.md', 'docs/install-kubernetes.md']) {
+    const blocks = [...readFileSync(page, 'utf8').matchAll(/^```yaml\n(.*?)^```$/gms)];
+    const config = blocks.map(([, text]) => text!).find((text) => text.includes('scrape_configs'));
+    t.regex(config ?? '', /job_name: gleaner$/m, page);
+    const file = join(folder, 'prometheus.yml');
+    // Debian's promtool is built without the discovery of pods.
+    const parsed = parse(config!) as { scrape_configs: { kubernetes_sd_configs?: unknown }[] };
+    for (const job of parsed.scrape_configs) delete job.kubernetes_sd_configs;
+    writeFileSync(file, stringify(parsed));
+    const { status, text } = run(['check', 'config', file]);
+    t.is(status, 0, `${page}: ${text}`);
+  }
 });
 
 test.serial('every expression of the dashboard is PromQL', (t) => {

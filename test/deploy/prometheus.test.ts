@@ -73,7 +73,8 @@ test('dashboard and alerts select and group by labels that the metric has', (t) 
     for (const [, grouped] of expr.matchAll(/\bby\s*\(([^)]*)\)/g)) {
       for (const label of grouped!.split(',').map((part) => part.trim()))
         t.true(
-          ['instance', 'le'].includes(label) || (row?.labels as readonly string[])?.includes(label),
+          ['instance', 'le', 'cluster'].includes(label) ||
+            (row?.labels as readonly string[])?.includes(label),
           `${where}: ${label}`,
         );
     }
