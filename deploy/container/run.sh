@@ -8,7 +8,15 @@ systemd=
 [ -S /run/dbus/system_bus_socket ] && systemd='--volume /run/dbus/system_bus_socket:/run/dbus/system_bus_socket --volume /run/systemd:/run/systemd:ro'
 # Host network: tcpdump listens on Docker's bridges. Host pid: cgroups are found in /proc/<pid>. Host cgroup namespace and a writable tree: limits are
 # written there. Root without its powers: it owns the cgroup files and the socket; the five capabilities start tcpdump as another user with NET_RAW, and signal it.
-exec docker run --rm --name gleaner-hook \
+# A hook that was killed is followed by a restore (hook.sh) and starts again, as under systemd; a stop may take as long as there, twice 90 s. One command, such as
+# `restore --local`, runs once.
+entry=--rm
+if [ $# -eq 0 ]; then
+  docker rm gleaner-hook >/dev/null 2>&1 || true
+  entry='--restart unless-stopped --entrypoint sh'
+  set -- /opt/gleaner/current/deploy/container/hook.sh
+fi
+exec docker run $entry --name gleaner-hook \
   --network host --pid host --cgroupns host \
   --volume /sys/fs/cgroup:/sys/fs/cgroup:rw \
   --volume "${DOCKER_SOCKET:-/var/run/docker.sock}":/var/run/docker.sock:ro \
@@ -16,5 +24,5 @@ exec docker run --rm --name gleaner-hook \
   --volume "${GLEANER_STATE:-/var/lib/gleaner}":/var/lib/gleaner \
   --cap-drop ALL --cap-add NET_RAW --cap-add SETUID --cap-add SETGID --cap-add SETPCAP --cap-add KILL \
   --security-opt no-new-privileges --read-only --tmpfs /tmp \
-  --stop-timeout 30 $systemd ${GLEANER_RUN_FLAGS:-} \
+  --stop-timeout 180 $systemd ${GLEANER_RUN_FLAGS:-} \
   "$image" "$@"
