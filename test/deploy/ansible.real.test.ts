@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -16,7 +24,7 @@ const programs: [string, ...string[]][] = [
 ];
 const FOLDER = resolve('deploy/ansible');
 
-const play = (t: ExecutionContext, ...args: string[]): string => {
+const playbook = (...args: string[]) => {
   const env = {
     ...process.env,
     ANSIBLE_NOCOLOR: '1',
@@ -24,11 +32,11 @@ const play = (t: ExecutionContext, ...args: string[]): string => {
     ANSIBLE_LOCALHOST_WARNING: 'False',
     LC_ALL: 'C.UTF-8',
   };
-  const { status, stdout, stderr } = spawnSync('ansible-playbook', args, {
-    encoding: 'utf8',
-    env,
-    timeout: 120_000,
-  });
+  return spawnSync('ansible-playbook', args, { encoding: 'utf8', env, timeout: 120_000 });
+};
+
+const play = (t: ExecutionContext, ...args: string[]): string => {
+  const { status, stdout, stderr } = playbook(...args);
   t.is(status, 0, `${stdout}\n${stderr}`);
   return stdout;
 };
@@ -38,6 +46,24 @@ test.serial('the playbooks pass a syntax check', (t) => {
   for (const name of ['gleaner.yml', 'remove.yml'])
     play(t, '-i', 'localhost,', '--syntax-check', join(FOLDER, name));
 });
+
+/** A folder with an archive and the credentials of two invokers and of any agent host. */
+function packed(t: ExecutionContext): { folder: string; archive: string; nats: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-ansible-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const made = spawnSync(process.execPath, ['scripts/package.mjs', folder], { encoding: 'utf8' });
+  t.is(made.status, 0, made.stderr);
+  const nats = join(folder, 'nats');
+  const hosts = {
+    hosts: ['127.0.0.1'],
+    hooks: ['invoker0', 'invoker1'],
+    agents: [],
+    rotate: [],
+    certificates: null,
+  };
+  writeNatsConfig({ folder: nats, listen: '127.0.0.1:4222', storeFolder: folder, ...hosts });
+  return { folder, archive: made.stdout.trim(), nats };
+}
 
 /** As OpenWhisk's invoker role includes its plugins. */
 const INVOKER = `
@@ -56,26 +82,12 @@ test.serial(
   async (t) => {
     if (missing(t, programs)) return;
     t.timeout(allowed(400_000));
-    const folder = mkdtempSync(join(tmpdir(), 'gleaner-ansible-'));
-    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    const { folder, archive, nats } = packed(t);
     const root = join(folder, 'host');
-    const packed = spawnSync(process.execPath, ['scripts/package.mjs', folder], {
-      encoding: 'utf8',
-    });
-    t.is(packed.status, 0, packed.stderr);
-    const nats = join(folder, 'nats');
-    const hosts = {
-      hosts: ['127.0.0.1'],
-      hooks: ['invoker0', 'invoker1'],
-      agents: [],
-      rotate: [],
-      certificates: null,
-    };
-    writeNatsConfig({ folder: nats, listen: '127.0.0.1:4222', storeFolder: folder, ...hosts });
     const variables = {
       invoker_plugins: [join(FOLDER, 'invoker-plugin')],
       ansible_python_interpreter: 'python3',
-      gleaner_archive: packed.stdout.trim(),
+      gleaner_archive: archive,
       gleaner_root: root,
       gleaner_node: process.execPath,
       gleaner_manage_packages: false,
@@ -137,3 +149,53 @@ test.serial(
     t.deepEqual(remainsOf(layoutOf(root)), []);
   },
 );
+
+test.serial('the variables of docs/install.md install invokers and agent hosts', (t) => {
+  if (missing(t, programs)) return;
+  t.timeout(allowed(400_000));
+  const { folder, archive, nats } = packed(t);
+  const [all, invokers] = [
+    ...readFileSync('docs/install.md', 'utf8').matchAll(/^```yaml\n([\s\S]*?)^```/gm),
+  ].map((block) => block[1]!);
+  t.regex(all!, /^gleaner_config:/m);
+  t.regex(invokers!, /^gleaner_nats_host:/m);
+  mkdirSync(join(folder, 'group_vars'));
+  // It is checked below no other root.
+  const onHosts = all!.replaceAll('/etc/gleaner/nats', nats);
+  writeFileSync(join(folder, 'group_vars/all'), onHosts);
+  writeFileSync(join(folder, 'group_vars/invokers'), invokers!);
+  // `both` is invoker and agent host.
+  const inventory = join(folder, 'inventory');
+  writeFileSync(
+    inventory,
+    ['[invokers]', 'invoker', 'both', '[gleaner_agents]', 'both', 'decides'].join('\n'),
+  );
+  const given = {
+    ansible_connection: 'local',
+    ansible_python_interpreter: 'python3',
+    ansible_become: false,
+    gleaner_archive: archive,
+    gleaner_nats_folder: nats,
+    gleaner_root: `${folder}/{{ inventory_hostname }}`,
+    gleaner_node: process.execPath,
+    gleaner_manage_packages: false,
+  };
+  const deploy = (more: object = {}) =>
+    playbook('-i', inventory, '-e', JSON.stringify({ ...given, ...more }), `${FOLDER}/gleaner.yml`);
+  const first = deploy();
+  t.is(first.status, 0, `${first.stdout}\n${first.stderr}`);
+  const read = (host: string, path: string): string =>
+    readFileSync(join(folder, host, 'etc/gleaner', path), 'utf8');
+  const seed = (name: string): string => readFileSync(join(nats, name), 'utf8');
+  t.is(read('invoker', 'nats/hook.nk'), seed('hook-invoker0.nk'));
+  t.is(read('both', 'nats/hook.nk'), seed('hook-invoker1.nk'));
+  t.like(parse(read('both', 'gleaner.yaml')), { hook: { hostName: 'invoker1' } });
+  for (const host of ['both', 'decides'])
+    for (const name of ['agents.nk', 'aggregator.nk']) t.is(read(host, `nats/${name}`), seed(name));
+  t.deepEqual(parse(read('decides', 'gleaner.yaml')).hook, {});
+  t.is(existsSync(join(folder, 'decides/etc/gleaner/nats/hook.nk')), false);
+  // A seed that is not there is named.
+  const wrong = deploy({ gleaner_nats_agents: 'unknown' });
+  t.not(wrong.status, 0);
+  t.regex(wrong.stdout, /has no agents-unknown\.nk for the part agents/);
+});
