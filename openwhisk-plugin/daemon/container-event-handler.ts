@@ -75,7 +75,10 @@ export class ContainerEventHandler implements ContainerEngineListener {
         decider.foundLoan(container.state, loan as Bytes);
     }
     // An activation waits for a container that starts; for a prewarmed one it waits from `/init`.
-    if (isNew && container.role === 'action') this.#pipeline.beginBoost(container);
+    if (isNew && container.role === 'action') {
+      this.#parts.counters.actionContainers++;
+      this.#pipeline.beginBoost(container);
+    }
     containers.bind(container);
   }
 

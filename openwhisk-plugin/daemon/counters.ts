@@ -55,6 +55,8 @@ export class Counters {
   oomHarvest = 0;
   oomUser = 0;
   boosts = 0;
+  /** Containers that started for an activation: neither prewarmed nor found by a listing. */
+  actionContainers = 0;
   loans = 0;
   tapRestarts = 0;
   tapDrops = 0;

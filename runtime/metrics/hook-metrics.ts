@@ -82,6 +82,7 @@ export class HookMetrics {
     set.set('gleaner_pool_memory_bytes', host.poolMemory);
     set.grow('gleaner_requests_total', counters.requests);
     set.grow('gleaner_loans_total', counters.loans);
+    set.grow('gleaner_action_containers_total', counters.actionContainers);
     set.grow('gleaner_boosts_total', counters.boosts);
     set.growEach('gleaner_events_total', 'kind', Object.entries(events));
     const { written, dropped } = audit;

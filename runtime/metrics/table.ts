@@ -93,6 +93,9 @@ export const METRICS = {
       'reason',
     ),
     gleaner_containers: gauge('Managed containers.'),
+    gleaner_action_containers_total: counter(
+      'Containers that started for an activation; not prewarmed ones, which wait for one.',
+    ),
     gleaner_containers_unmanaged: gauge(
       'Containers of the invoker that cannot be managed; `inspect` of its service says why.',
     ),

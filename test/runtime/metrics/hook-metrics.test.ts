@@ -16,6 +16,16 @@ async function scrape(rig: HookRig, functions = 20): Promise<Map<string, number>
   return seriesOf(await set.registry.metrics());
 }
 
+test('a prewarmed container is not counted as started for an activation', async (t) => {
+  const rig = await new HookRig().start();
+  rig.container({ name: 'wsk0_1_guest_hello' });
+  rig.container({ name: 'wsk0_2_prewarm_nodejs20' });
+  const series = await scrape(rig);
+  t.is(series.get('gleaner_containers'), 2);
+  t.is(series.get('gleaner_action_containers_total'), 1);
+  await rig.hook.stop();
+});
+
 test('what the hook saw and did is on the page', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container();
