@@ -128,14 +128,19 @@ export class Collector {
   }
 
   waiting(): ContentionView[] {
-    const now = this.#now();
+    const now = this.#shownAt();
     return [...this.#waiting].map(([host, contention]) =>
       contention.view(host, now, WAITING_SHOWN),
     );
   }
 
   totals(): Totals {
-    return this.overview.totals(this.#now());
+    return this.overview.totals(this.#shownAt());
+  }
+
+  /** Time of the state that is shown: now, or when NATS was lost, so that no window empties. */
+  #shownAt(): number {
+    return this.#nats.connected ? this.#now() : this.#nats.since * SECOND;
   }
 
   #now(): number {
@@ -218,14 +223,16 @@ export class Collector {
         this.#asking = false;
       }
     }
-    for (const host of this.hosts.expire(this.#now())) {
+    if (!this.#nats.connected) return;
+    const now = this.#now();
+    for (const host of this.hosts.expire(now, this.#nats.since * SECOND)) {
       this.#forget(host);
       this.#waiting.delete(host);
       this.#offsets.delete(host);
     }
     for (const [host, contention] of this.#waiting)
-      this.hosts.entry(host).waitShare = contention.share(this.#now());
-    if (this.#nats.connected) this.overview.record(this.#now());
+      this.hosts.entry(host).waitShare = contention.share(now);
+    this.overview.record(now);
   }
 
   #hooks(): string[] {

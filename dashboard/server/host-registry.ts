@@ -61,9 +61,14 @@ export class HostRegistry {
     return { ...comparisonView(comparison), text };
   }
 
-  /** Removes the hosts that are silent, and returns their names. */
-  expire(now: number): string[] {
-    const silent = [...this.#hosts].filter(([, { seen }]) => now - seen > HOST_EXPIRY_MILLIS);
+  /**
+   * Removes the hosts that are silent, and returns their names. No host is heard before
+   * `connectedAt`, so silence counts from then on.
+   */
+  expire(now: number, connectedAt: number): string[] {
+    const silent = [...this.#hosts].filter(
+      ([, { seen }]) => now - Math.max(seen, connectedAt) > HOST_EXPIRY_MILLIS,
+    );
     for (const [host] of silent) this.#hosts.delete(host);
     return silent.map(([host]) => host);
   }

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { millis } from '../../config/index.js';
 import { Collector } from '../../dashboard/server/collector.js';
 import { Stream } from '../../dashboard/server/stream.js';
@@ -8,7 +8,8 @@ import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 import { settle } from '../support/settle.js';
 import { HOST, SyntheticGleaner } from './synthetic.js';
 
-test('a host that is silent for two minutes is removed from functions and totals', async (t) => {
+/** A collector, and what an open page gets of it. */
+function stage(t: ExecutionContext) {
   const time = new ManualTime();
   const bus = new MemoryBus(time);
   const broker = bus.connect();
@@ -30,6 +31,11 @@ test('a host that is silent for two minutes is removed from functions and totals
       if (i % 10 === 9) stream.tick();
     }
   };
+  return { bus, collector, sent, pass };
+}
+
+test('a host that is silent for two minutes is removed from functions and totals', async (t) => {
+  const { bus, collector, sent, pass } = stage(t);
   const lost = new SyntheticGleaner(bus.connect(), 3);
   lost.start();
   await pass(12);
@@ -69,4 +75,35 @@ test('a host that is silent for two minutes is removed from functions and totals
     sent.slice(-12).some(({ functions }) => functions?.length === 3),
     'the rows are back',
   );
+});
+
+test('while NATS is away everything stays; hosts expire later', async (t) => {
+  const { bus, collector, sent, pass } = stage(t);
+  const gleaner = new SyntheticGleaner(bus.connect(), 3);
+  t.teardown(() => gleaner.stop());
+  gleaner.start();
+  await pass(12);
+  gleaner.tick();
+  gleaner.event('safeguard', gleaner.names[0]!, 'over_provisioned');
+  await pass(2);
+  bus.takeDown();
+  await pass(1);
+  const shown = () => {
+    const { totals, hosts } = sent.at(-1)!;
+    return { totals, hosts, waiting: collector.waiting() };
+  };
+  const before = shown();
+  t.like(before.totals, { sloKept: 1, safeguardRate: 1 });
+  t.true(before.totals.callRate > 0 && before.totals.harvestedCores > 0);
+  t.is(before.waiting[0]?.names.length, 3);
+  t.not(before.hosts[0]?.waitShare, null);
+  // Longer than the expiry of hosts, and than each window of the figures.
+  await pass(400);
+  t.deepEqual(shown(), before);
+  gleaner.stop();
+  bus.bringUp();
+  await pass(118);
+  t.is(collector.hosts.rows().length, 1, 'not yet');
+  await pass(4);
+  t.deepEqual(collector.hosts.rows(), []);
 });
