@@ -1,4 +1,5 @@
 /** The page in a real Chromium, on a real nats-server. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { services } from '../../broker/index.js';
@@ -274,6 +275,65 @@ test.serial(
     t.deepEqual(pageErrors, []);
   },
 );
+
+test.serial('a dashboard that is silent is shown as lost, and found again', async (t) => {
+  const made = await stage(t, 5, { width: 1280, height: 860 });
+  if (made === null) return;
+  const { page, server, pageErrors } = made;
+  // As a stopped process or a tunnel without its far end: connections stay open and bring nothing.
+  const sockets = new Set<Socket>();
+  let isSilent = false;
+  let stalled: ReadonlySet<Socket> = new Set();
+  let target = 0;
+  const tunnel = createServer((near) => {
+    sockets.add(near.on('error', () => undefined));
+    if (isSilent) return;
+    const far = connect(target, '127.0.0.1').on('error', () => undefined);
+    near.pipe(far);
+    far.on('data', (data) => {
+      if (!isSilent && !stalled.has(near)) near.write(data);
+    });
+    near.on('close', () => far.destroy());
+  });
+  await new Promise<void>((resolve) => tunnel.listen(0, '127.0.0.1', resolve));
+  const { port } = tunnel.address() as AddressInfo;
+  const behind = await runDashboard({
+    broker: await server.connect('behind'),
+    clock: systemClock,
+    timers: systemTimers,
+    host: '127.0.0.1',
+    port: 0,
+    hosts: [`127.0.0.1:${port}`],
+    token: null,
+    maxFunctions: 5000,
+    version: '1.2.3',
+  });
+  target = Number(new URL(behind.address).port);
+  t.teardown(async () => {
+    for (const socket of sockets) socket.destroy();
+    tunnel.close();
+    await behind.stop();
+  });
+  await load(page, `http://127.0.0.1:${port}`);
+  isSilent = true;
+  // After five seconds without a tick; the duration that is shown goes on.
+  await page.getByText(/No connection to the dashboard since/).waitFor();
+  await page.getByText(/No connection to the dashboard since .* \(1\d(\.\d)? s\)/).waitFor();
+  await page.getByText('No dashboard', { exact: true }).waitFor();
+  isSilent = false;
+  // A new tunnel takes the place of the old.
+  for (const socket of sockets) socket.destroy();
+  await page.getByText('Live', { exact: true }).waitFor();
+  t.false(await page.locator('#banner').isVisible());
+  // If only the open connections are dead, the page opens another.
+  const dead = sockets.size;
+  stalled = new Set(sockets);
+  const end = performance.now() + allowed(15_000);
+  while (sockets.size === dead && performance.now() < end) await page.waitForTimeout(100);
+  t.true(sockets.size > dead);
+  await page.getByText('Live', { exact: true }).waitFor();
+  t.deepEqual(pageErrors, []);
+});
 
 /** Texts that are cut off, hidden or behind a scroll bar. */
 const CLIPPED = `(() => {
