@@ -24,9 +24,10 @@ const programs: [string, ...string[]][] = [
 ];
 const FOLDER = resolve('deploy/ansible');
 
-const playbook = (...args: string[]) => {
+const playbook = (args: readonly string[], variables: NodeJS.ProcessEnv = {}) => {
   const env = {
     ...process.env,
+    ...variables,
     ANSIBLE_NOCOLOR: '1',
     ANSIBLE_PIPELINING: '1',
     ANSIBLE_LOCALHOST_WARNING: 'False',
@@ -36,7 +37,7 @@ const playbook = (...args: string[]) => {
 };
 
 const play = (t: ExecutionContext, ...args: string[]): string => {
-  const { status, stdout, stderr } = playbook(...args);
+  const { status, stdout, stderr } = playbook(args);
   t.is(status, 0, `${stdout}\n${stderr}`);
   return stdout;
 };
@@ -48,7 +49,7 @@ test.serial('the playbooks pass a syntax check', (t) => {
 });
 
 /** A folder with an archive and the credentials of two invokers and of any agent host. */
-function packed(t: ExecutionContext): { folder: string; archive: string; nats: string } {
+function packed(t: ExecutionContext) {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-ansible-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const made = spawnSync(process.execPath, ['scripts/package.mjs', folder], { encoding: 'utf8' });
@@ -61,8 +62,10 @@ function packed(t: ExecutionContext): { folder: string; archive: string; nats: s
     rotate: [],
     certificates: null,
   };
-  writeNatsConfig({ folder: nats, listen: '127.0.0.1:4222', storeFolder: folder, ...hosts });
-  return { folder, archive: made.stdout.trim(), nats };
+  const settings = { folder: nats, listen: '127.0.0.1:4222', storeFolder: folder, ...hosts };
+  writeNatsConfig(settings);
+  const rotate = (name: string) => writeNatsConfig({ ...settings, rotate: [name] });
+  return { folder, archive: made.stdout.trim(), nats, rotate };
 }
 
 /** As OpenWhisk's invoker role includes its plugins. */
@@ -181,7 +184,10 @@ test.serial('the variables of docs/install.md install invokers and agent hosts',
     gleaner_manage_packages: false,
   };
   const deploy = (more: object = {}) =>
-    playbook('-i', inventory, '-e', JSON.stringify({ ...given, ...more }), `${FOLDER}/gleaner.yml`);
+    playbook([
+      ...['-i', inventory, '-e', JSON.stringify({ ...given, ...more })],
+      `${FOLDER}/gleaner.yml`,
+    ]);
   const first = deploy();
   t.is(first.status, 0, `${first.stdout}\n${first.stderr}`);
   const read = (host: string, path: string): string =>
@@ -198,4 +204,44 @@ test.serial('the variables of docs/install.md install invokers and agent hosts',
   const wrong = deploy({ gleaner_nats_agents: 'unknown' });
   t.not(wrong.status, 0);
   t.regex(wrong.stdout, /has no agents-unknown\.nk for the part agents/);
+});
+
+test.serial('the services restart when a seed changes, and only then', (t) => {
+  if (missing(t, programs)) return;
+  t.timeout(allowed(400_000));
+  const { folder, archive, nats, rotate } = packed(t);
+  const log = join(folder, 'log');
+  writeFileSync(log, '');
+  writeFileSync(join(folder, 'systemctl'), `#!/bin/sh\necho "$@" >> ${log}\n`, { mode: 0o755 });
+  const given = {
+    ansible_python_interpreter: 'python3',
+    gleaner_become: false,
+    gleaner_archive: archive,
+    gleaner_nats_folder: nats,
+    gleaner_nats_host: 'invoker0',
+    gleaner_root: join(folder, 'host'),
+    // As at the root /, where systemd would run.
+    gleaner_runs: true,
+    gleaner_node: process.execPath,
+    gleaner_manage_packages: false,
+    invoker_plugins: [join(FOLDER, 'invoker-plugin')],
+  };
+  writeFileSync(join(folder, 'invoker.yml'), INVOKER);
+  const restarts = (): string => {
+    writeFileSync(log, '');
+    const { status, stdout } = playbook(
+      [
+        ...['-i', 'localhost,', '-c', 'local', '-e', JSON.stringify(given)],
+        join(folder, 'invoker.yml'),
+      ],
+      { PATH: `${folder}:${process.env.PATH}` },
+    );
+    t.is(status, 0, stdout);
+    return readFileSync(log, 'utf8');
+  };
+  const all = 'try-restart gleaner-*.service\n';
+  t.is(restarts(), all);
+  t.is(restarts(), '');
+  rotate('hook-invoker0');
+  t.is(restarts(), all);
 });
