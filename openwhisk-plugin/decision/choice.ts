@@ -4,7 +4,7 @@ import type { Grant } from './grant.js';
 import type { ActivationPolicy, PolicyContext } from './policies/activation-policy.js';
 import { shortRunQuota } from './quota.js';
 import { cpuRange, memoryRange, userRange } from './safeguard.js';
-import { observeWeight, scaleShares } from './weights.js';
+import { observeWeight, ownWeight } from './weights.js';
 
 /** Share of a weight within which it is left alone. */
 const DEAD_BAND = 0.05;
@@ -59,7 +59,7 @@ export function chooseWeight(
   const factor = run.control || !says ? Number.NaN : policy.choose(run, run.cpu, context);
   if (context.settings.preset !== 'default') return;
   if (run.control) {
-    const neutral = ownWeight(run, context.neutralWeight);
+    const neutral = ownWeight(run.container, context.neutralWeight);
     run.shares = Math.min(neutral, Math.floor(context.mostWeight));
     return;
   }
@@ -67,21 +67,17 @@ export function chooseWeight(
   const { fn, container } = run;
   // Beside a quota it is the quota that slows a function down.
   if (container.mode === 'quota')
-    fn.weightFactor = run.shares / ownWeight(run, context.commonWeight);
+    fn.weightFactor = run.shares / ownWeight(run.container, context.commonWeight);
   else if (run.enforced && !isAlone)
-    observeWeight(fn, run.shares / ownWeight(run, context.neutralWeight));
+    observeWeight(fn, run.shares / ownWeight(run.container, context.neutralWeight));
 }
-
-/** What the container's user paid for in shares, x a factor. */
-const ownWeight = ({ container, fn }: Run, factor: number): number =>
-  scaleShares(container.user.shares, fn.rightSizeFactor * factor);
 
 /** Sets `run.shares`. A factor that is not finite or not positive: as without Gleaner. */
 export function takeWeight(run: Run, factor: number, context: PolicyContext): void {
   const { shares } = run.container;
   const { commonWeight, neutralWeight, mostWeight } = context;
   const isKnown = factor > 0 && Number.isFinite(factor);
-  const chosen = ownWeight(run, isKnown ? factor * commonWeight : neutralWeight);
+  const chosen = ownWeight(run.container, isKnown ? factor * commonWeight : neutralWeight);
   const demand = Math.min(chosen, Math.floor(mostWeight));
   // A weight close to the one in force is not worth a write.
   const isClose = shares <= mostWeight && Math.abs(demand - shares) <= DEAD_BAND * shares;

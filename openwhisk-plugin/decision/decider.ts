@@ -27,7 +27,7 @@ import { cpuSpikeLevel, memorySpikeLevel } from './safeguard.js';
 import type { DecisionSettings, HostCapacity } from './settings.js';
 import { copySample, type UsageSample } from './usage-sample.js';
 import { closeWindow, openWindow, watchMemory } from './usage-window.js';
-import { HostReference, scaleShares } from './weights.js';
+import { HostReference, ownWeight, scaleShares } from './weights.js';
 
 /** How an activation ended. `unknown`: its end was not seen, so it is not used for learning. */
 export type Outcome = 'success' | 'failure' | 'unknown' | 'oom';
@@ -414,9 +414,8 @@ export class Decider {
   }
 
   /** With these a container gets what it would get without Gleaner. */
-  #neutralShares({ user, fn }: ContainerState): number {
-    const factor = (fn?.rightSizeFactor ?? 1) * this.weights.neutral(this.commonWeight);
-    return scaleShares(user.shares, factor);
+  #neutralShares(container: ContainerState): number {
+    return ownWeight(container, this.weights.neutral(this.commonWeight));
   }
 
   #readDeadline(fn: FunctionState, now: Millis): void {

@@ -135,6 +135,15 @@ export function scaleShares(own: number, factor: number): number {
   return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.round(own * factor)));
 }
 
+interface Weighed {
+  readonly user: { readonly shares: number };
+  readonly fn: FunctionState | null;
+}
+
+/** What the container's user paid for in shares, x a factor. */
+export const ownWeight = ({ user, fn }: Weighed, factor: number): number =>
+  scaleShares(user.shares, (fn?.rightSizeFactor ?? 1) * factor);
+
 /**
  * Bounds the slowdown of deprioritized functions: those below the neutral weight that control
  * activations have, beside a quota below their own. If one is slower than `slowdownBound` x its
