@@ -6,7 +6,13 @@ import { type Broker, hostNameFrom, type Logger, RateLimitedLog } from '../../br
 import type { Inspection } from '../../broker/services/index.js';
 import { type Config, mebibytes, messageOf, type Random, timeOfDay } from '../../config/index.js';
 import { type Explanation, HostController, targetRules } from '../control/index.js';
-import { Decider, decisionSettings, type HostCapacity, MemoryHeadroom } from '../decision/index.js';
+import {
+  Decider,
+  decisionSettings,
+  type HostCapacity,
+  HostWeights,
+  MemoryHeadroom,
+} from '../decision/index.js';
 import { unrestored } from '../host/cgroup/index.js';
 import { EngineLock, HookLock } from '../host/lock/index.js';
 import type { Bridge, Platform } from '../host/ports/index.js';
@@ -136,6 +142,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     policies.forHost(config.decision.policy),
     random.fork('decider'),
     headroom,
+    new HostWeights(config.hook.engine === 'docker' ? undefined : POD_LOSS),
   );
   const log = new RateLimitedLog(logger);
   const targetLog = new RateLimitedLog(logger);
@@ -143,7 +150,6 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const events = new EventQueue();
   const experiences = new ExperienceQueue();
   decider.experiences = experiences.take;
-  if (config.hook.engine !== 'docker') decider.weights.siblingLoss = POD_LOSS;
   const audit = new AuditLog(
     {
       path: paths.audit,

@@ -58,7 +58,7 @@ export class Decider {
   /** Policy `guarantee`; the hook reports invokers and memory in use to it. */
   readonly headroom: MemoryHeadroom;
   readonly reference = new HostReference();
-  readonly weights = new HostWeights();
+  readonly weights: HostWeights;
   readonly objectives = new Objectives();
   readonly #policies: PoliciesInUse;
   readonly #grants: HostGrants;
@@ -76,10 +76,12 @@ export class Decider {
       settings.memoryReserve,
       capacity.allocatableMemory,
     ),
+    weights = new HostWeights(),
   ) {
     this.capacity = capacity;
     this.#policies = new PoliciesInUse(policies);
     this.headroom = headroom;
+    this.weights = weights;
     this.functions = new FunctionTable(settings.maxFunctions, (fn) => this.reference.remove(fn));
     this.cpuPool = new HarvestPool(capacity.allocatableCpu, settings.cpuReserve);
     this.memoryPool = new HarvestPool(capacity.allocatableMemory, settings.memoryReserve);

@@ -25,6 +25,11 @@ const ownShares = ({ user, fn }: ContainerState): number =>
  * common factor that makes room for the whole range.
  */
 export class HostWeights {
+  /**
+   * Part of a contended CPU that siblings may lose, .05 = 5 %. Infinity: any, as long as no managed
+   * container stands above them.
+   */
+  readonly siblingLoss: number;
   #needed = 1;
   #room = Number.POSITIVE_INFINITY;
   #siblings = Number.POSITIVE_INFINITY;
@@ -33,29 +38,14 @@ export class HostWeights {
   #inForce = 0;
   /** Those that the sums count, each with its place in the list. */
   readonly #running: ContainerState[] = [];
-  #siblingLoss = Number.POSITIVE_INFINITY;
   /** Where siblings have a bound: how many of the running ones have these shares of their user. */
   readonly #sizes = new Map<number, number>();
   #largest = 0;
   /** False: some container keeps its own weight, and must not be made to wait for the others. */
   isAllowed = true;
 
-  /**
-   * Part of a contended CPU that siblings may lose, .05 = 5 %. Infinity: any, as long as no managed
-   * container stands above them.
-   */
-  get siblingLoss(): number {
-    return this.#siblingLoss;
-  }
-
-  set siblingLoss(loss: number) {
-    this.#siblingLoss = loss;
-    this.#sizes.clear();
-    this.#largest = 0;
-    for (const container of this.#running) {
-      container.countedSize = 0;
-      this.#countSize(container, true);
-    }
+  constructor(siblingLoss = Number.POSITIVE_INFINITY) {
+    this.siblingLoss = siblingLoss;
   }
 
   /** False: something beside the managed containers must not wait for raised weights. */
@@ -185,7 +175,7 @@ export class HostWeights {
   }
 
   #countSize(container: ContainerState, isRunning: boolean): void {
-    if (!Number.isFinite(this.#siblingLoss)) return;
+    if (!Number.isFinite(this.siblingLoss)) return;
     const size = isRunning ? container.user.shares : 0;
     const before = container.countedSize;
     if (size === before) return;
@@ -195,8 +185,7 @@ export class HostWeights {
       this.#largest = Math.max(this.#largest, size);
       return;
     }
-    // One that ended without a bound is not counted any more.
-    const left = (this.#sizes.get(before) ?? 1) - 1;
+    const left = this.#sizes.get(before)! - 1;
     if (left > 0) this.#sizes.set(before, left);
     else this.#sizes.delete(before);
     if (left === 0 && before === this.#largest) this.#largest = Math.max(0, ...this.#sizes.keys());

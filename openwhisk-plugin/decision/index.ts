@@ -5,7 +5,7 @@ export { FunctionState } from './function-state.js';
 export { type ChoiceReason, Grant, type RangeReason } from './grant.js';
 export { MemoryHeadroom } from './headroom.js';
 export type { GrantChange } from './host-grants.js';
-export { sharesRange, type WeightRange } from './host-weights.js';
+export { HostWeights, sharesRange, type WeightRange } from './host-weights.js';
 export { FREE_LATE_CPU } from './late-cpu.js';
 export { type Limits, NO_LIMIT, type UserLimits, type WriteResult } from './limits.js';
 export type {

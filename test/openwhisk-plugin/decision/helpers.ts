@@ -16,6 +16,7 @@ import {
   emptySample,
   type FunctionState,
   type HostCapacity,
+  HostWeights,
   type PolicyContext,
   Run,
   type UsageSample,
@@ -63,12 +64,20 @@ export function decider(
   capacity = host(),
   policy = 'smallest-in-range',
   weight = 'short-first',
+  weights = new HostWeights(),
 ): Decider {
   const policies = {
     quota: createPolicy(policy) as ActivationPolicy,
     weight: createPolicy(weight),
   };
-  return new Decider({ ...plain, ...settings }, capacity, policies, new SeededRandom(1));
+  return new Decider(
+    { ...plain, ...settings },
+    capacity,
+    policies,
+    new SeededRandom(1),
+    undefined,
+    weights,
+  );
 }
 
 /** An idle host without a trainer, as policies see it. */

@@ -1,14 +1,23 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { Millis } from '../../../config/index.js';
-import { HostWeights } from '../../../openwhisk-plugin/decision/host-weights.js';
-import { ContainerState, Run, sharesRange } from '../../../openwhisk-plugin/decision/index.js';
+import {
+  ContainerState,
+  type Decider,
+  HostWeights,
+  Run,
+  sharesRange,
+} from '../../../openwhisk-plugin/decision/index.js';
 import { scaleShares } from '../../../openwhisk-plugin/decision/weights.js';
 import { decider, host, limits, Player } from './helpers.js';
 
 /** OpenWhisk's shares of a container: 1024 x memory / user memory, at least 2. */
 const shares = (memory: number, userMemory: number): number =>
   Math.max(2, Math.round((1024 * memory) / userMemory));
+
+/** Siblings may lose 5 %. */
+const besidePods = (settings: { controlShare: number }): Decider =>
+  decider(settings, host(), 'smallest-in-range', 'short-first', new HostWeights(0.05));
 
 test('on a large invoker all weights are raised so that the whole range can be expressed', (t) => {
   const weights = new HostWeights();
@@ -105,9 +114,8 @@ test('a control activation has the share of the CPU that it would have without G
 });
 
 test('beside siblings with a bound on their loss nothing is raised for all', (t) => {
-  const weights = new HostWeights();
+  const weights = new HostWeights(0.05);
   weights.observe(sharesRange(2));
-  weights.siblingLoss = 0.05;
   t.is(weights.common, 16, 'there are none');
   t.true(weights.mayRaise);
   weights.siblings = 102 / 2;
@@ -125,8 +133,7 @@ test('beside pods of its level a burst of activations takes at most a twentieth 
     fc.integer({ min: 2, max: 4096 }),
     (containers, sibling) => {
       const owns = containers.map((each) => each.own);
-      const one = decider({ controlShare: 0 });
-      one.weights.siblingLoss = 0.05;
+      const one = besidePods({ controlShare: 0 });
       // The factor is that of the largest own weight.
       one.weights.siblings = sibling / Math.max(...owns);
       const players = owns.map((shares, n) => new Player(one, limits(256, 0, shares), `/g/f${n}`));
@@ -145,8 +152,7 @@ test('beside pods of its level a burst of activations takes at most a twentieth 
 
 /** A short and a long function in stock pods of 2 shares, beside a pod of 102 that may lose 5 %. */
 function besideSystemPod() {
-  const one = decider({ controlShare: 0 });
-  one.weights.siblingLoss = 0.05;
+  const one = besidePods({ controlShare: 0 });
   one.weights.siblings = 102 / 2;
   const short = new Player(one, limits(256, 0, 2), '/g/short');
   const long = new Player(one, limits(256, 0, 2), '/g/long');
@@ -176,8 +182,7 @@ test('control activations, ends and cold starts keep the bound of such pods too'
     fc.integer({ min: 2, max: 4096 }),
     fc.array(step, { minLength: 1, maxLength: 40 }),
     (owns, sibling, steps) => {
-      const one = decider({ controlShare: 0.3 });
-      one.weights.siblingLoss = 0.05;
+      const one = besidePods({ controlShare: 0.3 });
       one.weights.siblings = sibling / Math.max(...owns);
       const players = owns.map((own, n) => new Player(one, limits(256, 0, own), `/g/f${n}`));
       for (const [n, player] of players.entries()) {
@@ -215,8 +220,7 @@ test('a control activation beside a system pod is capped as others are', (t) => 
 });
 
 test('when a large pod ends, what it allowed the others is taken back', (t) => {
-  const one = decider({ controlShare: 0 });
-  one.weights.siblingLoss = 0.05;
+  const one = besidePods({ controlShare: 0 });
   // A pod of 102 shares is left over beside one of 2000: less than its own weight.
   one.weights.siblings = 102 / 2000;
   const large = new Player(one, limits(256, 0, 2000), '/g/large');
