@@ -63,8 +63,8 @@ export interface FunctionRow {
   readonly phase: string;
   readonly cpuMode: 'quota' | 'weight';
   readonly calls: number;
-  /** Recent activations per second of the host's clock. */
-  readonly rate: number;
+  /** Recent activations per second of the host's clock; null: not known yet. */
+  readonly rate: number | null;
   readonly running: number;
   readonly containers: number;
   readonly userCpu: number;

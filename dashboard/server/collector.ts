@@ -278,7 +278,7 @@ export class Collector {
     if (entry.view !== null && entry.view.boot !== view.boot) this.#forget(host);
     entry.view = view;
     entry.seen = now;
-    for (const one of functions) this.functions.listed(host, one);
+    for (const one of functions) this.functions.listed(host, one, now, entry.clockRate);
     this.#offsets.set(host, nextOffset(request, total));
     this.overview.host(host, now, view.activations, events.safeguard ?? 0);
   }

@@ -3,13 +3,12 @@ import { type FunctionView, reasonText } from '../../broker/services/index.js';
 import { comparisonOver } from '../../config/index.js';
 import { FUNCTION_COLUMNS, type FunctionColumn, type FunctionRow } from '../wire.js';
 import { comparisonView } from './comparison.js';
+import { RATE_WINDOW, RateWindow } from './rates.js';
 import { rounded, Series } from './series.js';
 
 /** Four hours of a function that is called once a minute, ten minutes of a busy one. */
 const POINTS = 240;
 const LEARNING_POINTS = 600;
-/** Weight of the newest step in the smoothed rate. */
-const SMOOTHING = 0.5;
 
 /** One function over all hosts, and its history. */
 export class FunctionEntry {
@@ -20,22 +19,29 @@ export class FunctionEntry {
   readonly learning: { step: number; reward: number }[] = [];
   manager = '';
   phase = '';
-  rate = 0;
   usedCpu = 0;
   usedMemory = 0;
-  lastSeen = 0;
+  readonly #calls = new RateWindow(RATE_WINDOW);
 
   constructor(name: string) {
     this.name = name;
   }
 
+  /** `clockRate`: of the host's clock. */
+  listed(host: string, view: FunctionView, now: number, clockRate: number): void {
+    this.views.set(host, view);
+    this.#calls.take(host, now, view.activations, clockRate);
+  }
+
+  forget(host: string): void {
+    this.views.delete(host);
+    this.#calls.forget(host);
+  }
+
   observe(observation: Observation, now: number): void {
-    const { activations, control, span, used, peak, granted, user, latency, coldLatency, cpuWait } =
+    const { activations, control, used, peak, granted, user, latency, coldLatency, cpuWait } =
       observation;
     const calls = activations + control.activations;
-    const rate = span > 0 ? (calls * 1000) / span : 0;
-    this.rate = this.lastSeen === 0 ? rate : this.rate * (1 - SMOOTHING) + rate * SMOOTHING;
-    this.lastSeen = now;
     const warm = new LatencyHistogram();
     warm.add(withoutPart(latency, coldLatency));
     const cold = new LatencyHistogram();
@@ -110,7 +116,7 @@ export class FunctionEntry {
       phase: this.phase,
       cpuMode: first.cpuMode,
       calls: sum(({ activations }) => activations),
-      rate: rounded(this.rate),
+      rate: round(this.#calls.rate()),
       running: sum(({ running }) => running),
       containers,
       userCpu: rounded(mean(({ userCpu }) => userCpu)),
@@ -193,19 +199,19 @@ export class FunctionRegistry {
   }
 
   /** A hook may list a function long after its last call, so listing evicts no other function. */
-  listed(host: string, view: FunctionView): void {
+  listed(host: string, view: FunctionView, now: number, clockRate: number): void {
     let entry = this.#entries.get(view.name);
     if (entry === undefined) {
       if (this.#entries.size >= this.#maxFunctions) return;
       entry = new FunctionEntry(view.name);
       this.#entries.set(view.name, entry);
     }
-    entry.views.set(host, view);
+    entry.listed(host, view, now, clockRate);
   }
 
   /** A host is gone, or its hook restarted and counts from zero. Histories stay. */
   forget(host: string): void {
-    for (const { views } of this.#entries.values()) views.delete(host);
+    for (const entry of this.#entries.values()) entry.forget(host);
     this.evictedTotals.delete(host);
   }
 

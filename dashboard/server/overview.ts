@@ -4,14 +4,13 @@ import { OVERVIEW_COLUMNS, type OverviewColumn, type Totals } from '../wire.js';
 import type { FunctionRegistry } from './function-registry.js';
 import type { HostRegistry } from './host-registry.js';
 import { ObjectiveWindow } from './objectives.js';
-import { RateWindow } from './rates.js';
+import { RATE_WINDOW, RateWindow } from './rates.js';
 import { Series } from './series.js';
 
 /** A quarter of an hour, one point per second. */
 const POINTS = 900;
 const SECOND = 1000;
 const MINUTE = 60_000;
-const RATE_WINDOW = 10_000;
 const SLO_WINDOW = 5 * MINUTE;
 
 /** Sums over all functions and hosts, now and over the last quarter of an hour. Times in ms. */
@@ -72,14 +71,14 @@ export class Overview {
     while (this.#safeguards.length > 0 && this.#safeguards[0]! < now - MINUTE)
       this.#safeguards.shift();
     return {
-      harvestedCores: this.#harvested.rate(now),
-      lentCores: this.#lent.rate(now),
+      harvestedCores: this.#harvested.rate() ?? 0,
+      lentCores: this.#lent.rate() ?? 0,
       ...this.#sums(),
       sloKept: slo.share,
       sloCalls: Math.round(slo.calls),
       safeguardRate: this.#safeguards.length,
       safeguardTotal: total([...this.#safeguardTotals.values()], (count) => count),
-      callRate: this.#calls.rate(now),
+      callRate: this.#calls.rate() ?? 0,
       verdict: this.#hosts.verdict(),
       ...this.agents,
     };

@@ -17,9 +17,9 @@ test('a full registry evicts the least recently called function, whatever hooks 
   const registry = new FunctionRegistry(2);
   registry.called('/guest/a');
   registry.called('/guest/b');
-  registry.listed(HOST, view('/guest/a'));
+  registry.listed(HOST, view('/guest/a'), 0, 1);
   t.deepEqual(names(registry), ['/guest/a', '/guest/b'], 'listing is not calling');
-  registry.listed(HOST, view('/guest/c'));
+  registry.listed(HOST, view('/guest/c'), 0, 1);
   t.deepEqual(names(registry), ['/guest/a', '/guest/b'], 'listing evicts no function');
   registry.called('/guest/c');
   t.deepEqual(names(registry), ['/guest/b', '/guest/c']);
@@ -29,14 +29,36 @@ test('totals of evicted functions count until their hook restarts, and rates do 
   const registry = new FunctionRegistry(1);
   const overview = new Overview(registry, new HostRegistry());
   registry.called('/guest/a');
-  registry.listed(HOST, view('/guest/a', 10));
+  registry.listed(HOST, view('/guest/a', 10), 0, 1);
   overview.host(HOST, 0, 1, 0);
   registry.called('/guest/b');
-  registry.listed(HOST, view('/guest/b', 5));
+  registry.listed(HOST, view('/guest/b', 5), 5000, 1);
   overview.host(HOST, 5000, 2, 0);
   t.is(overview.totals(5000).harvestedTotal, 15);
   // 10, then 15 core-seconds within 5 s.
   t.is(overview.totals(5000).harvestedCores, 1);
   registry.forget(HOST);
   t.is(overview.totals(5000).harvestedTotal, 0);
+});
+
+test('a rate is counted by the hook, so that lost observations do not lower it', (t) => {
+  const registry = new FunctionRegistry(2);
+  const list = (host: string, activations: number, at: number, clockRate = 1): void =>
+    registry.listed(host, { ...view('/guest/a'), activations }, at, clockRate);
+  const rate = () => registry.get('/guest/a')?.row()?.rate;
+  list(HOST, 1000, 0);
+  t.is(rate(), null, 'not known yet');
+  list(HOST, 1120, 40_000);
+  t.is(rate(), 3);
+  // 40 in 10 s at tenfold time.
+  list('b', 0, 30_000, 10);
+  list('b', 40, 40_000, 10);
+  t.is(rate(), 3.4);
+  // The hook has restarted, and counts from zero.
+  list(HOST, 5, 80_000);
+  t.is(rate(), 0.4);
+  registry.forget('b');
+  t.is(rate(), null);
+  list(HOST, 25, 90_000);
+  t.is(rate(), 2);
 });

@@ -82,7 +82,7 @@ const columns: readonly Column<FunctionRow>[] = [
     width: '52px',
     right: true,
     hidePriority: 4,
-    sort: ({ rate }) => rate,
+    sort: ({ rate }) => rate ?? -1,
     cell: textCell((row) => number(row.rate)),
   },
   {
