@@ -6,8 +6,11 @@ import { comparisonView } from './comparison.js';
 import { isContended } from './contention-window.js';
 import { rounded } from './series.js';
 
-/** A silent host is removed after this time. */
+/** A silent host is removed after this time, or after three of its reports are missing. */
 const HOST_EXPIRY_MILLIS = 120_000;
+const MISSING_REPORTS = 3;
+/** The longest `hook.stepS`: no message may keep a dead host on the page. */
+const INTERVAL_MAX_MILLIS = 600_000;
 /** Shortest interval over which a clock's rate is measured, against jitter of messages. */
 const RATE_MILLIS = 3000;
 
@@ -19,6 +22,15 @@ class HostEntry {
   waitShare: number | null = null;
   clockRate = 1;
   #mark: { boot: string; own: number; ours: number } | null = null;
+
+  /** Between two reports, ms of our clock; 0: unknown. */
+  get reportMillis(): number {
+    return Math.min(this.report?.interval ?? 0, INTERVAL_MAX_MILLIS) / this.clockRate;
+  }
+
+  get expiryMillis(): number {
+    return Math.max(HOST_EXPIRY_MILLIS, MISSING_REPORTS * this.reportMillis);
+  }
 
   /** Measures the rate of the hook's monotonic clock, as in its observations, against ours. */
   clock(boot: string, own: number, now: number): void {
@@ -67,7 +79,7 @@ export class HostRegistry {
    */
   expire(now: number, connectedAt: number): string[] {
     const silent = [...this.#hosts].filter(
-      ([, { seen }]) => now - Math.max(seen, connectedAt) > HOST_EXPIRY_MILLIS,
+      ([, { seen, expiryMillis }]) => now - Math.max(seen, connectedAt) > expiryMillis,
     );
     for (const [host] of silent) this.#hosts.delete(host);
     return silent.map(([host]) => host);
@@ -75,7 +87,8 @@ export class HostRegistry {
 
   rows(): HostRow[] {
     const rows: HostRow[] = [];
-    for (const [host, { view, report, seen, clockRate, waitShare }] of this.#hosts) {
+    for (const [host, entry] of this.#hosts) {
+      const { view, report, seen, clockRate, reportMillis, waitShare } = entry;
       rows.push({
         host,
         mode: view?.mode ?? report?.mode ?? '',
@@ -87,6 +100,7 @@ export class HostRegistry {
         tapLost: (view?.tap ?? []).filter(({ state }) => state !== 'listening').map(tapText),
         alarm: view?.slowerThanControl ?? false,
         seen: Math.round(seen / 1000),
+        reportSeconds: Math.round(reportMillis / 1000),
         cpu: view?.cpu ?? report?.capacity.cpu ?? 0,
         memory: view?.memory ?? report?.capacity.memory ?? 0,
         allocatableCpu: rounded(report?.allocatable.cpu ?? view?.cpu ?? 0),

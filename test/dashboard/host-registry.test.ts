@@ -62,3 +62,24 @@ test('no demand makes a host contended while less than 1 % of its time is CPU wa
   );
   t.pass();
 });
+
+test('a host that reports rarely is removed after three missing reports', (t) => {
+  const heard = (interval: number | undefined, clockRate: number) => {
+    const registry = new HostRegistry();
+    Object.assign(registry.entry('a'), { seen: 1000, report: { interval }, clockRate });
+    return (seconds: number) => registry.expire(1000 + seconds * 1000, 0).length > 0;
+  };
+  for (const [interval, clockRate, seconds] of [
+    // The longest `hook.stepS`, 600 s.
+    [600_000, 1, 1800],
+    [1e12, 1, 1800],
+    // At tenfold time a report comes every 60 s.
+    [600_000, 10, 180],
+    [10_000, 1, 120],
+    [undefined, 1, 120],
+  ] as const) {
+    const isRemovedAfter = heard(interval, clockRate);
+    t.false(isRemovedAfter(seconds), `${interval}: not yet`);
+    t.true(isRemovedAfter(seconds + 1), `${interval}`);
+  }
+});
