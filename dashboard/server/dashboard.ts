@@ -130,6 +130,7 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
       json(status, { ok: false, text });
     if (path !== '/api/act' && path !== '/api/token') return refuse(404, 'no such page');
     if (token === null) return refuse(403, 'read-only: set dashboard.tokenFile to allow changes');
+    if (headers.authorization === undefined) return refuse(401, 'a change needs the token');
     if (refusals >= WRONG_TOKENS_MAX)
       return refuse(429, 'too many wrong tokens; try again in a second');
     if (!token.allows(headers.authorization)) {

@@ -2,6 +2,10 @@ import type { ActionRequest, ActionResponse } from '../wire.js';
 import { button, h } from './dom.js';
 
 const KEY = 'gleaner-token';
+/** Longer than any action takes on the hosts. */
+const ANSWER_MAX_MILLIS = 30_000;
+/** The banner says more. */
+const NO_ANSWER = 'no answer from the dashboard';
 let toastTimer = 0;
 
 /** Shows a short message in the corner for four seconds. */
@@ -13,17 +17,26 @@ function toast(text: string): void {
   toastTimer = window.setTimeout(() => element.classList.remove('shown'), 4000);
 }
 
+/** Null: no answer of the dashboard. */
 async function post(
   path: string,
-  token: string,
+  token: string | null,
   body: object,
-): Promise<{ status: number; answer: ActionResponse }> {
-  const response = await fetch(path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  return { status: response.status, answer: (await response.json()) as ActionResponse };
+): Promise<{ status: number; answer: ActionResponse } | null> {
+  try {
+    const response = await fetch(path, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(ANSWER_MAX_MILLIS),
+    });
+    return { status: response.status, answer: (await response.json()) as ActionResponse };
+  } catch {
+    return null;
+  }
 }
 
 /** The request in words, for dialogs. */
@@ -55,7 +68,7 @@ function asked<T>(fill: (end: (answer: T | null) => void) => readonly Node[]): P
   });
 }
 
-/** Asks for the token until it is right; null: canceled. It is kept as long as the tab. */
+/** Asks for the token until it is right; null: canceled, or the dashboard cannot be reached. */
 const promptForToken = (request: ActionRequest): Promise<string | null> =>
   asked((end) => {
     const input = h('input', {
@@ -79,9 +92,11 @@ const promptForToken = (request: ActionRequest): Promise<string | null> =>
     );
     form.addEventListener('submit', async (event) => {
       event.preventDefault();
-      const { answer } = await post('/api/token', input.value.trim(), {});
-      if (answer.ok) end(input.value.trim());
-      else problem.textContent = answer.text;
+      const token = input.value.trim();
+      const reply = await post('/api/token', token, {});
+      if (reply === null) toast(NO_ANSWER);
+      if (reply === null || reply.answer.ok) end(reply && token);
+      else problem.textContent = reply.answer.text;
     });
     return [form];
   });
@@ -96,23 +111,19 @@ const isConfirmed = async (question: string): Promise<boolean> =>
     ),
   ])) !== null;
 
-/** Performs the request; asks for the token first if there is none yet. */
+/** Performs the request; asks for the token only if the dashboard refuses it for want of one. */
 async function perform(request: ActionRequest): Promise<void> {
-  let token = sessionStorage.getItem(KEY) ?? (await promptForToken(request));
-  if (token === null) return;
-  try {
-    let { status, answer } = await post('/api/act', token, request);
-    if (status === 401) {
-      sessionStorage.removeItem(KEY);
-      token = await promptForToken(request);
-      if (token === null) return;
-      ({ status, answer } = await post('/api/act', token, request));
-    }
-    if (status !== 401) sessionStorage.setItem(KEY, token);
-    toast(answer.text);
-  } catch {
-    toast('no answer from the dashboard');
+  let token = sessionStorage.getItem(KEY);
+  let reply = await post('/api/act', token, request);
+  if (reply?.status === 401) {
+    sessionStorage.removeItem(KEY);
+    token = await promptForToken(request);
+    if (token === null) return;
+    reply = await post('/api/act', token, request);
   }
+  // It is kept as long as the tab.
+  if (token !== null && reply !== null && reply.status !== 401) sessionStorage.setItem(KEY, token);
+  toast(reply?.answer.text ?? NO_ANSWER);
 }
 
 /** A button that performs a request, after the question of `confirmed`, if any. */

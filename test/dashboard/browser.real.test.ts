@@ -242,6 +242,28 @@ test.serial('a change needs the token, and is done over NATS', async (t) => {
   t.deepEqual(pageErrors, []);
 });
 
+test.serial('the page asks for the token only while the dashboard answers', async (t) => {
+  const made = await stage(t, 5, { width: 1280, height: 860 });
+  if (made === null) return;
+  const { page, dashboard, pageErrors } = made;
+  const restore = async (): Promise<void> => {
+    await page.getByRole('button', { name: 'Restore all limits' }).click();
+    await page.getByRole('button', { name: 'Yes' }).click();
+  };
+  await go(page, '#/hosts');
+  await restore();
+  await page.getByLabel('Token').fill(TOKEN);
+  await dashboard.stop();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.locator('#toast.shown').getByText('no answer from the dashboard').waitFor();
+  t.false(await page.locator('#dialog').isVisible());
+  await restore();
+  await page.locator('#toast.shown').getByText('no answer from the dashboard').waitFor();
+  t.false(await page.locator('#dialog').isVisible());
+  await page.getByText(/No connection to the dashboard since/).waitFor();
+  t.deepEqual(pageErrors, []);
+});
+
 test.serial(
   'lost NATS and a lost dashboard are shown; data stay, and updates resume by themselves',
   async (t) => {
