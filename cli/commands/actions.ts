@@ -140,7 +140,7 @@ function addApply(actions: Command): void {
     .command('apply')
     .description(
       'write limits of actions that agents request (manager right-size) or a file lists; ' +
-        'a dry run by default',
+        'a dry run by default (exit code 1 if one fails or is held)',
     )
     .option(
       '--requests <file>',
@@ -298,7 +298,8 @@ function report(
   }
   if (output !== 'json' && fromAgents && outcomes.some(({ result }) => result === 'unchanged'))
     processScreen.write(`\n${OTHER_SIZES}\n`);
-  process.exitCode = outcomes.some(({ result }) => result === 'failed') ? EXIT.failed : EXIT.ok;
+  const isDone = outcomes.every(({ result }) => result !== 'failed' && result !== 'held');
+  process.exitCode = isDone ? EXIT.ok : EXIT.failed;
 }
 
 function leftText({ planned }: ActionOutcome): string[] {

@@ -174,10 +174,13 @@ test('the kill switch stops a run between two writes, and the rest is shown as h
     writeFileSync(at('state/kill-switch'), '');
   };
   const { out, code } = await run('apply', '--requests', at('requests.json'), '--no-dry-run');
-  t.is(code, 0);
+  t.is(code, 1, 'not all that was asked for is done');
   t.regex(out, /\/guest\/a +changed/);
   t.regex(out, /\/guest\/b +held .*the kill switch is set: .*kill-switch/);
   t.is(fakeOpenWhisk.puts().length, 1);
+  const dry = await run('apply', '--requests', at('requests.json'));
+  t.is(dry.code, 1, 'nor would it be');
+  t.regex(dry.out, /\/guest\/b +held/);
 });
 
 test('readable keys, wrong keys and a missing configuration are named without a key', async (t) => {
