@@ -100,10 +100,9 @@ export class Collector {
       entry.seen = this.#now();
     });
     listen(wildcards.agentReports, decodeAgentReport, (message) => this.#agent(message));
-    listen(wildcards.targets, decodeTarget, ({ function: name, author }) => {
-      const entry = this.functions.get(name);
-      if (entry !== undefined) entry.manager = author.manager;
-    });
+    listen(wildcards.targets, decodeTarget, ({ function: name, author }) =>
+      this.functions.get(name)?.managed(author.manager),
+    );
     listen(subjects.meanField, decodeMeanField, (message) =>
       this.meanField.take(message, this.#now() / SECOND),
     );
@@ -187,8 +186,7 @@ export class Collector {
 
   #agent(report: AgentReport): void {
     const entry = this.functions.called(report.function);
-    entry.manager = report.manager;
-    entry.phase = report.phase;
+    entry.managed(report.manager, report.phase);
     if (report.reward !== undefined) entry.reward(report.step, report.reward);
   }
 

@@ -17,11 +17,13 @@ export class FunctionEntry {
   readonly views = new Map<string, FunctionView>();
   readonly history = new Series<FunctionColumn>(FUNCTION_COLUMNS, POINTS);
   readonly learning: { step: number; reward: number }[] = [];
-  manager = '';
-  phase = '';
-  usedCpu = 0;
-  usedMemory = 0;
   readonly #calls = new RateWindow(RATE_WINDOW);
+  #manager = '';
+  #phase = '';
+  #usedCpu = 0;
+  #usedMemory = 0;
+  /** The row until something changes; undefined: to be made. Most functions are idle. */
+  #row: FunctionRow | null | undefined;
 
   constructor(name: string) {
     this.name = name;
@@ -31,10 +33,18 @@ export class FunctionEntry {
   listed(host: string, view: FunctionView, now: number, clockRate: number): void {
     this.views.set(host, view);
     this.#calls.take(host, now, view.activations, clockRate);
+    this.#row = undefined;
+  }
+
+  /** `phase` of its agent; absent: unchanged. */
+  managed(manager: string, phase = this.#phase): void {
+    if (manager !== this.#manager || phase !== this.#phase) this.#row = undefined;
+    this.#manager = manager;
+    this.#phase = phase;
   }
 
   forget(host: string): void {
-    this.views.delete(host);
+    if (this.views.delete(host)) this.#row = undefined;
     this.#calls.forget(host);
   }
 
@@ -47,8 +57,9 @@ export class FunctionEntry {
     const cold = new LatencyHistogram();
     if (coldLatency !== undefined) cold.add(coldLatency);
     const ran = activations > 0;
-    if (used.cpu > 0) this.usedCpu = used.cpu;
-    if (used.memory > 0) this.usedMemory = used.memory;
+    if (used.cpu > 0) this.#usedCpu = used.cpu;
+    if (used.memory > 0) this.#usedMemory = used.memory;
+    this.#row = undefined;
     const view = this.views.get(observation.host);
     this.history.push({
       at: now / 1000,
@@ -87,8 +98,13 @@ export class FunctionEntry {
     if (this.learning.length > LEARNING_POINTS) this.learning.shift();
   }
 
-  /** Null until a hook has listed the function. */
+  /** Null until a hook has listed the function. The same object until something changes. */
   row(): FunctionRow | null {
+    if (this.#row === undefined) this.#row = this.#makeRow();
+    return this.#row;
+  }
+
+  #makeRow(): FunctionRow | null {
     const views = [...this.views.values()];
     const [first] = views;
     if (first === undefined) return null;
@@ -112,8 +128,8 @@ export class FunctionEntry {
       mode: views.every(({ mode }) => mode === first.mode) ? first.mode : 'mixed',
       paused: views.some(({ paused }) => paused),
       alarm: views.some(({ slowerThanControl }) => slowerThanControl),
-      manager: this.manager || first.target?.author.split('@')[0] || '',
-      phase: this.phase,
+      manager: this.#manager || first.target?.author.split('@')[0] || '',
+      phase: this.#phase,
       cpuMode: first.cpuMode,
       calls: sum(({ activations }) => activations),
       rate: round(this.#calls.rate()),
@@ -125,8 +141,8 @@ export class FunctionEntry {
       shares: rounded(mean(({ shares }) => shares)),
       userMemory: rounded(mean(({ userMemory }) => userMemory)),
       memory: rounded(mean(({ memory }) => memory)),
-      usedCpu: rounded(this.usedCpu),
-      usedMemory: rounded(this.usedMemory),
+      usedCpu: rounded(this.#usedCpu),
+      usedMemory: rounded(this.#usedMemory),
       harvested: rounded(sum(({ harvestedCpuSeconds }) => harvestedCpuSeconds)),
       lent: rounded(sum(({ acceleratedCpuSeconds }) => acceleratedCpuSeconds)),
       saved: rounded(sum(({ savedSeconds }) => savedSeconds)),

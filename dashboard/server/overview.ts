@@ -1,5 +1,4 @@
 import type { LatencyHistogramMessage } from '../../broker/messages/index.js';
-import type { FunctionView } from '../../broker/services/index.js';
 import { OVERVIEW_COLUMNS, type OverviewColumn, type Totals } from '../wire.js';
 import type { FunctionRegistry } from './function-registry.js';
 import type { HostRegistry } from './host-registry.js';
@@ -106,23 +105,27 @@ export class Overview {
 
   /** Of all functions; the objectives count for each host. */
   #sums() {
-    const evicted = [...this.#functions.evictedTotals.values()];
-    const views = [...this.#functions.all()].flatMap((entry) => [...entry.views.values()]);
-    const objectives = (which: FunctionView['objective']): number =>
-      views.filter(({ objective = 'learning' }) => objective === which).length;
-    const kept = objectives('kept');
+    let [harvestedTotal, lentTotal, savedTotal] = [0, 0, 0];
+    for (const { harvested, lent, saved } of this.#functions.evictedTotals.values()) {
+      harvestedTotal += harvested;
+      lentTotal += lent;
+      savedTotal += saved;
+    }
+    const objectives = { learning: 0, kept: 0, missed: 0 };
+    for (const { views } of this.#functions.all())
+      for (const view of views.values()) {
+        harvestedTotal += view.harvestedCpuSeconds;
+        lentTotal += view.acceleratedCpuSeconds;
+        savedTotal += view.savedSeconds;
+        objectives[view.objective ?? 'learning']++;
+      }
     return {
-      harvestedTotal:
-        total(evicted, ({ harvested }) => harvested) +
-        total(views, ({ harvestedCpuSeconds }) => harvestedCpuSeconds),
-      lentTotal:
-        total(evicted, ({ lent }) => lent) +
-        total(views, ({ acceleratedCpuSeconds }) => acceleratedCpuSeconds),
-      savedTotal:
-        total(evicted, ({ saved }) => saved) + total(views, ({ savedSeconds }) => savedSeconds),
-      functionsKept: kept,
-      functionsJudged: kept + objectives('missed'),
-      functionsLearning: objectives('learning'),
+      harvestedTotal,
+      lentTotal,
+      savedTotal,
+      functionsKept: objectives.kept,
+      functionsJudged: objectives.kept + objectives.missed,
+      functionsLearning: objectives.learning,
     };
   }
 }

@@ -28,8 +28,8 @@ export class Stream {
   readonly #watchers = new Set<Watcher>();
   /** Text last sent of each part. */
   readonly #sent = new Map<string, string>();
-  /** Text last sent of each function's row. */
-  readonly #sentRows = new Map<string, string>();
+  /** What was last sent of each function. */
+  readonly #sentRows = new Map<string, { row: FunctionRow; text: string }>();
   #missedTicks = 0;
   #dead = 0;
   #eventId = 0;
@@ -134,7 +134,7 @@ export class Stream {
     const { events, meanField, overview, services } = this.#collector;
     const rows = this.#rows();
     const removed = this.#removed(rows);
-    const changed = rows.filter((row) => this.#changed(row.name, row, this.#sentRows));
+    const changed = rows.filter((row) => this.#isChanged(row));
     const news = events.filter(({ id }) => id > this.#eventId);
     this.#eventId = news.at(-1)?.id ?? this.#eventId;
     return {
@@ -158,11 +158,20 @@ export class Stream {
     return removed;
   }
 
+  /** An unchanged function has the same row object; comparing the texts of all takes long. */
+  #isChanged(row: FunctionRow): boolean {
+    const sent = this.#sentRows.get(row.name);
+    if (sent?.row === row) return false;
+    const text = JSON.stringify(row);
+    this.#sentRows.set(row.name, { row, text });
+    return sent?.text !== text;
+  }
+
   /** The part, unless it was sent already. */
-  #changed<T>(name: string, part: T | null, sent = this.#sent): T | undefined {
+  #changed<T>(name: string, part: T | null): T | undefined {
     const text = JSON.stringify(part);
-    if (part === null || sent.get(name) === text) return undefined;
-    sent.set(name, text);
+    if (part === null || this.#sent.get(name) === text) return undefined;
+    this.#sent.set(name, text);
     return part;
   }
 }

@@ -39,7 +39,7 @@ export class HookBus {
   }
 
   start(version: string, targets: TargetReceiver): void {
-    const { host, boot, platform } = this.#hook.hostView();
+    const { host, boot, platform } = this.#hook.identity;
     const subscription = this.#broker.subscribe(wildcards.targets, (message) => {
       const action = functionName(message.subject.slice(message.subject.lastIndexOf('.') + 1));
       if (action !== null) targets.receive(action, message.data);

@@ -10,6 +10,8 @@ export class FunctionRegistry {
   readonly #decider: Decider;
   readonly #modes: Modes;
   readonly #records: LRUCache<string, FunctionRecord>;
+  /** The same sorted by name: a sort for each page of `inspect` would delay the tap. */
+  readonly #byName: FunctionRecord[] = [];
   /** Removed functions that still have containers: the kill switch and modes must reach them. */
   readonly #evicted = new Map<string, FunctionRecord>();
   readonly #policyOf: (record: FunctionRecord) => ActivationPolicy | null;
@@ -28,7 +30,9 @@ export class FunctionRegistry {
     this.#records = new LRUCache({
       max,
       dispose: (record, action, reason) => {
-        if (reason !== 'evict' || record.containers === 0) return;
+        if (reason !== 'evict') return;
+        this.#byName.splice(placeOf(this.#byName, action), 1);
+        if (record.containers === 0) return;
         for (const [name, other] of this.#evicted)
           if (other.containers === 0) this.#evicted.delete(name);
         this.#evicted.set(action, record);
@@ -43,7 +47,7 @@ export class FunctionRegistry {
       if (!isFunctionName(action)) return null;
       record = new FunctionRecord(action);
       this.#apply(record);
-      this.#records.set(action, record);
+      this.#add(record);
     }
     const state = this.#decider.functionState(action, version, user, now);
     if (record.revision?.state === state) return record.revision;
@@ -58,6 +62,11 @@ export class FunctionRegistry {
 
   values(): Iterable<FunctionRecord> {
     return this.#records.values();
+  }
+
+  /** Sorted by name. */
+  get byName(): readonly FunctionRecord[] {
+    return this.#byName;
   }
 
   get size(): number {
@@ -83,8 +92,13 @@ export class FunctionRegistry {
     const record = this.#evicted.get(action);
     if (record === undefined) return undefined;
     this.#evicted.delete(action);
-    this.#records.set(action, record);
+    this.#add(record);
     return record;
+  }
+
+  #add(record: FunctionRecord): void {
+    this.#records.set(record.action, record);
+    this.#byName.splice(placeOf(this.#byName, record.action), 0, record);
   }
 
   #apply(record: FunctionRecord): void {
@@ -105,4 +119,16 @@ export class FunctionRegistry {
     state.memoryPolicy = memoryPolicy ?? this.#decider.settings.memoryPolicy;
     this.#decider.setFunctionPolicy(state, this.#policyOf(record));
   }
+}
+
+/** Index of the first of these sorted functions whose name is not below `action`. */
+function placeOf(sorted: readonly FunctionRecord[], action: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]!.action < action) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -69,17 +69,27 @@ export type InspectRequest = z.output<typeof hookService.inspect.request>;
 /** Figures for metrics. */
 export type HookFigures = ReturnType<Hook['figures']>;
 
+/**
+ * How long a comparison over all functions is shown, ms. It takes milliseconds with 10,000 of them,
+ * during which the tap waits, and people and scrapes may ask several times a second.
+ */
+const COMPARED_MILLIS = 5000;
+
+type HostCompared = Pick<HostView, 'slowerThanControl' | 'comparison'>;
+
 /** Views of the hook, and its controls: modes, pauses, kill switch, restore. */
 export class Hook {
   readonly controls: HookControls;
-  readonly #identity: HookIdentity;
+  readonly identity: HookIdentity;
   #policyNames: Config['decision']['policy'];
   /** Real time, also on a simulated host, because people read it. */
   readonly #startedAt = systemClock.monotonic();
+  #compared: HostCompared = { slowerThanControl: false };
+  #comparedAt = Number.NEGATIVE_INFINITY;
 
   constructor(controls: HookControls, identity: HookIdentity) {
     this.controls = controls;
-    this.#identity = identity;
+    this.identity = identity;
     this.#policyNames = controls.policyNames;
   }
 
@@ -87,7 +97,7 @@ export class Hook {
     const { parts, pipeline, containerEvents, modes, killSwitch } = this.controls;
     const { capacity, cpuPool, memoryPool } = parts.decider;
     return {
-      ...this.#identity,
+      ...this.identity,
       mode: modes.global,
       killed: killSwitch.killed,
       killedBy: [...killSwitch.sources()],
@@ -100,10 +110,22 @@ export class Hook {
       activations: parts.counters.ended,
       running: pipeline.tracker.running,
       containers: parts.containers.size,
-      slowerThanControl: hostSlowerThanControl(parts.decider.functions.all()),
-      comparison: comparisonSums(parts.decider.functions.all()),
+      ...this.#comparedNow(),
       upSeconds: (systemClock.monotonic() - this.#startedAt) / 1000,
     };
+  }
+
+  #comparedNow(): HostCompared {
+    const { clock, decider } = this.controls.parts;
+    const now = clock.monotonic();
+    if (now - this.#comparedAt >= COMPARED_MILLIS) {
+      this.#comparedAt = now;
+      this.#compared = {
+        slowerThanControl: hostSlowerThanControl(decider.functions.all()),
+        comparison: comparisonSums(decider.functions.all()),
+      };
+    }
+    return this.#compared;
   }
 
   functionNames(): readonly string[] {
@@ -170,10 +192,9 @@ export class Hook {
     const known = (record: FunctionRecord | undefined): record is FunctionRecord =>
       record?.revision != null;
     if (action !== undefined) return [functions.get(action)].filter(known);
-    const all = [...functions.values()].filter(known);
-    if (offset === undefined)
-      return all.sort((a, b) => b.activations - a.activations).slice(0, limit);
-    return all.sort((a, b) => (a.action < b.action ? -1 : 1)).slice(offset, offset + limit);
+    const all = functions.byName.filter(known);
+    if (offset !== undefined) return all.slice(offset, offset + limit);
+    return all.sort((a, b) => b.activations - a.activations).slice(0, limit);
   }
 
   /** Newest first; empty for an unknown function. */

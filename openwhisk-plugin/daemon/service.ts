@@ -24,7 +24,7 @@ export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
       const { function: action, mode, author } = asked;
       if (mode !== undefined) modes.set(mode ?? undefined, action ?? null, author);
       return {
-        host: hook.hostView().host,
+        host: hook.identity.host,
         mode: action === undefined ? modes.global : modes.of(action),
         killed: killSwitch.killed,
       };

@@ -62,3 +62,22 @@ test('a rate is counted by the hook, so that lost observations do not lower it',
   list(HOST, 25, 90_000);
   t.is(rate(), 2);
 });
+
+test('the row of a function is made once for each change', (t) => {
+  const registry = new FunctionRegistry(2);
+  const entry = registry.called('/guest/a');
+  t.is(entry.row(), null);
+  registry.listed(HOST, view('/guest/a', 10), 0, 1);
+  const first = entry.row();
+  t.like(first, { harvested: 10, manager: 'simppo' });
+  t.is(entry.row(), first);
+  registry.listed(HOST, view('/guest/a', 15), 1000, 1);
+  t.like(entry.row(), { harvested: 15, phase: '' });
+  entry.managed('firm', 'serving');
+  t.like(entry.row(), { manager: 'firm', phase: 'serving' });
+  const managed = entry.row();
+  entry.managed('firm');
+  t.is(entry.row(), managed, 'as before');
+  registry.forget(HOST);
+  t.is(entry.row(), null);
+});
