@@ -39,7 +39,8 @@ export function span(millis: number | null | undefined): string {
   if (millis < 1000) return `${Math.round(millis)} ms`;
   if (millis < 60_000) return `${trim((millis / 1000).toFixed(millis < 10_000 ? 2 : 1))} s`;
   if (millis < 3_600_000) return `${Math.round(millis / 60_000)} min`;
-  return `${trim((millis / 3_600_000).toFixed(1))} h`;
+  if (millis < 172_800_000) return `${trim((millis / 3_600_000).toFixed(1))} h`;
+  return `${trim((millis / 86_400_000).toFixed(1))} days`;
 }
 
 export const percent = (share: number | null | undefined, digits = 0): string =>
@@ -60,9 +61,30 @@ export function change(ratio: number | null | undefined): string {
 export const counted = (count: number, what: string): string =>
   `${count} ${what}${count === 1 ? '' : 's'}`;
 
-/** `14:03:07`, local time. */
-export const clock = (seconds: number): string =>
-  new Date(seconds * 1000).toTimeString().slice(0, 8);
+const two = (value: number): string => String(value).padStart(2, '0');
+
+/** `2026-11-29` if that is not today, otherwise empty; local time. */
+export function otherDay(seconds: number, now = Date.now() / 1000): string {
+  const day = dayOf(new Date(seconds * 1000));
+  return day === dayOf(new Date(now * 1000)) ? '' : day;
+}
+
+/** `2026-11-29`, local time. */
+export const dayOf = (date: Date): string =>
+  `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+
+/** `14:03:07`, or `2026-11-29 14:03:07` if that is not today; local time. */
+export const clock = (seconds: number, now?: number): string =>
+  `${otherDay(seconds, now)} ${new Date(seconds * 1000).toTimeString().slice(0, 8)}`.trim();
+
+/** `2026-11-29 14:03:07 +01:00`, for titles; empty for an unknown time. */
+export function instant(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  const offset = -date.getTimezoneOffset();
+  if (Number.isNaN(offset)) return '';
+  const zone = `${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`;
+  return `${dayOf(date)} ${date.toTimeString().slice(0, 8)} ${offset < 0 ? '-' : '+'}${zone}`;
+}
 
 export function ago(seconds: number): string {
   if (seconds < 2) return 'now';

@@ -1,6 +1,6 @@
 import type { ComparisonView, FunctionRow, GrantView } from '../wire.js';
 import { h, setClass, setStyle, setText, svg } from './dom.js';
-import { change, comparisonBasis, nameParts } from './format.js';
+import { ago, change, comparisonBasis, instant, nameParts } from './format.js';
 import type { Tone } from './plot.js';
 
 /** A figure with its recent history. */
@@ -188,6 +188,9 @@ export const space = (): HTMLElement => h('span.space');
 
 export const td = (content: Node | string, tone = '', title = ''): HTMLElement =>
   h('td', { class: tone || null, title: title || null }, content);
+
+/** How long ago, s since 1970; its title is the time. */
+export const agoCell = (now: number, at: number): HTMLElement => td(ago(now - at), '', instant(at));
 
 /** A card with a table, which scrolls inside of it. */
 export function tableCard(

@@ -1,6 +1,6 @@
 import uPlot from '/vendor/uplot.js';
 import { h } from './dom.js';
-import { NONE } from './format.js';
+import { dayOf, NONE, otherDay } from './format.js';
 
 export type Tone = 'green' | 'blue' | 'amber' | 'red' | 'violet' | 'faint' | 'text';
 
@@ -165,7 +165,12 @@ export class Plot {
           fill: translucent(color(tone), 0.18),
         })),
         axes: [
-          { ...axis, size: 26, space: 70, ...(plainX ? {} : { values: clockLabels }) },
+          {
+            ...axis,
+            size: plainX ? 26 : (_plot, labels) => (labels?.[0]?.includes('\n') ? 40 : 26),
+            space: 70,
+            ...(plainX ? {} : { values: clockLabels }),
+          },
           {
             ...axis,
             size: 58,
@@ -194,7 +199,13 @@ export class Plot {
   }
 }
 
+/** The date stands below the time unless all of the axis is today. */
 const clockLabels = (_plot: uPlot, splits: number[]): string[] => {
   const fine = (splits[1] ?? 0) - (splits[0] ?? 0) < 60;
-  return splits.map((at) => new Date(at * 1000).toTimeString().slice(0, fine ? 8 : 5));
+  const isToday = splits.every((at) => otherDay(at) === '');
+  return splits.map((at) => {
+    const date = new Date(at * 1000);
+    const time = date.toTimeString().slice(0, fine ? 8 : 5);
+    return isToday ? time : `${time}\n${dayOf(date)}`;
+  });
 };

@@ -47,7 +47,7 @@ interface Stage {
 async function stage(
   t: ExecutionContext,
   functions: number,
-  view: { width: number; height: number; dark?: boolean },
+  view: { width: number; height: number; dark?: boolean; timezoneId?: string },
 ): Promise<Stage | null> {
   const chrome = await chromiumHere(t);
   if (chrome === null) return null;
@@ -65,7 +65,12 @@ async function stage(
     maxFunctions: 5000,
     version: '1.2.3',
   });
-  const page = await chrome.newPage({ viewport: view, colorScheme: view.dark ? 'dark' : 'light' });
+  const { dark, timezoneId, ...viewport } = view;
+  const page = await chrome.newPage({
+    viewport,
+    colorScheme: dark ? 'dark' : 'light',
+    ...(timezoneId === undefined ? {} : { timezoneId }),
+  });
   page.setDefaultTimeout(allowed(10_000));
   const pageErrors: string[] = [];
   page.on('pageerror', (error) => pageErrors.push(String(error.stack)));
@@ -446,6 +451,42 @@ test.serial(
     await go(page, '#/functions');
     // The third function has 12 samples, so that no figure is shown.
     await page.getByText('12 of 20 control samples').waitFor();
+    t.deepEqual(pageErrors, []);
+  },
+);
+
+test.serial(
+  'a time of another day has its date, and every time a title with its zone',
+  async (t) => {
+    const made = await stage(t, 5, { width: 1280, height: 860, timezoneId: 'Asia/Kolkata' });
+    if (made === null) return;
+    const { page, gleaner, pageErrors } = made;
+    // Half past five hours before Greenwich: 18:29:59 there is the last second of a day here.
+    const at = Date.UTC(2026, 0, 2, 18, 29, 59) / 1000;
+    const shown = await page.evaluate(`import('/app/format.js').then(({ clock, instant, span }) => [
+    clock(${at}, ${at} - 86_399),
+    clock(${at}, ${at} + 1),
+    instant(${at} + 1),
+    instant(Number.NaN),
+    span(52 * 86_400_000),
+  ])`);
+    t.deepEqual(shown, [
+      '23:59:59',
+      '2026-01-02 23:59:59',
+      '2026-01-03 00:00:00 +05:30',
+      '',
+      '52 days',
+    ]);
+    // The synthetic activation began at 1,700,000,000 s, which is 2023-11-14T22:13:20Z.
+    await go(page, `#/function${gleaner.names[0]!}`);
+    const when = page.getByText('2023-11-15 03:43:20', { exact: true });
+    await when.waitFor();
+    t.regex((await when.getAttribute('title')) ?? '', /^2023-11-15 03:43:20 \+05:30, activation/);
+    await go(page, '#/events');
+    const event = page.locator('.t-body [role="cell"]').first();
+    await event.waitFor();
+    t.regex((await event.textContent()) ?? '', /^\d\d:\d\d:\d\d$/);
+    t.regex((await event.getAttribute('title')) ?? '', /^\d{4}-\d\d-\d\d [\d:]{8} \+05:30$/);
     t.deepEqual(pageErrors, []);
   },
 );

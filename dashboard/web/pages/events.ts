@@ -1,6 +1,6 @@
 import type { EventRow } from '../../wire.js';
 import { button, h, setText } from '../dom.js';
-import { clock, cores, memory, NONE, number } from '../format.js';
+import { clock, cores, instant, memory, NONE, number } from '../format.js';
 import { chip, EVENT_TONES, functionHref, pageHead, space } from '../parts.js';
 import type { Page, State } from '../state.js';
 import { type Column, Table, textCell } from '../table.js';
@@ -25,12 +25,16 @@ function changed(row: EventRow): string {
 const columns: readonly Column<EventRow>[] = [
   {
     title: 'Time',
-    width: '66px',
+    width: '76px',
     narrow: false,
-    cell: textCell(
-      ({ at }) => clock(at),
-      () => 'dim',
-    ),
+    cell: (element) => {
+      const time = h('span.dim');
+      element.append(time);
+      return ({ at }) => {
+        setText(time, clock(at));
+        element.title = instant(at);
+      };
+    },
   },
   {
     title: 'Kind',
@@ -49,6 +53,7 @@ const columns: readonly Column<EventRow>[] = [
       element.append(h('span.two-lines', time, kind));
       return (row) => {
         setText(time, clock(row.at));
+        time.title = instant(row.at);
         kind.replaceChildren(chip(row.kind, EVENT_TONES[row.kind] ?? ''));
       };
     },

@@ -8,12 +8,12 @@ import type {
 import { actionButton } from '../actions.js';
 import { h, setStyle, setText } from '../dom.js';
 import {
-  ago,
   change,
   clock,
   comparisonBasis,
   cores,
   counted,
+  instant,
   memory,
   NONE,
   nameParts,
@@ -24,6 +24,7 @@ import {
   words,
 } from '../format.js';
 import {
+  agoCell,
   chip,
   functionChips,
   PlainTable,
@@ -280,7 +281,7 @@ function activationCells(one: ActivationView): HTMLElement[] {
   const usesWeights = one.cpuMode === 'weight';
   const factor = (one.shares ?? 0) / (one.userShares || 1);
   return [
-    td(clock(one.at), '', `${one.activation} on ${one.host}`),
+    td(clock(one.at), 'wrap', `${instant(one.at)}, ${one.activation} on ${one.host}`),
     td(span(one.duration)),
     h(
       'td',
@@ -328,7 +329,7 @@ function stepCells(step: AgentStep, names: readonly string[]): HTMLElement[] {
   ].filter(Boolean);
   return [
     td(String(step.step)),
-    td(ago(Date.now() / 1000 - step.at)),
+    agoCell(Date.now() / 1000, step.at),
     td(mini),
     td(step.priceCpu === null ? NONE : step.priceCpu.toFixed(2)),
     td(requested.join(', ') || 'nothing', 'wrap'),

@@ -1,8 +1,18 @@
 import type { HostRow } from '../../wire.js';
 import { actionButton } from '../actions.js';
 import { h, setStyle } from '../dom.js';
-import { ago, cores, memory, NONE, number, span, times } from '../format.js';
-import { chip, emptyNote, modeTone, PlainTable, pageHead, space, tableCard, td } from '../parts.js';
+import { cores, memory, NONE, number, span, times } from '../format.js';
+import {
+  agoCell,
+  chip,
+  emptyNote,
+  modeTone,
+  PlainTable,
+  pageHead,
+  space,
+  tableCard,
+  td,
+} from '../parts.js';
 import type { Page } from '../state.js';
 
 const SHOWN = 200;
@@ -75,7 +85,7 @@ export function hostsPage(): Page {
           td(row.service),
           td(row.host),
           td(row.version),
-          td(ago(state.now - Date.parse(row.started) / 1000)),
+          agoCell(state.now, Date.parse(row.started) / 1000),
           td(number(row.requests)),
           td(String(row.refused), 'dim'),
           td(String(row.failures), row.failures > 0 ? 'bad' : 'dim', row.lastFailure),

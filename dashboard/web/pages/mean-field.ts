@@ -1,5 +1,5 @@
 import { h, setStyle } from '../dom.js';
-import { ago, cores, counted, memory, number, percent, words } from '../format.js';
+import { ago, cores, counted, instant, memory, number, percent, words } from '../format.js';
 import { card, chip, Kpi, PlainTable, pageHead, plotCard, tableCard, td } from '../parts.js';
 import { Plot } from '../plot.js';
 import type { Page } from '../state.js';
@@ -82,7 +82,11 @@ export function meanFieldPage(): Page {
       chips.replaceChildren(
         chip(`published by ${meanField.publisher}`, 'green'),
         chip(`epoch ${meanField.epoch}`),
-        chip(ago(now - meanField.at), now - meanField.at > 30 ? 'amber' : ''),
+        chip(
+          ago(now - meanField.at),
+          now - meanField.at > 30 ? 'amber' : '',
+          instant(meanField.at),
+        ),
       );
       members.set(
         number(meanField.members),

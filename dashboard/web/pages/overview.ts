@@ -6,6 +6,7 @@ import {
   comparisonBasis,
   cores,
   counted,
+  instant,
   number,
   percent,
   span,
@@ -180,7 +181,7 @@ export function overviewPage(): Page {
                 item(
                   chip(event.kind, EVENT_TONES[event.kind] ?? ''),
                   event.function === null ? event.reason : functionLink(event.function),
-                  h('span.dim', ago(state.now - event.at)),
+                  h('span.dim', { title: instant(event.at) }, ago(state.now - event.at)),
                 ),
               )),
       );
