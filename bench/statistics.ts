@@ -18,7 +18,12 @@ export const sum = (values: readonly number[]): number =>
 export const mean = (values: readonly number[]): number =>
   values.length === 0 ? Number.NaN : sum(values) / values.length;
 
-/** Percentile bootstrap: the 95 % interval of a statistic over resamples of `values`. */
+/**
+ * Percentile bootstrap: the 95 % interval of a statistic that is no mean, over resamples of
+ * `values`. It spans only the values that there are. That of a median over five is about from the
+ * least to the largest, which has the true median in 1 - 2 / 2^5 = 94 % of cases; over three, in
+ * 75 %.
+ */
 export function bootstrapInterval(
   values: readonly number[],
   statistic: (sample: readonly number[]) => number,

@@ -12,6 +12,7 @@
  * The interval is Student's with Satterthwaite's degrees of freedom, exp(d ± t √variance): the
  * ratio of geometric means.
  */
+import { studentQuantile } from './student.js';
 
 /** Samples that still count; mean and population variance of the logarithms of their run times. */
 export interface ArmSummary {
@@ -116,18 +117,6 @@ export function comparisonOf(sums: ComparisonSums, needed = CONTROL_SAMPLES_NEED
     activations: Math.round(sums.activations),
     controlSamples,
   };
-}
-
-const Z = 1.959963985;
-
-/** The 97.5 % quantile of Student's t (Abramowitz and Stegun 26.7.5); within 1 % from 3 on. */
-export function studentQuantile(freedom: number): number {
-  if (freedom === Number.POSITIVE_INFINITY) return Z;
-  const z2 = Z * Z;
-  const first = (Z * (z2 + 1)) / 4;
-  const second = (Z * (5 * z2 * z2 + 16 * z2 + 3)) / 96;
-  const third = (Z * (3 * z2 ** 3 + 19 * z2 * z2 + 17 * z2 - 15)) / 384;
-  return Z + first / freedom + second / freedom ** 2 + third / freedom ** 3;
 }
 
 /** `−12 %`, `+3.4 %`: the change that a ratio means. */

@@ -33,6 +33,7 @@ export { reloadConfig } from './reload.js';
 export { type FunctionOverride, type Mode, modes, overrideSchema } from './schema/functions.js';
 export { CONTAINER_PREFIX } from './schema/hook.js';
 export * from './schema.js';
+export { studentQuantile } from './student.js';
 export { suggest } from './suggest.js';
 export * from './units.js';
 export { maskUrlCredentials } from './url-credentials.js';

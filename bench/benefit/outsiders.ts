@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SeededRandom } from '../../config/index.js';
+import { ratioInterval } from '../../experiments/compare/index.js';
 import { atLeast, type BenchRow, row } from '../report.js';
-import { bootstrapInterval, mean } from '../statistics.js';
+import { mean } from '../statistics.js';
 
 /** CPU time of each piece of work, and time between the begins of two, ms: 5 % of a core. */
 const PIECE_MILLIS = 3;
@@ -99,15 +99,15 @@ export class Outsiders {
   rows(tag: string): BenchRow[] {
     return this.#all.flatMap(({ name, means: { on, off }, fewest }) => {
       const ratios = on.map((value, round) => value / off[round]!);
-      const interval = bootstrapInterval(ratios, mean, new SeededRandom(1));
+      const interval = ratioInterval(ratios);
       return [
         row(`${tag}.outside.${name}`, mean(on), 'ms', {
           baseline: mean(off),
           goal: '<= 1.05x',
           note:
             `${PIECE_MILLIS} ms of CPU every ${PERIOD_MILLIS} ms, not managed; by round ` +
-            `${ratios.map((ratio) => ratio.toFixed(2)).join(' ')}: mean ` +
-            `${mean(ratios).toFixed(3)} [${interval.low.toFixed(3)}, ${interval.high.toFixed(3)}]`,
+            `${ratios.map((ratio) => ratio.toFixed(2)).join(' ')}: geometric mean ` +
+            `${interval.mean.toFixed(3)} [${interval.low.toFixed(3)}, ${interval.high.toFixed(3)}]`,
         }),
         atLeast(
           `${tag}.outside.${name}.pieces`,

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { type Broker, buckets } from '../../broker/index.js';
 import { encodeMessage, policyKey } from '../../broker/messages/index.js';
 import { SeededRandom } from '../../config/index.js';
+import { ratioInterval } from '../../experiments/compare/index.js';
 import {
   actionSource,
   ensureActionImage,
@@ -13,7 +14,7 @@ import {
 } from '../../simulator/invoker-emulator/index.js';
 import { withNats } from '../nats.js';
 import { atLeast, type BenchRow, none, row } from '../report.js';
-import { bootstrapInterval, mean, median, quantile } from '../statistics.js';
+import { mean, median, quantile } from '../statistics.js';
 import { traceRows } from '../weight-trace/rows.js';
 import { Tracer } from '../weight-trace/tracer.js';
 import { type ActionHost, dockerHost, podHost } from './action-hosts.js';
@@ -331,14 +332,15 @@ function weightRows(
   const ratios = rounds.map(
     (round) => mean(slowdowns('on', undefined, round)) / mean(slowdowns('off', undefined, round)),
   );
-  const interval = bootstrapInterval(ratios, mean, new SeededRandom(1));
+  const interval = ratioInterval(ratios);
   const rows = [
     row(`${tag}.slowdown.mean`, mean(slowdowns('on')), 'x', {
       baseline: mean(slowdowns('off')),
       goal: goals.mean,
       note:
         `by round ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')}: ` +
-        `mean ${mean(ratios).toFixed(3)} [${interval.low.toFixed(3)}, ${interval.high.toFixed(3)}]`,
+        `geometric mean ${interval.mean.toFixed(3)} ` +
+        `[${interval.low.toFixed(3)}, ${interval.high.toFixed(3)}]`,
     }),
     row(`${tag}.slowdown.p99`, quantile(slowdowns('on'), 0.99), 'x', {
       baseline: quantile(slowdowns('off'), 0.99),

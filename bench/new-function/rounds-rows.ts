@@ -1,6 +1,6 @@
-import { SeededRandom } from '../../config/index.js';
+import { meanInterval } from '../../experiments/compare/index.js';
 import { type BenchRow, row } from '../report.js';
-import { bootstrapInterval, mean, quantile, sum } from '../statistics.js';
+import { mean, quantile, sum } from '../statistics.js';
 import { ARMS, type Arm, type CallRecord, MODES, type Mode, type RoundRecord } from './records.js';
 
 /** p99 slowdown that `aware` may lie above doing nothing. */
@@ -54,7 +54,7 @@ const text = (values: readonly number[]): string =>
 function modeRows(rounds: readonly RoundRecord[], mode: Mode): BenchRow[] {
   const figures = rounds.map((round) => learningFigures(round, mode));
   const above = figures.map((one) => one.above);
-  const { low, high } = bootstrapInterval(above, mean, new SeededRandom(1));
+  const { low, high } = meanInterval(above);
   const pooled = (arm: Arm): number =>
     p99Of(rounds.flatMap((round) => learningCalls(round, mode)[arm]));
   const of = (arm: Arm): number[] => figures.map(({ p99 }) => p99[arm]);

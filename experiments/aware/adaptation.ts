@@ -1,5 +1,5 @@
 import { shareOf } from '../../agents/aware/index.js';
-import { bootstrapMean, type Interval } from '../compare/index.js';
+import { type Interval, meanInterval } from '../compare/index.js';
 import { demandOf } from './demand.js';
 import type { EpisodeRecord } from './episodes.js';
 import {
@@ -108,7 +108,7 @@ export function adaptationRows(runs: readonly (readonly AdaptationRun[])[]): Ada
   });
   return runs[0]!.map(({ name }, column) => {
     const of = (value: (records: readonly EpisodeRecord[], pair: number) => number): Interval =>
-      bootstrapMean(runs.map((run, pair) => value(run[column]!.records, pair)));
+      meanInterval(runs.map((run, pair) => value(run[column]!.records, pair)));
     const reach = (records: readonly EpisodeRecord[], pair: number): number | null =>
       episodesToReach(records, shareOf(converged[pair]!.earned, CONVERGED));
     return {

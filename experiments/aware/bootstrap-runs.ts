@@ -1,4 +1,4 @@
-import { bootstrapMean, type Interval } from '../compare/index.js';
+import { type Interval, meanInterval } from '../compare/index.js';
 import { demandOf } from './demand.js';
 import type { EpisodeRecord } from './episodes.js';
 import {
@@ -79,7 +79,7 @@ export function bootstrapRows(
       const part = (records: readonly EpisodeRecord[]) =>
         records.slice(hundred * length, (hundred + 1) * length);
       const against = (figure: RecordFigure): Interval =>
-        bootstrapMean(
+        meanInterval(
           runs.map(
             (run) =>
               meanOfRecords(part(run[column]!.records), figure) /
@@ -88,7 +88,7 @@ export function bootstrapRows(
           ),
         );
       const own = (figure: RecordFigure): Interval =>
-        bootstrapMean(runs.map((run) => meanOfRecords(part(run[column]!.records), figure)));
+        meanInterval(runs.map((run) => meanOfRecords(part(run[column]!.records), figure)));
       return {
         cpu: against('cpu'),
         memory: against('memory'),
@@ -96,7 +96,7 @@ export function bootstrapRows(
         earned: own('earned'),
       };
     }),
-    missed: bootstrapMean(runs.map((run) => meanOfRecords(run[column]!.records, 'missed'))),
-    earned: bootstrapMean(runs.map((run) => meanOfRecords(run[column]!.records, 'earned'))),
+    missed: meanInterval(runs.map((run) => meanOfRecords(run[column]!.records, 'missed'))),
+    earned: meanInterval(runs.map((run) => meanOfRecords(run[column]!.records, 'earned'))),
   }));
 }

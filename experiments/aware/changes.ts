@@ -1,6 +1,6 @@
 import { shareOf } from '../../agents/aware/index.js';
 import { CHANGE_SCENARIOS, type ChangeScenario, SEGMENTS } from '../../simulator/workload/index.js';
-import { bootstrapMean, type Interval } from '../compare/index.js';
+import { type Interval, meanInterval } from '../compare/index.js';
 import { type Condition, demandOf } from './demand.js';
 import { AgentRun, conservativePpo, type EpisodeRecord } from './episodes.js';
 import { hpaVpaController } from './rule-based.js';
@@ -128,7 +128,7 @@ export function scenarioRows(all: readonly ChangeRun[]): ScenarioRow[] {
     return {
       scenario,
       runs: runs.length,
-      drop: bootstrapMean(
+      drop: meanInterval(
         runs.map(
           ({ before, retrained }) =>
             1 -
@@ -136,8 +136,8 @@ export function scenarioRows(all: readonly ChangeRun[]): ScenarioRow[] {
               meanOfRecords(before.slice(-20), 'earned'),
         ),
       ),
-      noticed: bootstrapMean(runs.map((run) => run.noticed)),
-      recovered: bootstrapMean(recovered.map((one, i) => one ?? runs[i]!.retrained.length)),
+      noticed: meanInterval(runs.map((run) => run.noticed)),
+      recovered: meanInterval(recovered.map((one, i) => one ?? runs[i]!.retrained.length)),
       reached: recovered.filter((one) => one !== null).length,
     };
   });
@@ -145,7 +145,7 @@ export function scenarioRows(all: readonly ChangeRun[]): ScenarioRow[] {
 
 export function servingFigures(all: readonly ChangeRun[]): ServingFigures {
   const ratio = (figure: RecordFigure): Interval =>
-    bootstrapMean(
+    meanInterval(
       all.map(
         ({ retrained, frozen }) =>
           meanOfRecords(retrained, figure) / meanOfRecords(frozen, figure) - 1,
@@ -156,9 +156,9 @@ export function servingFigures(all: readonly ChangeRun[]): ServingFigures {
     cpu: ratio('cpu'),
     memory: ratio('memory'),
     earned: ratio('earned'),
-    missed: bootstrapMean(all.map(({ retrained }) => meanOfRecords(retrained, 'missed'))),
-    missedWithout: bootstrapMean(all.map(({ frozen }) => meanOfRecords(frozen, 'missed'))),
-    belowConverged: bootstrapMean(
+    missed: meanInterval(all.map(({ retrained }) => meanOfRecords(retrained, 'missed'))),
+    missedWithout: meanInterval(all.map(({ frozen }) => meanOfRecords(frozen, 'missed'))),
+    belowConverged: meanInterval(
       all.map(
         ({ before, retrained }) =>
           1 -

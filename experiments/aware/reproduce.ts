@@ -117,7 +117,7 @@ export function awareReport(
       'docs/model-card.md), trained on the 800 applications that are not held out. ' +
       `${request.heldOut.length} held-out applications, ${request.pairs}`,
     'paired runs (same application, calls and seeds for every contender); means over ' +
-      'runs, 95 % intervals (bootstrap). Nothing was tuned on the held-out ones. HPA+VPA ' +
+      'runs, 95 % intervals. Nothing was tuned on the held-out ones. HPA+VPA ' +
       'is tuned',
     'for each application with calls of its own: target of HPA and least CPU of VPA, the ' +
       'best of those that hold the SLO. *Missed*: share of steps whose p99 is above the ' +

@@ -1,6 +1,6 @@
 import type { Encoder } from '../../agents/aware/index.js';
 import { SeededRandom } from '../../config/index.js';
-import { bootstrapMean, type Interval } from '../compare/index.js';
+import { type Interval, meanInterval } from '../compare/index.js';
 import { demandOf } from './demand.js';
 import { AgentRun, conservativePpo, type EpisodeRecord } from './episodes.js';
 import { fallbackTrajectory } from './meta-training.js';
@@ -88,6 +88,6 @@ export const surveyRows = (apps: readonly SurveyedApp[]): SurveyRow[] =>
   SURVEYED.map((contender, c) => ({
     contender,
     figures: Object.fromEntries(
-      FIGURES.map((figure, f) => [figure, bootstrapMean(apps.map((app) => app[c]![f]!))]),
+      FIGURES.map((figure, f) => [figure, meanInterval(apps.map((app) => app[c]![f]!))]),
     ) as SurveyRow['figures'],
   }));

@@ -7,8 +7,8 @@ import type { SectionPlan } from './plan.js';
 import type { Setting } from './setting.js';
 import { SLOWDOWN_EDGES, shareAbove } from './slowdowns.js';
 import {
-  bootstrapMean,
   type Interval,
+  meanInterval,
   meanOf,
   type Paired,
   pairedWith,
@@ -125,7 +125,7 @@ function compareSection(
     spanMs: Math.round(meanOf(fixed.map(({ spanMs }) => spanMs))),
     scaling: first.scaling,
     data: first.data,
-    oracleMs: bootstrapMean(fixed.map(({ oracleMeanMs }) => oracleMeanMs)),
+    oracleMs: meanInterval(fixed.map(({ oracleMeanMs }) => oracleMeanMs)),
     beatOracle: plan.contenders
       .map(({ name }) => name)
       .filter((name) => runsOf(name).some(isAheadOfOracle)),
@@ -156,7 +156,7 @@ function rowOf(
   for (const { key, nearZero } of METRICS) {
     const own = runs.map((run) => run.figures[key]!);
     values[key] = own;
-    figures[key] = bootstrapMean(own);
+    figures[key] = meanInterval(own);
     if (!isFixed)
       paired[key] = pairedWith(
         own,

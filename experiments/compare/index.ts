@@ -20,10 +20,12 @@ export { runsCsv } from './runs-csv.js';
 export { withDefaultSizes } from './setting.js';
 export { ENOUGH, Slowdowns } from './slowdowns.js';
 export {
-  bootstrapMean,
+  clampInterval,
   type Interval,
+  meanInterval,
   meanOf,
   type Paired,
   pairedWith,
   quantileOf,
+  ratioInterval,
 } from './statistics.js';

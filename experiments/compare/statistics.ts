@@ -1,40 +1,57 @@
-import { type Random, SeededRandom } from '../../config/index.js';
+import { studentQuantile } from '../../config/index.js';
 
-/** A mean over seeds with its 95 % interval. */
+/** A mean over seeds, of ratios the geometric one, with its 95 % interval. */
 export interface Interval {
   readonly mean: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** Resamples of a bootstrap: the ends of a 95 % interval then rest on 50 values each. */
-const RESAMPLES = 2000;
-
 export const meanOf = (values: readonly number[]): number =>
   values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Mean and 95 % interval by the percentile bootstrap (Efron 1979). The draws come from a stream of
- * their own, so the same values have the same interval whatever else is computed. One value has no
- * spread: its interval is itself.
+ * Mean and Student's 95 % interval of values with a normal distribution. Values of one group, if
+ * `groups` is given, may depend on each other: what is independent are the groups. Without spread,
+ * and of one value or group, the interval is the mean alone.
  */
-export function bootstrapMean(
+export function meanInterval(
   values: readonly number[],
-  random: Random = bootstrapStream(),
+  groups: readonly number[] = [...values.keys()],
 ): Interval {
   const mean = meanOf(values);
-  if (values.length < 2) return { mean, low: mean, high: mean };
-  const means = new Float64Array(RESAMPLES);
-  for (let i = 0; i < RESAMPLES; i++) {
-    let sum = 0;
-    for (let k = 0; k < values.length; k++) sum += values[random.below(values.length)]!;
-    means[i] = sum / values.length;
-  }
-  means.sort();
-  return { mean, low: quantileOf(means, 0.025), high: quantileOf(means, 0.975) };
+  // Σ (value - mean) of each group. Of groups of one value, and of groups of one size, this is
+  // Student's interval of the values, and of the groups' means.
+  const sums = new Map<number, number>();
+  values.forEach((value, i) => {
+    sums.set(groups[i]!, (sums.get(groups[i]!) ?? 0) + value - mean);
+  });
+  const { size } = sums;
+  // Rounding of the mean must not look like spread.
+  if (size < 2 || values.every((value) => value === values[0]))
+    return { mean, low: mean, high: mean };
+  const squares = [...sums.values()].reduce((sum, one) => sum + one * one, 0);
+  const standardError = Math.sqrt((squares * size) / (size - 1)) / values.length;
+  const away = studentQuantile(size - 1) * standardError;
+  return { mean, low: mean - away, high: mean + away };
 }
 
-const bootstrapStream = (): Random => new SeededRandom(1).fork('bootstrap');
+/**
+ * Geometric mean of ratios and Student's 95 % interval of their logarithms, as a ratio: 1/2 and 2
+ * are equally far from 1. With a ratio that is not positive: `meanInterval`.
+ */
+export function ratioInterval(ratios: readonly number[]): Interval {
+  if (!ratios.every((ratio) => ratio > 0)) return meanInterval(ratios);
+  const { mean, low, high } = meanInterval(ratios.map(Math.log));
+  return { mean: Math.exp(mean), low: Math.exp(low), high: Math.exp(high) };
+}
+
+/** The interval of a figure that cannot be outside of a range ends at the range's ends. */
+export const clampInterval = (
+  { mean, low, high }: Interval,
+  least: number,
+  most = Number.POSITIVE_INFINITY,
+): Interval => ({ mean, low: Math.max(least, low), high: Math.min(most, high) });
 
 /** Linear between ranks (type 7). */
 export function quantileOf(ascending: ArrayLike<number>, share: number): number {
@@ -61,10 +78,9 @@ export function pairedWith(
   baseline: readonly number[],
   nearZero: number,
 ): Paired {
-  const difference = bootstrapMean(values.map((value, i) => value - baseline[i]!));
-  const divisible = baseline.length > 0 && baseline.every((value) => Math.abs(value) > nearZero);
+  const divisible = baseline.length > 0 && baseline.every((value) => value > nearZero);
   return {
-    difference,
-    ratio: divisible ? bootstrapMean(values.map((value, i) => value / baseline[i]!)) : null,
+    difference: meanInterval(values.map((value, i) => value - baseline[i]!)),
+    ratio: divisible ? ratioInterval(values.map((value, i) => value / baseline[i]!)) : null,
   };
 }

@@ -1,4 +1,4 @@
-import type { Interval } from '../compare/index.js';
+import { clampInterval, type Interval } from '../compare/index.js';
 import type { SeededStudy } from '../reproduction.js';
 import {
   BAD_BELOW,
@@ -14,10 +14,10 @@ import {
 } from './study.js';
 import { SURFACES } from './surface.js';
 
-const share = ({ mean, low, high }: Interval): string =>
-  `${mean.toFixed(3)} (${low.toFixed(3)}-${high.toFixed(3)})`;
-const count = ({ mean, low, high }: Interval): string =>
-  `${mean.toFixed(0)} (${low.toFixed(0)}-${high.toFixed(0)})`;
+const between = ({ mean, low, high }: Interval, digits: number): string =>
+  `${mean.toFixed(digits)} (${low.toFixed(digits)}-${high.toFixed(digits)})`;
+const share = (value: Interval): string => between(clampInterval(value, 0, 1), 3);
+const count = (value: Interval): string => between(clampInterval(value, 0), 0);
 
 const tableOf = (rows: readonly StudyRow[]): string[] => [
   '| surface | search | found | late throughput | bad iterations | of these late |',
@@ -68,7 +68,7 @@ function concurrencyReport(
     `iterations ${LATE.from} to ${LATE.to} as a share of the best limit's, exploring ` +
       `included. *Bad*: iterations of the first ${LEARNED_AT} at a limit that brings less ` +
       `than ${100 * BAD_BELOW} % of the best;`,
-    `*late*: those from ${LATE.from} on. Means over seeds, 95 % intervals (bootstrap).`,
+    `*late*: those from ${LATE.from} on. Means over seeds, Student's 95 % intervals.`,
     '',
     ...starts.flatMap((start) => [
       `## From limit ${start}, ${seeds} seeds`,

@@ -9,7 +9,7 @@ import {
   qLearning,
   TUNER_DEFAULT,
 } from '../../agents/tuning/index.js';
-import { bootstrapMean, type Interval, meanOf } from '../compare/index.js';
+import { type Interval, meanInterval, meanOf } from '../compare/index.js';
 import { SURFACES, type Surface } from './surface.js';
 import {
   bestThroughput,
@@ -148,9 +148,9 @@ function studyRow(
     contender: name,
     distances,
     found: distances.filter((distance) => distance <= NEAR).length,
-    late: bootstrapMean(late),
-    bad: bootstrapMean(bad),
-    lateBad: bootstrapMean(lateBad),
+    late: meanInterval(late),
+    bad: meanInterval(bad),
+    lateBad: meanInterval(lateBad),
   };
 }
 

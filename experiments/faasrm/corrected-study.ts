@@ -8,12 +8,12 @@ import {
 } from '../../simulator/engine/index.js';
 import { activationStream, openWorkload } from '../../simulator/workload/index.js';
 import {
-  bootstrapMean,
   contender,
   ENOUGH,
   FIXED,
   FLOORS,
   type Interval,
+  meanInterval,
   NOISE,
   type Paired,
   pairedWith,
@@ -199,7 +199,7 @@ export function correctedSection(
       >;
     return {
       contender: one.name,
-      figures: each((values) => bootstrapMean(values)),
+      figures: each((values) => meanInterval(values)),
       values: each((values) => values),
     };
   });

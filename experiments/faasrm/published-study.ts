@@ -5,7 +5,7 @@ import {
   readPublishedSample,
   summarizePublished,
 } from '../../simulator/freyr-2021/index.js';
-import { bootstrapMean, type Interval } from '../compare/index.js';
+import { type Interval, meanInterval } from '../compare/index.js';
 
 /** In the order of tables; `random-unguarded` is the choice without a safeguard. */
 const PUBLISHED_CONTENDERS = [
@@ -54,7 +54,7 @@ export function publishedStudy(
         summarizePublished(playPublished(sample, { manager, seed })),
       );
       const figures = PUBLISHED_STUDY_FIGURES.map(
-        (key) => [key, bootstrapMean(runs.map((run) => run[key]))] as const,
+        (key) => [key, meanInterval(runs.map((run) => run[key]))] as const,
       );
       return {
         functions,

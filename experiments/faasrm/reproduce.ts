@@ -1,4 +1,4 @@
-import type { Interval } from '../compare/index.js';
+import { clampInterval, type Interval } from '../compare/index.js';
 import {
   CORRECTED_FIGURES,
   CORRECTED_SHAPE,
@@ -20,8 +20,10 @@ const spread = ({ mean, low, high }: Interval, digits = 3): string =>
 /** Small differences, with their signs. */
 const between = ({ mean, low, high }: Interval): string =>
   `${number(mean, 4)} (${number(low, 4)} to ${number(high, 4)})`;
-const percent = ({ mean, low, high }: Interval): string =>
-  spread({ mean: 100 * mean, low: 100 * low, high: 100 * high }, 1);
+const percent = (share: Interval): string => {
+  const { mean, low, high } = clampInterval(share, 0, 1);
+  return spread({ mean: 100 * mean, low: 100 * low, high: 100 * high }, 1);
+};
 
 const rule = (columns: number): string => `|${'---|'.repeat(columns)}`;
 const line = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
@@ -194,8 +196,8 @@ export function faasrmReport(
   return `${[
     "# FaaSRM's claims, run again",
     '',
-    `Written by \`${command}\`; every machine gets the same figures. Means over seeds, 95 %`,
-    'bootstrap intervals; a figure without an interval is equal for all seeds.',
+    `Written by \`${command}\`; every machine gets the same figures. Means over seeds,`,
+    "Student's 95 % intervals; a figure without an interval is equal for all seeds.",
     '',
     misses.length === 0
       ? '**By corrected rules `faasrm` beats all three baselines with intervals apart.**'

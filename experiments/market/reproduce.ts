@@ -60,6 +60,7 @@ export function marketReport(study: MarketStudy, command: string): string {
     '2 times its p99 alone), the others a relaxed one (4 to 8 times). Every two minutes the',
     'offered load changes, and the share of each function with it. Late: failed, or longer than',
     `its objective. Seeds ${seeds[0]} to ${seeds.at(-1)}, the same activations for all.`,
+    'Ratios are geometric means over seeds.',
     '',
     `| way | late [95 %] | in ${mixes.map(({ name }) => name).join(', ')} | against gittins |` +
       ' against static | mean slowdown | p99 | slowest function against own under OpenWhisk |' +

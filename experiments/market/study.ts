@@ -7,7 +7,7 @@ import {
   simulateCluster,
 } from '../../simulator/engine/index.js';
 import { type Workload, WorkloadStream } from '../../simulator/workload/index.js';
-import { bootstrapMean, type Interval, meanOf, pairedWith, Slowdowns } from '../compare/index.js';
+import { type Interval, meanInterval, meanOf, pairedWith, Slowdowns } from '../compare/index.js';
 import { banditManager } from './bandit.js';
 import {
   FACTORS,
@@ -308,14 +308,14 @@ function rowOf(
   const against = (arm: string): Interval | null =>
     arm === name || !mixes[0]!.has(arm) ? null : pairedWith(shares(own), shares(of(arm)), 0).ratio;
   const mean = (figure: (run: MarketRun) => number): Interval =>
-    bootstrapMean(own[0]!.map((_, seed) => meanOf(own.map((runs) => figure(runs[seed]!)))));
+    meanInterval(own[0]!.map((_, seed) => meanOf(own.map((runs) => figure(runs[seed]!)))));
   const worst = (arm: string): number => {
     const others = of(arm);
     return Math.max(...own.map((runs, mix) => worstOf(runs, others[mix]!)));
   };
   return {
     name,
-    late: bootstrapMean(shares(own)),
+    late: meanInterval(shares(own)),
     lateByMix: own.map((runs) => meanOf(runs.map(({ late, activations }) => late / activations))),
     againstGittins: against(GITTINS),
     againstStatic: against(STATIC),

@@ -1,4 +1,4 @@
-import type { Interval, Paired } from '../compare/index.js';
+import { clampInterval, type Interval, type Paired } from '../compare/index.js';
 import type { SeededStudy } from '../reproduction.js';
 import {
   BASELINE,
@@ -10,8 +10,12 @@ import {
   pressureStudy,
 } from './study.js';
 
-const whole = ({ mean, low, high }: Interval): string =>
-  low === high ? mean.toFixed(0) : `${mean.toFixed(0)} (${low.toFixed(0)}-${high.toFixed(0)})`;
+const whole = (count: Interval): string => {
+  const { mean, low, high } = clampInterval(count, 0);
+  return low === high
+    ? mean.toFixed(0)
+    : `${mean.toFixed(0)} (${low.toFixed(0)}-${high.toFixed(0)})`;
+};
 const ratio = ({ ratio: value }: Paired): string =>
   value === null
     ? '-'
@@ -93,9 +97,10 @@ function pressureReport(
       ...tableOf(study, memory),
       '',
     ]),
-    'Means over seeds with 95 % bootstrap intervals, paired by seed where they compare. p99 counts',
-    'activations that failed. Optimal eviction replays the activations of the run without changes,',
-    'or with known sizes, where they ran: each host evicts the container that is needed last.',
+    "Means over seeds with Student's 95 % intervals; ratios are paired by seed, geometric means of",
+    'those of the seeds. p99 counts activations that failed. Optimal eviction replays the',
+    'activations of the run without changes, or with known sizes, where they ran: each host evicts',
+    'the container that is needed last.',
     '',
     ...greedy.map(
       (row) =>

@@ -16,8 +16,8 @@ import {
   type Workload,
 } from '../../simulator/workload/index.js';
 import {
-  bootstrapMean,
   type Interval,
+  meanInterval,
   type Paired,
   pairedWith,
   quantileOf,
@@ -229,7 +229,7 @@ export function pressureStudy(request: PressureStudyRequest): PressureStudy {
     bounds: [...replays].map(([key, cold]) => ({
       userMemoryMiB: Number(key.slice(0, key.indexOf(' '))),
       name: key.slice(key.indexOf(' ') + 1),
-      cold: bootstrapMean(cold),
+      cold: meanInterval(cold),
     })),
   };
 }
@@ -307,7 +307,7 @@ function rowOf(
 ): PressureRow {
   const of = (arm: string, key: keyof PressureFigures): number[] =>
     runs.get(`${userMemoryMiB} ${arm}`)!.map((figures) => figures[key]);
-  const mean = (key: keyof PressureFigures): Interval => bootstrapMean(of(name, key));
+  const mean = (key: keyof PressureFigures): Interval => meanInterval(of(name, key));
   return {
     userMemoryMiB,
     name,

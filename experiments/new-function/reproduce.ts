@@ -45,7 +45,7 @@ export function newFunctionReport(
       'activation until `aware` serves; a failed activation counts as one that took its whole ' +
       'time limit.',
     `${seeds.length} seeds (${seeds.join(', ')}), the same activations for all; means over seeds ` +
-      'with 95 % bootstrap intervals.',
+      "with Student's 95 % intervals.",
     '',
     '- `do-nothing`: a host without Gleaner. In all others the functions that run already are ' +
       'under the fallback.',

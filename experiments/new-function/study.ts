@@ -7,7 +7,7 @@ import {
   simulateCluster,
 } from '../../simulator/engine/index.js';
 import { WorkloadStream } from '../../simulator/workload/index.js';
-import { bootstrapMean, type Interval, quantileOf } from '../compare/index.js';
+import { type Interval, meanInterval, quantileOf } from '../compare/index.js';
 import { NewFunctionActivationLog } from './activation-log.js';
 import { constantManager } from './constant.js';
 import { NEW_FUNCTIONS, newFunctionWorkload } from './new-function.js';
@@ -192,8 +192,8 @@ export function newFunctionTables(runs: readonly NewFunctionRun[]): NewFunctionT
         const differences = figures.map(({ p99 }, i) => p99 - inMode[i]!.figures['do-nothing'].p99);
         return {
           contender,
-          p99: bootstrapMean(figures.map(({ p99 }) => p99)),
-          difference: bootstrapMean(differences),
+          p99: meanInterval(figures.map(({ p99 }) => p99)),
+          difference: meanInterval(differences),
           within: differences.filter((one) => one <= ALLOWED).length,
           failures: figures.reduce((sum, { failures }) => sum + failures, 0),
         };

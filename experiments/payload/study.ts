@@ -1,8 +1,8 @@
 import { simulateCluster } from '../../simulator/engine/index.js';
 import { activationStream, openWorkload, PayloadStream } from '../../simulator/workload/index.js';
 import {
-  bootstrapMean,
   type Interval,
+  meanInterval,
   type Paired,
   pairedWith,
   Slowdowns,
@@ -90,8 +90,8 @@ export function payloadStudy(request: PayloadStudyRequest): PayloadRow[] {
       return {
         case: one,
         load,
-        blind: each((figure) => bootstrapMean(of(blind, figure))),
-        aware: each((figure) => bootstrapMean(of(aware, figure))),
+        blind: each((figure) => meanInterval(of(blind, figure))),
+        aware: each((figure) => meanInterval(of(aware, figure))),
         paired: each((figure) => pairedWith(of(aware, figure), of(blind, figure), 1e-3)),
       };
     }),

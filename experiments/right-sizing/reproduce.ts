@@ -1,4 +1,4 @@
-import type { Interval } from '../compare/index.js';
+import { clampInterval, type Interval } from '../compare/index.js';
 import type { SeededStudy } from '../reproduction.js';
 import {
   SIZING_ARMS,
@@ -8,8 +8,12 @@ import {
   sizingStudy,
 } from './study.js';
 
-const whole = ({ mean, low, high }: Interval): string =>
-  low === high ? mean.toFixed(0) : `${mean.toFixed(0)} (${low.toFixed(0)}-${high.toFixed(0)})`;
+const whole = (count: Interval): string => {
+  const { mean, low, high } = clampInterval(count, 0);
+  return low === high
+    ? mean.toFixed(0)
+    : `${mean.toFixed(0)} (${low.toFixed(0)}-${high.toFixed(0)})`;
+};
 const signed = (value: number, digits = 0): string =>
   `${value > 0 ? '+' : ''}${value.toFixed(digits)}`;
 const difference = ({ mean, low, high }: Interval): string =>
@@ -85,8 +89,9 @@ function sizingReport(
       ...tableOf(rows.filter(({ userMemoryMiB }) => userMemoryMiB === memory)),
       '',
     ]),
-    `Columns: ${Object.values(SIZING_FIGURES).join(', ')}; means over seeds, 95 % bootstrap`,
-    'intervals, paired by seed in the columns *against none*. *By new revisions at most*:',
+    `Columns: ${Object.values(SIZING_FIGURES).join(', ')}; means over seeds, Student's 95 %`,
+    'intervals, paired by seed in the columns *against none*: a ratio is the geometric mean of',
+    'those of the seeds. *By new revisions at most*:',
     'containers that existed when their action changed, each at most one cold start, included in',
     'the cold starts. *Estimate*: what `gleaner actions recommend` would have predicted to save in',
     'this half hour.',

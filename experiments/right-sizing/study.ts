@@ -3,8 +3,8 @@ import type { SizingRules } from '../../openwhisk-plugin/openwhisk-api/index.js'
 import { type RunSummary, simulateCluster } from '../../simulator/engine/index.js';
 import { activationStream, openWorkload } from '../../simulator/workload/index.js';
 import {
-  bootstrapMean,
   type Interval,
+  meanInterval,
   type Paired,
   pairedWith,
   withDefaultSizes,
@@ -193,7 +193,7 @@ function rowOf(
       Object.keys(SIZING_FIGURES).map((key) => [key, make(key as SizingFigure)]),
     ) as Record<SizingFigure, T>;
   const count = (key: 'changes' | 'costs' | 'freedMiB' | 'undone'): Interval =>
-    bootstrapMean(own.map(({ counts }) => counts[key]));
+    meanInterval(own.map(({ counts }) => counts[key]));
   const promised = own.flatMap(({ counts }) =>
     counts.promised === null ? [] : [counts.promised / 2],
   );
@@ -201,7 +201,7 @@ function rowOf(
     userMemoryMiB,
     arm,
     calls: own.reduce((sum, { calls }) => sum + calls, 0) / own.length,
-    figures: each((figure) => bootstrapMean(of(own, figure))),
+    figures: each((figure) => meanInterval(of(own, figure))),
     paired:
       arm.rules === null
         ? null
@@ -211,6 +211,6 @@ function rowOf(
     costs: count('costs'),
     freedMiB: count('freedMiB'),
     undone: count('undone'),
-    promised: promised.length === 0 ? null : bootstrapMean(promised),
+    promised: promised.length === 0 ? null : meanInterval(promised),
   };
 }

@@ -1,4 +1,4 @@
-import { bootstrapMean, type Interval, meanOf } from '../compare/index.js';
+import { type Interval, meanInterval, meanOf } from '../compare/index.js';
 import { FLOORS, type FloorName } from './floors.js';
 import { GROWING, type GrowingVariant } from './growth.js';
 import { floorsKey, growthKey, learnerKey, type PieceStore } from './pieces.js';
@@ -91,7 +91,7 @@ export function lineOf(
   const scores = scoresOf(store, contender, setting, size);
   if (scores.length === 0) return null;
   const of = Object.fromEntries(
-    MEASURES.map((measure) => [measure, bootstrapMean(scores.map(({ score }) => score[measure]))]),
+    MEASURES.map((measure) => [measure, meanInterval(scores.map(({ score }) => score[measure]))]),
   ) as Record<Measure, Interval>;
   return { contender, seeds: scores.length, of };
 }
@@ -145,10 +145,10 @@ export const degradations = (
     return [
       {
         contender,
-        median: bootstrapMean(byFunction.map(medianOf)),
-        mean: bootstrapMean(byFunction.map(meanOf)),
-        largest: bootstrapMean(byFunction.map((values) => Math.max(...values))),
-        ratio: bootstrapMean(
+        median: meanInterval(byFunction.map(medianOf)),
+        mean: meanInterval(byFunction.map(meanOf)),
+        largest: meanInterval(byFunction.map((values) => Math.max(...values))),
+        ratio: meanInterval(
           runs.map(({ score, ours }) =>
             meanOf(score.functions.map(({ p99 }, i) => p99 / ours[i]!.p99)),
           ),
@@ -197,7 +197,7 @@ function growthOf(
   return growth.slice(1).map((functions, index) => {
     const stages = runs.map((run) => run[index]!);
     const over = (of: (stage: (typeof stages)[number]) => number): Interval =>
-      bootstrapMean(stages.map(of));
+      meanInterval(stages.map(of));
     return {
       variant,
       functions,

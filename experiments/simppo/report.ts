@@ -287,7 +287,7 @@ export function simppoReport(store: PieceStore, size: StudySize, command: string
     'Everyone starts from the published over-provision (half as many containers again as ' +
       'the load keeps busy, and two, of 1024 millicores). Means over functions and seeds, ' +
       '95 %',
-    'intervals over seeds (bootstrap). Reward: .7 SLO preservation + .3 mean use of CPU ' +
+    "Student's intervals over seeds. Reward: .7 SLO preservation + .3 mean use of CPU " +
       'and memory, without penalties and price. Violations: calls slower than the SLO, ' +
       'killed or given up.',
     'Where limits are reserved, requests beyond the capacity are projected onto it, and CPU ' +

@@ -1,11 +1,6 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import {
-  type ArmPair,
-  type ArmSummary,
-  changeText,
-  studentQuantile,
-} from '../../config/arm-comparison.js';
+import { type ArmPair, type ArmSummary, changeText } from '../../config/arm-comparison.js';
 import {
   addComparisons,
   type ComparisonSums,
@@ -111,17 +106,6 @@ test('the verdict names change, interval, activations and control samples', (t) 
     '−50 %',
     '+150 %',
   ]);
-});
-
-test('the quantile of Student is that of the tables', (t) => {
-  for (const [freedom, expected] of [
-    [3, 3.182],
-    [5, 2.571],
-    [10, 2.228],
-    [30, 2.042],
-    [Number.POSITIVE_INFINITY, 1.96],
-  ] as const)
-    t.true(near(studentQuantile(freedom), expected, 0.01 * expected), `${freedom}`);
 });
 
 test('the interval covers the true ratio in 95 % of cases with few, noisy samples', (t) => {

@@ -1,5 +1,5 @@
 import type { MetricInfo } from '../comparison.js';
-import type { Interval, Paired } from '../statistics.js';
+import type { Paired } from '../statistics.js';
 
 /** Three digits that matter; never an exponent. */
 export function figure(value: number): string {
@@ -45,20 +45,14 @@ export function changeText(
 
 export type ChangeRating = 'better' | 'worse' | 'alike' | 'neutral';
 
-/** By the interval of the paired difference; an interval with zero in it decides nothing. */
+/** By the interval that `changeText` shows; one that has no change in it decides nothing. */
 export function judge(
-  { difference: { low, high } }: Paired,
+  { ratio, difference }: Paired,
   { better }: Pick<MetricInfo, 'better'>,
 ): ChangeRating {
   if (better === null) return 'neutral';
-  if (low <= 0 && high >= 0) return 'alike';
-  return high < 0 === (better === 'lower') ? 'better' : 'worse';
+  const { low, high } = ratio ?? difference;
+  const unchanged = ratio === null ? 0 : 1;
+  if (low <= unchanged && high >= unchanged) return 'alike';
+  return high < unchanged === (better === 'lower') ? 'better' : 'worse';
 }
-
-export const intervalText = (
-  { mean, low, high }: Interval,
-  metric: Pick<MetricInfo, 'unit'>,
-): string =>
-  low === high
-    ? valueText(mean, metric)
-    : `${valueText(mean, metric)} (${valueText(low, metric)} to ${valueText(high, metric)})`;

@@ -239,8 +239,9 @@ function howBody({ seeds, sections }: Comparison): Html {
   const known = names.filter((name) => aboutOf(name) !== undefined);
   return html`<p>Each contender has the same arrivals with the same demand (seeds
 ${seeds.join(', ')}). Decisions have separate random streams, so no contender changes another's run.
-Means are over seeds, intervals are 95 % by the percentile bootstrap over seeds (2000 resamples),
-changes are paired by seed. With few seeds an interval holds for these seeds only.</p>
+Means are over seeds, intervals are Student's for 95 %, which assumes that seeds differ as normal
+values do. Changes are paired by seed: a ratio is the geometric mean of those of the seeds, with the
+interval of their logarithms.</p>
 <p>"fixed, other placement" and "fixed, other arrivals" are further runs of fixed with other draws,
 paired as if they were contenders: a change no larger than theirs may be noise. Offered load is CPU
 work over all cores and the span of the arrivals; cold starts are extra. Azure's traces have no CPU

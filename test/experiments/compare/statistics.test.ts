@@ -1,37 +1,98 @@
 import test from 'ava';
-import { bootstrapMean, pairedWith, quantileOf } from '../../../experiments/compare/index.js';
+import { SeededRandom } from '../../../config/index.js';
+import {
+  type Interval,
+  meanInterval,
+  pairedWith,
+  quantileOf,
+  ratioInterval,
+} from '../../../experiments/compare/index.js';
 
-test('a bootstrap interval: its width is that of the mean of as many draws', (t) => {
-  // 400 values, half 0 and half 1: the mean's deviation is 0.5 / 20 = 0.025, so 95 % lie within
-  // 1.96 x 0.025 = 0.049 of 0.5.
-  const values = Array.from({ length: 400 }, (_, i) => i % 2);
-  const { mean, low, high } = bootstrapMean(values);
-  t.is(mean, 0.5);
-  t.true(Math.abs(low - 0.451) < 0.006, String(low));
-  t.true(Math.abs(high - 0.549) < 0.006, String(high));
-  t.deepEqual(bootstrapMean(values), { mean, low, high }, 'the same values have the same interval');
+const near = (value: number, expected: number, within: number): boolean =>
+  Math.abs(value - expected) < within;
+
+const normalDraws = (seed: number): (() => number) => {
+  const random = new SeededRandom(seed);
+  return () => Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+};
+
+test("the interval of Student's own example", (t) => {
+  // Hours of sleep that one drug gave more than another to ten patients: Student, The Probable
+  // Error of a Mean (1908). R's example for t.test, data `sleep`, paired: .7001142 to 2.4598858.
+  const more = [1.2, 2.4, 1.3, 1.3, 0, 1, 1.8, 0.8, 4.6, 1.4];
+  const { mean, low, high } = meanInterval(more);
+  t.true(near(mean, 1.58, 1e-9));
+  t.true(near(low, 0.7001142, 1e-4), String(low));
+  t.true(near(high, 2.4598858, 1e-4), String(high));
+});
+
+/** Share of 2000 trials whose interval has `truth` in it. */
+function coverage(truth: number, interval: () => Interval): number {
+  const trials = Array.from({ length: 2000 }, interval);
+  return trials.filter(({ low, high }) => low <= truth && truth <= high).length / trials.length;
+}
+
+// The share's deviation is √(.95 x .05 / 2000) = .0049; three of them are .015.
+const isNominal = (share: number): boolean => share >= 0.935 && share <= 0.965;
+
+test('the interval of two, five and ten normal values has their mean in 95 % of cases', (t) => {
+  const normal = normalDraws(1);
+  for (const length of [2, 5, 10]) {
+    const share = coverage(7, () => meanInterval(Array.from({ length }, () => 7 + normal())));
+    t.true(isNominal(share), `${length} values: ${share}`);
+  }
+});
+
+test('values that share what their group has count as one: five groups of four', (t) => {
+  const normal = normalDraws(2);
+  const groups = Array.from({ length: 20 }, (_, i) => i % 5);
+  const draw = (): number[] => {
+    const shared = Array.from({ length: 5 }, normal);
+    return groups.map((group) => 7 + shared[group]! + normal());
+  };
+  const share = coverage(7, () => meanInterval(draw(), groups));
+  t.true(isNominal(share), String(share));
+  t.true(coverage(7, () => meanInterval(draw())) < 0.8, 'as independent values: too narrow');
+  // Groups of one size: the interval of their means, here of 2 and 5, also in another order.
+  const { mean, low, high } = meanInterval([1, 4, 6, 3], [0, 1, 1, 0]);
+  const ofMeans = meanInterval([2, 5]);
+  t.is(mean, ofMeans.mean);
+  t.true(near(low, ofMeans.low, 1e-9) && near(high, ofMeans.high, 1e-9));
 });
 
 test('without spread there is no interval', (t) => {
-  t.deepEqual(bootstrapMean([3, 3, 3]), { mean: 3, low: 3, high: 3 });
-  t.deepEqual(bootstrapMean([3]), { mean: 3, low: 3, high: 3 });
-  t.deepEqual(bootstrapMean([]), { mean: 0, low: 0, high: 0 });
+  t.deepEqual(meanInterval([3, 3, 3]), { mean: 3, low: 3, high: 3 });
+  t.deepEqual(meanInterval([3]), { mean: 3, low: 3, high: 3 });
+  t.deepEqual(meanInterval([]), { mean: 0, low: 0, high: 0 });
+  t.deepEqual(meanInterval([1, 3], [0, 0]), { mean: 2, low: 2, high: 2 });
+  const tenths = meanInterval([0.1, 0.1, 0.1]);
+  t.is(tenths.low, tenths.high);
+});
+
+test('the interval of ratios is that of their logarithms', (t) => {
+  // ± ln 2: mean 0, deviation √2 ln 2, standard error ln 2, and t of one degree is 12.706.
+  const { mean, low, high } = ratioInterval([0.5, 2]);
+  t.true(near(mean, 1, 1e-9));
+  t.true(near(Math.log(low), -12.706 * Math.LN2, 1e-3));
+  t.true(near(Math.log(high), 12.706 * Math.LN2, 1e-3));
+  t.deepEqual(ratioInterval([0, 2]), meanInterval([0, 2]), 'zero has no logarithm');
 });
 
 test('pairing takes out what the seeds share', (t) => {
   // Seeds differ by a factor of ten, the contender takes 10 % off each.
   const fixed = [1, 10, 100];
   const { difference, ratio } = pairedWith([0.9, 9, 90], fixed, 1e-6);
-  t.true(Math.abs(ratio!.mean - 0.9) < 1e-12);
-  t.true(Math.abs(ratio!.low - 0.9) < 1e-12 && Math.abs(ratio!.high - 0.9) < 1e-12);
-  // -0.1, -1 and -10: mean -3.7.
-  t.true(Math.abs(difference.mean + 3.7) < 1e-12);
-  t.true(difference.high <= -0.1 + 1e-12, 'every resample is below zero');
+  t.true(near(ratio!.mean, 0.9, 1e-12));
+  t.true(near(ratio!.low, 0.9, 1e-12) && near(ratio!.high, 0.9, 1e-12));
+  // -0.1, -1 and -10: mean -3.7, Σ of squares 59.94, standard error √(59.94 / (2 x 3)) = 3.1607, t
+  // of two degrees 4.3027.
+  t.true(near(difference.mean, -3.7, 1e-12));
+  t.true(near(difference.low, -17.2995, 1e-3) && near(difference.high, 9.8995, 1e-3));
 });
 
 test('no ratio to a baseline near zero', (t) => {
   t.is(pairedWith([5, 7], [0, 2], 1e-3).ratio, null);
-  t.deepEqual(pairedWith([5, 7], [0, 2], 1e-3).difference.mean, 5);
+  t.is(pairedWith([5, 7], [0, 2], 1e-3).difference.mean, 5);
   t.is(pairedWith([], [], 0).ratio, null);
 });
 
