@@ -94,7 +94,15 @@ export function adaptation(
   return runs;
 }
 
-export function adaptationRows(runs: readonly (readonly AdaptationRun[])[]): AdaptationRow[] {
+/**
+ * `bySource`: the runs of each piece. Runs with one source share its agents, and count as one group
+ * in the intervals.
+ */
+export function adaptationRows(
+  bySource: readonly (readonly (readonly AdaptationRun[])[])[],
+): AdaptationRow[] {
+  const runs = bySource.flat();
+  const sources = bySource.flatMap((own, source) => own.map(() => source));
   const converged = runs.map((run) => {
     // The best learner's result stands for the optimum.
     const best = run.filter(({ name }) => ADAPTING.some((one) => one === name));
@@ -108,7 +116,10 @@ export function adaptationRows(runs: readonly (readonly AdaptationRun[])[]): Ada
   });
   return runs[0]!.map(({ name }, column) => {
     const of = (value: (records: readonly EpisodeRecord[], pair: number) => number): Interval =>
-      meanInterval(runs.map((run, pair) => value(run[column]!.records, pair)));
+      meanInterval(
+        runs.map((run, pair) => value(run[column]!.records, pair)),
+        sources,
+      );
     const reach = (records: readonly EpisodeRecord[], pair: number): number | null =>
       episodesToReach(records, shareOf(converged[pair]!.earned, CONVERGED));
     return {

@@ -92,6 +92,10 @@ function plan(request: AwareStudyRequest): ChangePiece[] {
   });
 }
 
+/** The application that each piece changes: one may be in several scenarios. */
+export const changedApps = (request: AwareStudyRequest): number[] =>
+  plan(request).map(({ paired }) => paired.app.id);
+
 export const changePieces = (request: AwareStudyRequest): number => plan(request).length;
 
 export function change(tools: StudyTools, request: AwareStudyRequest, piece: number): ChangeRun {
@@ -143,28 +147,25 @@ export function scenarioRows(all: readonly ChangeRun[]): ScenarioRow[] {
   });
 }
 
-export function servingFigures(all: readonly ChangeRun[]): ServingFigures {
+/** `apps`: that of each run. Runs of one application count as one group in the intervals. */
+export function servingFigures(all: readonly ChangeRun[], apps: readonly number[]): ServingFigures {
+  const over = (value: (run: ChangeRun) => number): Interval => meanInterval(all.map(value), apps);
   const ratio = (figure: RecordFigure): Interval =>
-    meanInterval(
-      all.map(
-        ({ retrained, frozen }) =>
-          meanOfRecords(retrained, figure) / meanOfRecords(frozen, figure) - 1,
-      ),
+    over(
+      ({ retrained, frozen }) =>
+        meanOfRecords(retrained, figure) / meanOfRecords(frozen, figure) - 1,
     );
   return {
     runs: all.length,
     cpu: ratio('cpu'),
     memory: ratio('memory'),
     earned: ratio('earned'),
-    missed: meanInterval(all.map(({ retrained }) => meanOfRecords(retrained, 'missed'))),
-    missedWithout: meanInterval(all.map(({ frozen }) => meanOfRecords(frozen, 'missed'))),
-    belowConverged: meanInterval(
-      all.map(
-        ({ before, retrained }) =>
-          1 -
-          meanOfRecords(retrained.slice(-20), 'earned') /
-            meanOfRecords(before.slice(-20), 'earned'),
-      ),
+    missed: over(({ retrained }) => meanOfRecords(retrained, 'missed')),
+    missedWithout: over(({ frozen }) => meanOfRecords(frozen, 'missed')),
+    belowConverged: over(
+      ({ before, retrained }) =>
+        1 -
+        meanOfRecords(retrained.slice(-20), 'earned') / meanOfRecords(before.slice(-20), 'earned'),
     ),
   };
 }

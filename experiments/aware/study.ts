@@ -1,6 +1,12 @@
 import { type AdaptationRow, adaptationRows } from './adaptation.js';
 import { type BootstrapRow, bootstrapRows } from './bootstrap-runs.js';
-import { type ScenarioRow, type ServingFigures, scenarioRows, servingFigures } from './changes.js';
+import {
+  changedApps,
+  type ScenarioRow,
+  type ServingFigures,
+  scenarioRows,
+  servingFigures,
+} from './changes.js';
 import { type AwarePiece, resultsOf } from './study-pieces.js';
 import type { AwareStudyRequest } from './study-request.js';
 import { type SurveyRow, surveyRows } from './survey.js';
@@ -21,18 +27,18 @@ export function gatherStudy(
   request: AwareStudyRequest,
   result: (piece: AwarePiece) => unknown,
 ): AwareStudy {
-  const adaptation = resultsOf('adaptation', request, result).flat();
+  const adaptation = resultsOf('adaptation', request, result);
   const changes = resultsOf('changes', request, result);
   const bootstrapRuns = resultsOf('beginnings', request, result);
   const transitions: Record<string, number> = {};
-  for (const run of [...adaptation.flat(), ...changes, ...bootstrapRuns.flat()])
+  for (const run of [...adaptation.flat(2), ...changes, ...bootstrapRuns.flat()])
     for (const name of run.transitions) transitions[name] = (transitions[name] ?? 0) + 1;
   return {
     triplets: resultsOf('embeddings', request, result)[0]!,
     survey: surveyRows(resultsOf('survey', request, result).flat()),
     adaptation: adaptationRows(adaptation),
     scenarios: scenarioRows(changes),
-    serving: servingFigures(changes),
+    serving: servingFigures(changes, changedApps(request)),
     bootstrap: bootstrapRows(bootstrapRuns, request.bootstrapEpisodes),
     transitions,
   };

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { cosine, shippedMeta } from '../../../agents/aware/index.js';
 import { defaultEngine, JsEngine } from '../../../agents/nn/index.js';
+import { type AdaptationRun, adaptationRows } from '../../../experiments/aware/adaptation.js';
 import { demandOf } from '../../../experiments/aware/demand.js';
 import {
   AgentRun,
@@ -166,6 +167,37 @@ test('a small study on two threads: all contenders, scenarios and a report', asy
   const report = awareReport(trainOffline, TINY, 'gleaner reproduce aware');
   t.false(/NaN|undefined|Infinity/.test(report), report);
   t.true(report.includes('docs/model-card.md'));
+});
+
+test('workloads with one source are a group in the intervals', (t) => {
+  const run = (missed: number): AdaptationRun[] => [
+    {
+      name: 'aware',
+      records: [
+        {
+          earned: 1,
+          learned: 1,
+          missed,
+          preservation: 1,
+          cpu: 1,
+          memory: 1,
+          phase: 'serving',
+          acted: 1,
+          updates: 1,
+        },
+      ],
+      transitions: [],
+      earned: null,
+    },
+  ];
+  // Two sources of two workloads: means .1 and .3, so .2 ± 12.706 x .1.
+  const [row] = adaptationRows([
+    [run(0.05), run(0.15)],
+    [run(0.25), run(0.35)],
+  ]);
+  t.true(Math.abs(row!.missed.mean - 0.2) < 1e-9);
+  t.true(Math.abs(row!.missed.high - 1.4706) < 1e-4, String(row!.missed.high));
+  t.is(row!.pairs, 4);
 });
 
 test('another first seed plays other calls of other applications', (t) => {
