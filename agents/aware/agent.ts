@@ -2,6 +2,7 @@ import type { Observation } from '../../broker/messages/index.js';
 import type { FunctionEmbedding } from './function-embedding.js';
 import {
   actorOf,
+  type LifeCycleChoice,
   type LifeCycleLearner,
   type LifeCycleOverrides,
   type LifeCycleRunState,
@@ -22,7 +23,8 @@ export interface AwareStep {
   readonly mask: Uint8Array;
   /** The action that was executed, or the one nearest to what the fallback did. */
   readonly action: number;
-  readonly byAgent: boolean;
+  /** Of the agent; null: the fallback acted. */
+  readonly choice: LifeCycleChoice | null;
   readonly reward: number;
   /** Steps of one host are one trajectory. */
   readonly host: string;
@@ -57,26 +59,25 @@ export class AwareAgent {
     return input;
   }
 
-  /** The agent's action; null if the fallback decides or no action is allowed. */
-  decide(run: LifeCycleRunState, input: Float32Array, mask: Uint8Array): number | null {
+  /** The agent's choice; null if the fallback decides or no action is allowed. */
+  decide(run: LifeCycleRunState, input: Float32Array, mask: Uint8Array): LifeCycleChoice | null {
     if (actorOf(run) !== 'agent') return null;
     return this.learner.decide(input, mask, phaseOf(run) === 'online');
   }
 
   /** Online it learns from its own steps, otherwise it records what the fallback does. */
   learn(run: LifeCycleRunState, step: AwareStep, after: Float32Array): void {
-    const { input, mask, action, reward } = step;
+    const { input, mask, action, choice, reward } = step;
     const learns = phaseOf(run) === 'online';
-    if (!step.byAgent) {
+    if (choice === null) {
       if (learns) this.learner.cut(after);
       else if (mask[action] === 1)
         this.learner.recordDemonstration({ input, mask, action, reward });
       return;
     }
     if (!learns) return;
-    // Another host's step may have been decided since.
-    this.learner.decideAgain(input, mask);
-    this.learner.learn(action, reward, after, step.host);
+    const logProbability = choice.logProbabilities?.[action] ?? null;
+    this.learner.learn({ input, mask, action, reward, logProbability }, after, step.host);
   }
 
   /**

@@ -32,6 +32,7 @@ import {
   FirmLifeCycleLearner,
   LIFE_CYCLE_INITIAL,
   LIFE_CYCLE_RUN_INITIAL,
+  type LifeCycleChoice,
   type LifeCycleOverrides,
   type LifeCycleRunState,
   type LifeCycleSettings,
@@ -78,7 +79,7 @@ interface Pending {
   readonly input: readonly number[];
   readonly mask: readonly number[];
   /** Of the agent; null: the fallback acted. */
-  readonly action: number | null;
+  readonly choice: LifeCycleChoice | null;
   readonly held: HostState['held'];
   readonly at: Millis;
 }
@@ -214,7 +215,8 @@ export class AwareManager implements ResourceManager<AwareState> {
     }
     agent.mode = observation.cpuMode;
     agent.isServing = phaseOf(lifeCycleRun) === 'serving';
-    const action = arrivals ? agent.decide(lifeCycleRun, input, mask) : null;
+    const choice = arrivals ? agent.decide(lifeCycleRun, input, mask) : null;
+    const action = choice?.action ?? null;
     const target =
       action === null ? seen.held : apply(action, seen.held, bounds, observation, settings.actions);
     const decision =
@@ -224,7 +226,7 @@ export class AwareManager implements ResourceManager<AwareState> {
           ? decisionFor(0, seen.held, fallbackStep.decision, observation, settings)
           : fallbackStep.decision;
     const next: Pending | null = arrivals
-      ? { input: [...input], mask: [...mask], action, held: seen.held, at: now }
+      ? { input: [...input], mask: [...mask], choice, held: seen.held, at: now }
       : pending;
     const hosts = withHost(before.hosts, host, {
       ...seen,
@@ -337,15 +339,16 @@ export class AwareManager implements ResourceManager<AwareState> {
   /** The last step as it was executed: the safeguard may have clipped or undone it. */
   #stepOf(pending: Pending, seen: HostState, observation: Observation, reward: number): AwareStep {
     const { settings } = this.#options;
+    const { choice } = pending;
     const action =
-      pending.action === null
+      choice === null
         ? nearestAction(stepsOf(pending.held, seen.held, seen.byWeight, settings))
-        : executed(pending.action, pending.held, seen.held, observation, settings.actions);
+        : executed(choice.action, pending.held, seen.held, observation, settings.actions);
     return {
       input: Float32Array.from(pending.input),
       mask: Uint8Array.from(pending.mask),
       action,
-      byAgent: pending.action !== null,
+      choice,
       reward,
       host: observation.host,
     };

@@ -2,7 +2,7 @@ import type { Random } from '../../config/index.js';
 import { type ActorCritic, type Engine, type NetworkShape, orthogonal } from '../nn/index.js';
 import { type LearnerState, PpoLearner, type PpoMetrics, RolloutError } from './learner.js';
 import { Policy } from './policy.js';
-import { Rollout } from './rollout.js';
+import { Rollout, type Transition } from './rollout.js';
 import type { PpoSettings } from './settings.js';
 
 export interface PpoAgentShape {
@@ -44,6 +44,11 @@ export interface PpoAgentOptions {
   readonly random: Random;
 }
 
+/** A step of ordinary length; `logProbability` null: its action was not sampled. */
+type DecidedStep = Omit<Transition, 'logProbability' | 'discount'> & {
+  readonly logProbability: number | null;
+};
+
 /**
  * One agent that decides and learns in one thread: `decide`, `executed`, `cut` or `end` where a
  * segment closes, `update` when `ready`. Agent hosts use `Policy` and `PpoLearner`.
@@ -78,26 +83,31 @@ export class PpoAgent {
     return this.policy.decide(input, mask, greedy ? undefined : this.#acting);
   }
 
-  /**
-   * The step after `decide`. A masked action has no probability to learn from, so the segment ends
-   * before it. A full buffer is the caller's fault: it would drop steps between two kept ones.
-   */
+  /** The step after `decide`. */
   executed(action: number, reward: number): void {
-    const logProbability = this.policy.logProbability(action);
-    if (logProbability === Number.NEGATIVE_INFINITY) {
-      this.rollout.cut(this.#input);
+    this.record({
+      input: this.#input,
+      mask: this.#mask,
+      action,
+      logProbability: this.policy.logProbability(action),
+      reward,
+    });
+  }
+
+  /**
+   * A step that was decided before. A masked action, or one that was not sampled (null), has no
+   * probability to learn from, so the segment ends before it. A full buffer is the caller's fault:
+   * it would drop steps between two kept ones.
+   */
+  record(step: DecidedStep): void {
+    const { logProbability } = step;
+    if (logProbability === null || logProbability === Number.NEGATIVE_INFINITY) {
+      this.rollout.cut(step.input);
       return;
     }
     if (this.rollout.full)
       throw new RolloutError(`${this.rollout.rows} rows are full: update before the next step`);
-    this.rollout.add({
-      input: this.#input,
-      mask: this.#mask,
-      action,
-      logProbability,
-      reward,
-      discount: this.#gamma,
-    });
+    this.rollout.add({ ...step, logProbability, discount: this.#gamma });
   }
 
   cut(after: Float32Array): void {

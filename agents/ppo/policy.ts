@@ -23,6 +23,11 @@ export class Policy {
     return random ? this.#categorical.sample(random) : this.#categorical.best;
   }
 
+  /** ln p of every action in the last decision; -Infinity if masked. */
+  get logProbabilities(): number[] {
+    return [...this.#categorical.logProbabilities];
+  }
+
   /**
    * ln p in the last decision; -Infinity if masked: an on-policy learner cannot use such a step.
    */

@@ -18,7 +18,7 @@ export interface Pending {
   readonly mask: Uint8Array;
   readonly action: number;
   /** Of every action, when it was decided. */
-  readonly logProbabilities: Float64Array;
+  readonly logProbabilities: readonly number[];
   readonly at: number;
   /** What was held before it, and whether it took the last step back. */
   readonly held: Held;

@@ -145,14 +145,11 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     );
     const { action, held, directions: last } = step;
     if ((online || onStep !== undefined) && action !== null) {
-      const logProbabilities = Float64Array.from(SIMPPO_ACTIONS, (_, i) =>
-        policy.policy.logProbability(i),
-      );
       policy.decided(trajectory, {
         input,
         mask: this.#mask.slice(),
         action,
-        logProbabilities,
+        logProbabilities: policy.policy.logProbabilities,
         at: now,
         held: seen.held,
         reversed: step.isReversal,

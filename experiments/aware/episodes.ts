@@ -215,15 +215,14 @@ export class AgentRun {
       const before = snapshot.allocation;
       // Asked at each step, so that its state is current when it has to decide.
       const fallbackTarget = guided ? fallback.decide(snapshot) : before;
-      const action = agent.decide(this.#run, input, mask);
-      snapshot = system.step(action === null ? fallbackTarget : afterAction(before, action));
+      const choice = agent.decide(this.#run, input, mask);
+      snapshot = system.step(choice === null ? fallbackTarget : afterAction(before, choice.action));
       const reward = metaReward(this.#aimed(snapshot));
       const next = this.#input(snapshot);
-      const executed = action ?? actionOf(before, snapshot.allocation);
-      const byAgent = action !== null;
-      agent.embedding?.record(input, executed, reward);
-      agent.learn(this.#run, { input, mask, action: executed, byAgent, reward, host: '' }, next);
-      figures.add(snapshot, reward, byAgent);
+      const action = choice?.action ?? actionOf(before, snapshot.allocation);
+      agent.embedding?.record(input, action, reward);
+      agent.learn(this.#run, { input, mask, action, choice, reward, host: '' }, next);
+      figures.add(snapshot, reward, choice !== null);
       input = next;
       if (guided) this.#advance(snapshot, reward, input);
     }

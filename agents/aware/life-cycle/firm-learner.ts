@@ -2,7 +2,13 @@ import type { DdpgSettings, DdpgShape } from '../../ddpg/index.js';
 import { FirmAgent } from '../../firm/index.js';
 import type { Demonstration } from './demonstration.js';
 import { type FirmTrainingJob, trainFirmOffline } from './firm-training.js';
-import type { ActingWeights, LearnerOptions, LifeCycleLearner } from './learner.js';
+import type {
+  ActingWeights,
+  LearnedStep,
+  LearnerOptions,
+  LifeCycleChoice,
+  LifeCycleLearner,
+} from './learner.js';
 import { PendingTraining } from './pending-training.js';
 
 export interface FirmLifeCycleLearnerOptions extends LearnerOptions {
@@ -17,7 +23,6 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
   #agent: FirmAgent | null = null;
   #rounds = 0;
   #restarts = 0;
-  #input: Float32Array | null = null;
   #trajectory = '';
 
   constructor(options: FirmLifeCycleLearnerOptions) {
@@ -51,21 +56,16 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
     );
   }
 
-  decide(input: Float32Array, mask: Uint8Array, learns: boolean): number | null {
-    this.#input = input;
-    return this.#ensureAgent().choose(input, mask, learns);
+  decide(input: Float32Array, mask: Uint8Array, learns: boolean): LifeCycleChoice | null {
+    const action = this.#ensureAgent().choose(input, mask, learns);
+    return action === null ? null : { action, logProbabilities: null };
   }
 
-  decideAgain(input: Float32Array): void {
-    this.#input = input;
-  }
-
-  learn(action: number, reward: number, after: Float32Array, trajectory = ''): void {
+  learn({ input, action, reward }: LearnedStep, after: Float32Array, trajectory = ''): void {
     if (trajectory !== this.#trajectory) this.#ensureAgent().reset();
     this.#trajectory = trajectory;
-    if (this.#input === null) return;
     const agent = this.#ensureAgent();
-    agent.rememberStep(this.#input, action, reward, after);
+    agent.rememberStep(input, action, reward, after);
     if (agent.update() !== null) this.updates++;
   }
 

@@ -19,6 +19,19 @@ export interface ActingWeights {
   readonly critic: Float32Array;
 }
 
+/** What a learner chose. */
+export interface LifeCycleChoice {
+  readonly action: number;
+  /** ln p of every action when it was chosen; null: not sampled, or not used. */
+  readonly logProbabilities: readonly number[] | null;
+}
+
+/** A step of the learner's own. */
+export interface LearnedStep extends Demonstration {
+  /** Of the executed action, when it was chosen; null: PPO cannot learn from the step. */
+  readonly logProbability: number | null;
+}
+
 /** What the life cycle needs of an agent's learner, by PPO or by DDPG. */
 export interface LifeCycleLearner {
   readonly updates: number;
@@ -29,11 +42,12 @@ export interface LifeCycleLearner {
    */
   trainOffline(after: Float32Array): number | null;
   /** Samples while it learns, otherwise takes its best action. Null: no valid action. */
-  decide(input: Float32Array, mask: Uint8Array, learns: boolean): number | null;
-  /** Makes this step the current one again: the next `learn` belongs to it. */
-  decideAgain(input: Float32Array, mask: Uint8Array): void;
-  /** The executed action and its reward. A step of another `trajectory` starts a new segment. */
-  learn(action: number, reward: number, after: Float32Array, trajectory?: string): void;
+  decide(input: Float32Array, mask: Uint8Array, learns: boolean): LifeCycleChoice | null;
+  /**
+   * The step as it was executed; weights may have changed since its choice. A step of another
+   * `trajectory` starts a new segment.
+   */
+  learn(step: LearnedStep, after: Float32Array, trajectory?: string): void;
   /** Ends the trajectory: the next step does not follow from the last. */
   cut(after: Float32Array): void;
   /** From now on it acts: training results that are still pending are discarded. */

@@ -1,7 +1,13 @@
 import { type Random, SeededRandom } from '../../../config/index.js';
 import { type LearnerState, PpoAgent, type PpoSettings } from '../../ppo/index.js';
 import type { Demonstration } from './demonstration.js';
-import type { ActingWeights, LearnerOptions, LifeCycleLearner } from './learner.js';
+import type {
+  ActingWeights,
+  LearnedStep,
+  LearnerOptions,
+  LifeCycleChoice,
+  LifeCycleLearner,
+} from './learner.js';
 import { learnOffline, type OfflineJob, SURROGATE_FROM } from './offline.js';
 import { PendingTraining } from './pending-training.js';
 
@@ -63,19 +69,17 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
     );
   }
 
-  decide(input: Float32Array, mask: Uint8Array, learns: boolean): number | null {
-    return this.agent.decide(input, mask, !learns);
+  decide(input: Float32Array, mask: Uint8Array, learns: boolean): LifeCycleChoice | null {
+    const action = this.agent.decide(input, mask, !learns);
+    if (action === null) return null;
+    return { action, logProbabilities: learns ? this.agent.policy.logProbabilities : null };
   }
 
-  decideAgain(input: Float32Array, mask: Uint8Array): void {
-    this.agent.decide(input, mask, true);
-  }
-
-  learn(action: number, reward: number, after: Float32Array, trajectory = ''): void {
+  learn(step: LearnedStep, after: Float32Array, trajectory = ''): void {
     if (trajectory !== this.#trajectory && this.#after !== null) this.agent.cut(this.#after);
     this.#trajectory = trajectory;
     this.#after = after;
-    this.agent.executed(action, reward);
+    this.agent.record(step);
     if (!this.agent.rollout.full) return;
     this.agent.cut(after);
     this.#update();

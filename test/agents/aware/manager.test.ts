@@ -1,14 +1,28 @@
 import test from 'ava';
-import { type Encoder, lifeCycleSettings, shippedMeta } from '../../../agents/aware/index.js';
+import {
+  type Encoder,
+  lifeCycleSettings,
+  type OfflineTrainer,
+  shippedMeta,
+} from '../../../agents/aware/index.js';
 import type { AwareBase } from '../../../agents/aware/manager.js';
 import { AwareManager, type AwareState } from '../../../agents/aware/manager.js';
 import type { PhaseChange, ResourceManager, View } from '../../../agents/index.js';
 import { createManager } from '../../../agents/managers/index.js';
 import { defaultEngine } from '../../../agents/nn/index.js';
+import {
+  onlineSettings,
+  Policy,
+  ppoShapes,
+  type TrainingJob,
+  type TrainingResult,
+  train,
+} from '../../../agents/ppo/index.js';
 import { settingsOf } from '../../../agents/simppo/index.js';
 import type { Observation } from '../../../broker/messages/index.js';
 import { type Millicores, type Millis, mebibytes, SeededRandom } from '../../../config/index.js';
 import { amounts, granted, observation } from '../../support/observations.js';
+import { settle } from '../../support/settle.js';
 
 const cap = { cpu: 4000 as Millicores, memory: mebibytes(1024) };
 /** A fallback that always asks for 700 millicores. */
@@ -27,6 +41,8 @@ function manager(
     fallback?: ResourceManager;
     base?: AwareBase;
     encoder?: Encoder;
+    lifeCycle?: typeof lifeCycleSettings;
+    offlineTrainer?: OfflineTrainer;
   } = {},
 ) {
   return new AwareManager({
@@ -34,7 +50,8 @@ function manager(
     encoder: options.encoder ?? null,
     fallback: options.fallback ?? (steady as ResourceManager),
     settings: settingsOf('simppo'),
-    lifeCycle: short,
+    lifeCycle: options.lifeCycle ?? short,
+    offlineTrainer: options.offlineTrainer,
     lifeCycleOverrides: () => options.target ?? { bootstrap: true, heldOffline: false },
     engine,
     cap,
@@ -350,4 +367,49 @@ test('by name: a function that the operator holds offline stays offline', (t) =>
     lifeCycleOverrides: () => ({ bootstrap: false, heldOffline: false }),
   });
   t.is(free.phase(free.initialState('/_/f')), 'online');
+});
+
+test('a step counts with its probability when it was chosen, not when it is learned', async (t) => {
+  const jobs: { job: TrainingJob; done: (result: TrainingResult) => void }[] = [];
+  const offlineTrainer: OfflineTrainer = {
+    trainOffline: async () => null,
+    trainFirmOffline: async () => null,
+    update: (job) => new Promise((done) => jobs.push({ job, done })),
+    close: async () => {},
+  };
+  const under = manager({
+    target: { bootstrap: false, heldOffline: false },
+    // It stays online.
+    lifeCycle: { ...lifeCycleSettings, episodeSteps: 10_000 },
+    offlineTrainer,
+  });
+  // A step is learned from with the observation after it.
+  const first = play(under, under.initialState('/_/f'), 201);
+  t.is(jobs.length, 1);
+  const { job, done } = jobs[0]!;
+  const { state, metrics } = train(engine, job);
+  // So far that no action is as probable as before.
+  const trained = { ...state, actor: state.actor.map((weight) => 3 * weight) };
+  done({ state: trained, metrics });
+  await settle();
+  play(under, first.state, 200, { start: 201 });
+  t.is(jobs.length, 2);
+  const { rollout, shape } = jobs[1]!.job;
+  const { features, actions: width } = shape as { features: number; actions: number };
+  const logProbability = (actor: Float32Array, row: number): number => {
+    const network = engine.network(ppoShapes({ features, actions: width }, onlineSettings).actor);
+    network.import(actor);
+    const policy = new Policy(network);
+    policy.decide(
+      rollout.inputs.subarray(row * features, (row + 1) * features),
+      rollout.masks.subarray(row * width, (row + 1) * width),
+    );
+    network.dispose();
+    return Math.fround(policy.logProbability(rollout.actions[row]!));
+  };
+  const old = logProbability(job.state.actor, 0);
+  t.not(old, logProbability(trained.actor, 0));
+  t.is(rollout.logProbabilities[0], old, 'chosen before the update arrived');
+  for (let row = 1; row < rollout.rows; row++)
+    t.is(rollout.logProbabilities[row], logProbability(trained.actor, row), `row ${row}`);
 });

@@ -218,6 +218,15 @@ test('a step whose executed action was masked ends the segment at its own state'
   t.deepEqual(agent.rollout.segments, [{ from: 0, to: 1, after: state(0.25) }]);
 });
 
+test('a step that was not sampled is not learned from and ends the segment before it', (t) => {
+  const agent = agentOf(engines[0]!, 9);
+  const step = { mask: Uint8Array.of(1, 1, 1, 1), action: 1, reward: 0.5 };
+  agent.record({ ...step, input: Float32Array.of(0, 0.5, 1), logProbability: -1 });
+  const input = Float32Array.of(0.25, 0.5, 1);
+  agent.record({ ...step, input, logProbability: null });
+  t.deepEqual(agent.rollout.segments, [{ from: 0, to: 1, after: input }]);
+});
+
 test('a step that finds the rollout full is refused by name and not dropped', (t) => {
   const agent = agentOf(engines[0]!, 9);
   play(agent, 1);

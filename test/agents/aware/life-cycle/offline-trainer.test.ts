@@ -105,8 +105,10 @@ test('what is studied and updated in a thread is what would be here, to the bit'
 /** Steps of its own while it learns. */
 function act(under: PpoLifeCycleLearner, steps: number): void {
   for (let i = 0; i < steps; i++) {
-    const action = under.agent.decide(input(), mask);
-    under.learn(action!, random.next(), after);
+    const seen = input();
+    const { action, logProbabilities } = under.decide(seen, mask, true)!;
+    const logProbability = logProbabilities![action]!;
+    under.learn({ input: seen, mask, action, reward: random.next(), logProbability }, after);
   }
 }
 
