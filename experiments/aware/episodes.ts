@@ -24,7 +24,7 @@ import {
 import type { Engine } from '../../agents/nn/index.js';
 import { type LearnerState, type PpoSettings, simulatorSettings } from '../../agents/ppo/index.js';
 import { SIMPPO_ACTIONS } from '../../agents/simppo/index.js';
-import { actionOf, afterAction, allocationMask, INITIAL } from './allocation.js';
+import { actionOf, afterAction, allocationMask } from './allocation.js';
 import type { Controller } from './rule-based.js';
 import type { AwareSystem, SystemSnapshot } from './system.js';
 import { TRANSFER_FEATURES, TransferFeatures } from './transfer.js';
@@ -145,6 +145,13 @@ const inPhase = (phase: LifeCyclePhase): LifeCycleRunState => ({
   life: { ...LIFE_CYCLE_INITIAL, phase },
 });
 
+/** A step as the agent sees it, without the embedding. */
+interface SeenStep {
+  readonly snapshot: SystemSnapshot;
+  readonly features: Float32Array;
+  readonly reward: number;
+}
+
 /** The product's AWARE agent on the published protocol: its features, actions and reward. */
 export class AgentRun {
   readonly transitions: LifeCycleTransition[] = [];
@@ -152,18 +159,19 @@ export class AgentRun {
   readonly #agent: AwareAgent;
   readonly #options: AgentRunOptions;
   readonly #transfer = new TransferFeatures();
-  readonly #features: number;
+  readonly #width: number;
   #run: LifeCycleRunState;
   #rates = NO_RATES;
-  #snapshot: SystemSnapshot | null = null;
+  /** The last step; episodes follow each other. */
+  #seen: SeenStep | null = null;
 
   constructor(options: AgentRunOptions) {
     const { engine, encoder, transfer, ppo, start, seed, course, begin } = options;
     this.#options = options;
-    this.#features = META_FEATURES.length + (transfer ? TRANSFER_FEATURES : 0);
+    this.#width = META_FEATURES.length + (transfer ? TRANSFER_FEATURES : 0);
     this.learner = new PpoLifeCycleLearner({
       engine,
-      features: this.#features,
+      features: this.#width,
       context: encoder?.shape.embedding ?? 0,
       actions: SIMPPO_ACTIONS.length,
       ppo,
@@ -191,15 +199,13 @@ export class AgentRun {
     this.#agent.embedding?.add(trajectories);
   }
 
-  #aimed(snapshot: SystemSnapshot): SystemSnapshot {
-    return this.#options.aims ? aimedStep(snapshot) : snapshot;
-  }
-
-  #input(snapshot: SystemSnapshot): Float32Array {
-    const features = new Float32Array(this.#features);
-    this.#rates = metaFeatures(this.#aimed(snapshot), this.#rates, features);
+  /** Once for each snapshot: the load's change and the features of TL+ follow from the one before. */
+  #see(snapshot: SystemSnapshot): SeenStep {
+    const aimed = this.#options.aims ? aimedStep(snapshot) : snapshot;
+    const features = new Float32Array(this.#width);
+    this.#rates = metaFeatures(aimed, this.#rates, features);
     if (this.#options.transfer) this.#transfer.write(snapshot, features, META_FEATURES.length);
-    return this.#agent.input(features);
+    return { snapshot, features, reward: metaReward(aimed) };
   }
 
   episode(system: AwareSystem): EpisodeRecord {
@@ -208,17 +214,19 @@ export class AgentRun {
     const guided = course === 'life-cycle';
     const figures = new EpisodeFigures();
     const phase = phaseOf(this.#run);
-    let snapshot = this.#snapshot ?? system.step(system.allocation ?? INITIAL);
-    let input = this.#input(snapshot);
+    let seen = this.#seen ?? this.#see(system.step(system.allocation));
+    // After an episode the embedding may be another one.
+    let input = agent.input(seen.features);
     for (let step = 0; step < EPISODE_STEPS; step++) {
-      const mask = allocationMask(snapshot.allocation, new Uint8Array(SIMPPO_ACTIONS.length));
-      const before = snapshot.allocation;
+      const before = seen.snapshot.allocation;
+      const mask = allocationMask(before, new Uint8Array(SIMPPO_ACTIONS.length));
       // Asked at each step, so that its state is current when it has to decide.
-      const fallbackTarget = guided ? fallback.decide(snapshot) : before;
+      const fallbackTarget = guided ? fallback.decide(seen.snapshot) : before;
       const choice = agent.decide(this.#run, input, mask);
-      snapshot = system.step(choice === null ? fallbackTarget : afterAction(before, choice.action));
-      const reward = metaReward(this.#aimed(snapshot));
-      const next = this.#input(snapshot);
+      const target = choice === null ? fallbackTarget : afterAction(before, choice.action);
+      seen = this.#see(system.step(target));
+      const { snapshot, reward } = seen;
+      const next = agent.input(seen.features);
       const action = choice?.action ?? actionOf(before, snapshot.allocation);
       agent.embedding?.record(input, action, reward);
       agent.learn(this.#run, { input, mask, action, choice, reward, host: '' }, next);
@@ -227,7 +235,7 @@ export class AgentRun {
       if (guided) this.#advance(snapshot, reward, input);
     }
     if (!guided) agent.embedding?.close();
-    this.#snapshot = snapshot;
+    this.#seen = seen;
     return figures.record(phase, this.learner.updates);
   }
 

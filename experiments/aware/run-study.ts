@@ -43,7 +43,7 @@ const QUICK_HELD_OUT = 40;
  * Written into each piece. To be raised where the study, what learns in it or its systems change:
  * pieces of before are played again.
  */
-const EDITION = 2;
+const EDITION = 3;
 
 export interface AwareRun {
   readonly quick: boolean;

@@ -1,13 +1,21 @@
 import test from 'ava';
-import { cosine, shippedMeta } from '../../../agents/aware/index.js';
+import {
+  cosine,
+  META_FEATURES,
+  metaFeatures,
+  NO_RATES,
+  shippedMeta,
+} from '../../../agents/aware/index.js';
 import { defaultEngine, JsEngine } from '../../../agents/nn/index.js';
 import { type AdaptationRun, adaptationRows } from '../../../experiments/aware/adaptation.js';
+import type { AwareAllocation } from '../../../experiments/aware/allocation.js';
 import { demandOf } from '../../../experiments/aware/demand.js';
 import {
   AgentRun,
   agentPpo,
   conservativePpo,
   controlledEpisode,
+  EPISODE_STEPS,
 } from '../../../experiments/aware/episodes.js';
 import { tripletShare } from '../../../experiments/aware/meta-training.js';
 import { awareReport } from '../../../experiments/aware/reproduce.js';
@@ -17,7 +25,7 @@ import { blindEncoder } from '../../../experiments/aware/study-parts.js';
 import { awarePieces, pieceKey } from '../../../experiments/aware/study-pieces.js';
 import { FIRST_SEED, pairsOf } from '../../../experiments/aware/study-request.js';
 import { playPieces } from '../../../experiments/aware/study-threads.js';
-import { AwareSystem } from '../../../experiments/aware/system.js';
+import { AwareSystem, type SystemSnapshot } from '../../../experiments/aware/system.js';
 import { appsOf } from '../../../experiments/aware/training-thread.js';
 
 const engine = defaultEngine(() => {});
@@ -126,6 +134,39 @@ test('the same seed, the same episodes; and embeddings do not depend on the engi
   };
   t.deepEqual(play(engine), play(engine));
   t.true(Math.abs(play(new JsEngine())[0]! - play(engine)[0]!) < 0.1);
+});
+
+test('an agent sees each step of a system once, across episodes too', (t) => {
+  const demand = demandOf(appsOf('train')[5]!);
+  const agentRun = new AgentRun({
+    engine,
+    course: 'online',
+    seed: 8,
+    ppo: agentPpo,
+    start: null,
+    encoder: null,
+    transfer: false,
+    aims: false,
+    fallback: { decide: ({ allocation }) => allocation },
+  });
+  const snapshots: SystemSnapshot[] = [];
+  const world = new (class extends AwareSystem {
+    override step(target: AwareAllocation): SystemSnapshot {
+      const snapshot = super.step(target);
+      snapshots.push(snapshot);
+      return snapshot;
+    }
+  })(demand, 8);
+  for (let i = 0; i < 2; i++) agentRun.episode(world);
+  const { inputs, rows } = agentRun.learner.agent.rollout;
+  t.is(rows, 2 * EPISODE_STEPS);
+  const input = new Float32Array(META_FEATURES.length);
+  let rates = NO_RATES;
+  for (let row = 0; row < rows; row++) {
+    rates = metaFeatures(snapshots[row]!, rates, input);
+    t.deepEqual(inputs.slice(row * input.length, (row + 1) * input.length), input, `step ${row}`);
+  }
+  agentRun.dispose();
 });
 
 const TINY = {
