@@ -188,7 +188,6 @@ function servingAgent(
     ppo: conservativePpo,
     encoder: meta.encoder,
     transfer: false,
-    aims: true,
     fallback,
   } as const;
   const learner = new AgentRun({ ...common, course: 'online', start: meta.base });

@@ -76,8 +76,6 @@ export interface AgentRunOptions {
   readonly encoder: Encoder | null;
   /** The features of TL+. */
   readonly transfer: boolean;
-  /** Agents of the product aim at a share of the SLO; published baselines at the SLO. */
-  readonly aims: boolean;
   readonly fallback: Controller;
   readonly begin?: LifeCycleRunState;
   /** It only clones the fallback: no surrogate, and it never goes online. */
@@ -87,7 +85,7 @@ export interface AgentRunOptions {
 /** The figures of one episode. */
 export interface EpisodeRecord {
   readonly earned: number;
-  /** What the agent learned from: the same with the SLO that it aims at. */
+  /** What the agent learned from: the same with the share of the SLO that all agents aim at. */
   readonly learned: number;
   /** Share of steps whose p99 missed the SLO, and mean SLO preservation. */
   readonly missed: number;
@@ -199,12 +197,12 @@ export class AgentRun {
     this.#agent.embedding?.add(trajectories);
   }
 
-  /** Once for each snapshot: the load's change and the features of TL+ follow from the one before. */
+  /** Once for each: the change of the load and the features of TL+ follow from the one before. */
   #see(snapshot: SystemSnapshot): SeenStep {
-    const aimed = this.#options.aims ? aimedStep(snapshot) : snapshot;
+    const aimed = aimedStep(snapshot);
     const features = new Float32Array(this.#width);
     this.#rates = metaFeatures(aimed, this.#rates, features);
-    if (this.#options.transfer) this.#transfer.write(snapshot, features, META_FEATURES.length);
+    if (this.#options.transfer) this.#transfer.write(aimed, features, META_FEATURES.length);
     return { snapshot, features, reward: metaReward(aimed) };
   }
 

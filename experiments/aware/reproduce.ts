@@ -213,7 +213,7 @@ export function awareReport(
       "*Lost*: share of the source's",
     '(others: the converged) reward lost in the first ten episodes. Deficits: below the ' +
       "converged agent's utilization, first 100 episodes. *Late*: last 20 episodes, as a " +
-      "share of the best's.",
+      "share of the best's. All of them see and are rewarded by 80 % of the SLO.",
     '',
     '| contender | episodes to converge | did | lost | missed | CPU deficit | memory ' +
       'deficit | updates | late |',

@@ -148,7 +148,6 @@ export function agentRunFor(
     start: withMeta ? meta.base : source === null ? null : source.learner.agent.export(),
     encoder: withMeta ? encoder : null,
     transfer: name === 'tl-plus',
-    aims: withMeta || guided,
     fallback: hpaVpaController(demand, tuningOf(paired)),
   });
 }
@@ -178,7 +177,6 @@ export function trainedOn(
     start: null,
     encoder: null,
     transfer,
-    aims: false,
     fallback: { decide: ({ allocation }) => allocation },
   });
   const records = playEpisodes(agentRun, new AwareSystem(demand, seed), episodes);
@@ -205,7 +203,6 @@ export function cloneEpisodes(
     start: null,
     encoder: null,
     transfer: false,
-    aims: false,
     fallback: hpaVpaController(demand, tuningOf(paired)),
     cloneOnly: true,
   });
@@ -218,7 +215,6 @@ export function cloneEpisodes(
     start: demonstrator.learner.agent.export(),
     encoder: null,
     transfer: false,
-    aims: false,
     fallback: { decide: ({ allocation }) => allocation },
   });
   const rest = playEpisodes(agentRun, system, episodes - watched);

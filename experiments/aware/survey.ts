@@ -73,7 +73,6 @@ function asShipped(
     start: meta.base,
     encoder,
     transfer: false,
-    aims: true,
     fallback: { decide: ({ allocation }) => allocation },
   });
   const random = new SeededRandom(seed).fork('seen before');

@@ -1,5 +1,6 @@
 import test from 'ava';
 import {
+  aimedStep,
   cosine,
   META_FEATURES,
   metaFeatures,
@@ -60,7 +61,6 @@ test('under its life cycle an agent acts once its estimate is as good, with figu
     start: null,
     encoder: null,
     transfer: false,
-    aims: true,
     fallback: hpaVpaController(demand, tuned(demand, 9)),
   });
   const records = Array.from({ length: 60 }, (_, i) => ({ i, record: agentRun.episode(system) }));
@@ -88,7 +88,6 @@ test('bootstrapping learns: a clone earns nearly what the fallback does', (t) =>
     ppo: agentPpo,
     encoder: null,
     transfer: false,
-    aims: false,
   } as const;
   const demonstrator = new AgentRun({
     ...options,
@@ -124,7 +123,6 @@ test('the same seed, the same episodes; and embeddings do not depend on the engi
       start: shippedMeta().base,
       encoder: shippedMeta().encoder,
       transfer: false,
-      aims: true,
       fallback: { decide: ({ allocation }) => allocation },
     });
     const world = new AwareSystem(demand, 8);
@@ -136,7 +134,7 @@ test('the same seed, the same episodes; and embeddings do not depend on the engi
   t.true(Math.abs(play(new JsEngine())[0]! - play(engine)[0]!) < 0.1);
 });
 
-test('an agent sees each step of a system once, across episodes too', (t) => {
+test('an agent sees each step once, across episodes too, by the SLO that agents aim at', (t) => {
   const demand = demandOf(appsOf('train')[5]!);
   const agentRun = new AgentRun({
     engine,
@@ -146,7 +144,6 @@ test('an agent sees each step of a system once, across episodes too', (t) => {
     start: null,
     encoder: null,
     transfer: false,
-    aims: false,
     fallback: { decide: ({ allocation }) => allocation },
   });
   const snapshots: SystemSnapshot[] = [];
@@ -163,7 +160,7 @@ test('an agent sees each step of a system once, across episodes too', (t) => {
   const input = new Float32Array(META_FEATURES.length);
   let rates = NO_RATES;
   for (let row = 0; row < rows; row++) {
-    rates = metaFeatures(snapshots[row]!, rates, input);
+    rates = metaFeatures(aimedStep(snapshots[row]!), rates, input);
     t.deepEqual(inputs.slice(row * input.length, (row + 1) * input.length), input, `step ${row}`);
   }
   agentRun.dispose();
