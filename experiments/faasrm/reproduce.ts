@@ -13,17 +13,18 @@ import { PUBLISHED_FREYR, PUBLISHED_OPENWHISK, PUBLISHED_SIMULATION } from './pu
 import { PUBLISHED_STUDY_FIGURES, type PublishedRow } from './published-study.js';
 
 const number = (value: number, digits = 3): string => value.toFixed(digits);
-const spread = ({ mean, low, high }: Interval, digits = 3): string =>
-  low === high
+/** No figure can be below zero. */
+const spread = (value: Interval, digits = 3): string => {
+  const { mean, low, high } = clampInterval(value, 0);
+  return low === high
     ? number(mean, digits)
     : `${number(mean, digits)} (${number(low, digits)}-${number(high, digits)})`;
+};
 /** Small differences, with their signs. */
 const between = ({ mean, low, high }: Interval): string =>
   `${number(mean, 4)} (${number(low, 4)} to ${number(high, 4)})`;
-const percent = (share: Interval): string => {
-  const { mean, low, high } = clampInterval(share, 0, 1);
-  return spread({ mean: 100 * mean, low: 100 * low, high: 100 * high }, 1);
-};
+const percent = ({ mean, low, high }: Interval): string =>
+  spread({ mean: 100 * mean, low: 100 * low, high: 100 * high }, 1);
 
 const rule = (columns: number): string => `|${'---|'.repeat(columns)}`;
 const line = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
