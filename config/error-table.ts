@@ -196,13 +196,11 @@ export const ERRORS = {
   // Hook: container engine, cgroups, policies
   GLN_HOOK_LOCKED: {
     message: '{holder} holds {path}: another hook manages this engine',
-    hint:
-      'stop it first; two hooks on one engine would undo each other. ' +
-      'If it is no hook, end it: any local user can take the name',
+    hint: 'stop it first; two hooks on one engine would undo each other',
   },
   GLN_HOOK_LOCK: {
     message: 'cannot take the lock {path}',
-    hint: 'check that the folder exists and can be written',
+    hint: 'check that its folder can be written and that flock (util-linux) is installed',
   },
   GLN_ENGINE_UNAVAILABLE: {
     message: '{problem}',

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config/index.js';
 import { EXIT } from '../../config/index.js';
-import { EngineLock } from '../../openwhisk-plugin/host/lock/index.js';
+import { engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import { Journal, openChanges } from '../../openwhisk-plugin/openwhisk-api/index.js';
 import {
   ACTIONS_JOURNAL,
@@ -152,9 +152,9 @@ function addRemove(program: Command): void {
 async function restoreWhereDockerIs(
   config: Config,
 ): Promise<{ readonly notRestored: readonly string[] }> {
-  const { engineSocket } = config.hook;
+  const { engineSocket, stateDir } = config.hook;
   if (!existsSync(engineSocket)) return { notRestored: [] };
-  const lock = await EngineLock.acquire(engineSocket);
+  const lock = await HookLock.acquire(engineLockPath(engineSocket, stateDir));
   try {
     return await restoreHost(config, authorOfRestore(author(), 'removed', process.env));
   } finally {

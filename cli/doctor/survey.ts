@@ -10,7 +10,7 @@ import { type Config, type HookConfig, messageOf } from '../../config/index.js';
 import { availableControllers, readMounts } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { managedByPrefix } from '../../openwhisk-plugin/host/docker/index.js';
 import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
-import { EngineLock, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
+import { engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import { foreignWriter, statePaths, withBroker } from '../../runtime/index.js';
 import { type KubeletSurvey, surveyKubelet } from './kubelet.js';
 
@@ -239,13 +239,6 @@ function surveyTcpdump({ tcpdump: program, capture }: HookConfig) {
   return { path, version, refusal, nsenter };
 }
 
-/**
- * True if a hook with any state folder manages the engine. Its lock is an abstract socket, whose
- * name older versions of Node pad.
- */
-export const managesEngine = (unixSockets: string, engineSocket: string): boolean =>
-  unixSockets.split('\n').some((line) => line.includes(` @${EngineLock.nameOf(engineSocket)}`));
-
 /** Collects the facts about this host. Read-only. */
 export async function surveyHost(
   hook: HookConfig,
@@ -279,7 +272,7 @@ export async function surveyHost(
     /** Process id of the hook with this configuration's state folder; null: none. */
     ownHook: HookLock.holder(lockPath),
     /** A hook with any state folder manages this engine. */
-    engineManaged: managesEngine(readText('/proc/net/unix'), hook.engineSocket),
+    engineManaged: HookLock.holder(engineLockPath(hook.engineSocket, hook.stateDir)) !== null,
     natsServer: nats.binary ?? findProgram('nats-server', ['.nats-server/bin']),
     natsServers: nats.servers,
     /** Error of connecting to the configured servers; null: connected, or none configured. */

@@ -14,7 +14,7 @@ import {
   MemoryHeadroom,
 } from '../decision/index.js';
 import { unrestored } from '../host/cgroup/index.js';
-import { EngineLock, HookLock } from '../host/lock/index.js';
+import { HookLock } from '../host/lock/index.js';
 import type { Bridge, Platform } from '../host/ports/index.js';
 import { AuditLog } from './audit.js';
 import { appendToAudit, restoreLines } from './audit-restore.js';
@@ -98,13 +98,13 @@ export async function runHook(options: HookOptions): Promise<RunningHook> {
   const { platform, config, logger, broker } = options;
   const paths = pathsOf(config);
   const lock = await HookLock.acquire(paths.lock);
-  let engineLock: EngineLock | null = null;
+  let engineLock: HookLock | null = null;
   const release = (): void => {
     engineLock?.release();
     lock.release();
   };
   try {
-    if (platform.exclusive !== undefined) engineLock = await EngineLock.acquire(platform.exclusive);
+    if (platform.engineLock !== undefined) engineLock = await HookLock.acquire(platform.engineLock);
     return await start(options, release);
   } catch (error) {
     release();

@@ -8,6 +8,7 @@ import {
 import { DockerEngine, managedByPrefix } from '../../openwhisk-plugin/host/docker/index.js';
 import type { ReconcilingEngine } from '../../openwhisk-plugin/host/engine/index.js';
 import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
+import { engineLockPath } from '../../openwhisk-plugin/host/lock/index.js';
 import type { HostFacts, Platform } from '../../openwhisk-plugin/host/ports/index.js';
 import { TcpdumpTap } from '../../openwhisk-plugin/host/tap/index.js';
 
@@ -53,6 +54,6 @@ export async function hostPlatform(config: Config): Promise<Platform> {
     }),
     limits,
     usage: new CgroupUsageMonitor({ pathsOf: (container) => limits.takePaths(container) }),
-    exclusive: hook.engineSocket,
+    engineLock: engineLockPath(hook.engineSocket, hook.stateDir),
   };
 }

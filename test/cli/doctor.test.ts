@@ -1,16 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import { atLeastVersion, findings, isManageable } from '../../cli/doctor/findings.js';
 import {
   type EngineSurvey,
-  managesEngine,
   type NodeSurvey,
   type Survey,
   surveyHost,
   unmountedControllers,
 } from '../../cli/doctor/survey.js';
 import { configSchema } from '../../config/index.js';
-import { EngineLock } from '../../openwhisk-plugin/host/lock/index.js';
+import { engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import { json, stubEngine, VERSION } from '../openwhisk-plugin/host/docker/stub-engine.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -284,13 +283,17 @@ test('a hook with another state folder is reported as a second hook', async (t) 
     results({ engineManaged: true }).map(({ check, level }) => [check, level]),
     [['two hooks', 'warn']],
   );
-  // The kernel's list of sockets shows the lock of this engine only.
-  const engine = `/run/${process.pid}.sock`;
-  const sockets = () => readFileSync('/proc/net/unix', 'utf8');
-  t.false(managesEngine(sockets(), engine));
-  const lock = await EngineLock.acquire(engine);
-  t.true(managesEngine(sockets(), engine));
-  t.false(managesEngine(sockets(), `${engine}2`));
+  const stateDir = temporaryFolder('doctor');
+  const isManaged = async (engineSocket: string): Promise<boolean> => {
+    const hook = { ...configSchema.parse({}).hook, engineSocket, stateDir };
+    const nats = { servers: [], binary: null, refusal: async () => null };
+    return (await surveyHost(hook, nats, join(stateDir, 'hook.lock'))).engineManaged;
+  };
+  const engineSocket = `/run/${process.pid}.sock`;
+  t.false(await isManaged(engineSocket));
+  const lock = await HookLock.acquire(engineLockPath(engineSocket, stateDir));
+  t.true(await isManaged(engineSocket));
+  t.false(await isManaged(`${engineSocket}2`));
   lock.release();
 });
 

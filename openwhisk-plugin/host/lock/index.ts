@@ -1,1 +1,1 @@
-export { EngineLock, HookLock, HookLockedError } from './lock.js';
+export { engineLockPath, HookLock, HookLockedError } from './lock.js';

@@ -1,16 +1,24 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
   mkdirSync,
-  readdirSync,
+  openSync,
   readFileSync,
   readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
 } from 'node:fs';
-import { createServer, type Server } from 'node:net';
-import { basename, dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { errorClass } from '../../../config/index.js';
+
+const { O_CREAT, O_NOFOLLOW, O_RDWR, W_OK } = constants;
 
 interface Holder {
   readonly pid: number;
@@ -41,23 +49,25 @@ function startTimeOf(pid: number): string {
   }
 }
 
-const hashOf = (text: string): string =>
-  createHash('sha256').update(text).digest('hex').slice(0, 32);
-
-/**
- * Takes a name that one process of this network namespace has at a time: an abstract socket, which
- * the kernel frees with its process, also after `kill -9`. Resolves to null if the name is taken.
- */
-function bind(name: string): Promise<Server | null> {
-  return new Promise((resolve, reject) => {
-    const server = createServer((socket) => socket.destroy());
-    server.unref();
-    // Also later: a connection that cannot be accepted is an error of the server, too.
-    server.on('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'EADDRINUSE' ? resolve(null) : reject(error),
-    );
-    server.listen(`\0${name}`, () => resolve(server));
-  });
+/** Null: another process has the file locked. Rejects without `flock` of util-linux. */
+async function lockFile(path: string): Promise<number | null> {
+  for (;;) {
+    const fd = openSync(path, O_CREAT | O_RDWR | O_NOFOLLOW, 0o600);
+    try {
+      // The lock is of the open file, so it stays when this child ends. Node cannot take one.
+      const child = spawn('flock', ['-xn', '3'], { stdio: ['ignore', 'ignore', 'ignore', fd] });
+      const [code] = await once(child, 'exit');
+      if (code !== 0 && code !== 1) throw new Error(`flock ended with ${code}`);
+      // Its last holder may have removed it meanwhile.
+      const isCurrent = statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(fd).ino;
+      if (code === 0 && isCurrent) return fd;
+      closeSync(fd);
+      if (code === 1) return null;
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+  }
 }
 
 const holderOf = (pid: number): Holder => ({
@@ -65,74 +75,25 @@ const holderOf = (pid: number): Holder => ({
   uid: statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? null,
 });
 
+/** Folder of an installation, which only root may write to. */
+const INSTALLED = '/var/lib/gleaner';
+
 /**
- * The process that has the name, which any local user can take. Null: /proc does not show it to
- * this process.
+ * The lock of an engine, e.g. by the path of its socket: for all of root's hooks on this machine,
+ * whatever their state folder. Others, and containers without that folder, have only their own.
  */
-function socketHolder(name: string): Holder | null {
-  const line = readFileSync('/proc/net/unix', 'utf8')
-    .split('\n')
-    // Node fills the name up with zeros, which are shown as `@`.
-    .find((each) => each.includes(` @${name}`));
-  // Num, RefCount, Protocol, Flags, Type, St, Inode, Path.
-  const socket = `socket:[${line?.trim().split(/\s+/)[6]}]`;
-  for (const pid of readdirSync('/proc')) {
-    try {
-      const folder = `/proc/${pid}/fd`;
-      if (
-        /^\d+$/.test(pid) &&
-        readdirSync(folder).some((fd) => linkOf(`${folder}/${fd}`) === socket)
-      )
-        return holderOf(Number(pid));
-    } catch {
-      // Another user's process, or it ended.
-    }
-  }
-  return null;
+export function engineLockPath(engine: string, stateDir: string): string {
+  const name = createHash('sha256').update(engine).digest('hex').slice(0, 32);
+  return join(isWritable(INSTALLED) ? INSTALLED : stateDir, `engine-${name}.lock`);
 }
 
-function linkOf(path: string): string {
+function isWritable(folder: string): boolean {
   try {
-    return readlinkSync(path);
+    accessSync(existsSync(folder) ? folder : dirname(folder), W_OK);
+    return true;
   } catch {
-    return '';
+    return false;
   }
-}
-
-/** One hook per engine. */
-export class EngineLock {
-  readonly #server: Server;
-
-  private constructor(server: Server) {
-    this.#server = server;
-  }
-
-  /** Name of the socket without a file, as /proc/net/unix has it after an `@`. */
-  static nameOf(engine: string): string {
-    return `gleaner-hook-${hashOf(engine)}`;
-  }
-
-  /** `engine`: e.g. the path of its socket. Rejects with `GLN_HOOK_LOCKED` if another has it. */
-  static async acquire(engine: string): Promise<EngineLock> {
-    let server: Server | null;
-    try {
-      server = await bind(EngineLock.nameOf(engine));
-    } catch (error) {
-      throw new HookLockError(engine, error);
-    }
-    if (server === null) throw new HookLockedError(engine, socketHolder(EngineLock.nameOf(engine)));
-    return new EngineLock(server);
-  }
-
-  release(): void {
-    this.#server.close();
-  }
-}
-
-/** By the identity of its folder, which may have several paths. */
-function nameOfFile(path: string): string {
-  const { dev, ino } = statSync(dirname(path), { bigint: true });
-  return `gleaner-file-${hashOf(`${dev} ${ino} ${basename(path)}`)}`;
 }
 
 /** Locks of earlier releases are files. */
@@ -145,43 +106,43 @@ function textOf(path: string): string {
 }
 
 /**
- * One process per file: a hook's state folder, or the journal of actions. A socket decides; the
- * file, a dangling link, names the process for messages and for earlier releases, which have no
- * socket. What a killed process leaves is taken over.
+ * One process per file: a hook's state folder, an engine, the journal of actions. The kernel's lock
+ * of `<path>.flock` decides, which ends with its process, also after `kill -9`: only who may write
+ * to the folder can take it. The file at `path`, a dangling link, names the process for messages
+ * and for earlier releases, which have no other lock. What a killed process leaves is taken over.
  */
 export class HookLock {
   readonly #path: string;
   readonly #owner: string;
-  readonly #server: Server;
+  #fd: number | null;
 
-  private constructor(path: string, owner: string, server: Server) {
+  private constructor(path: string, owner: string, fd: number) {
     this.#path = path;
     this.#owner = owner;
-    this.#server = server;
+    this.#fd = fd;
   }
 
   /** Rejects with `GLN_HOOK_LOCKED` while another has it, `GLN_HOOK_LOCK` without the file. */
   static async acquire(path: string): Promise<HookLock> {
     const owner = `${process.pid} ${startTimeOf(process.pid)}`;
-    let server: Server | null = null;
+    let fd: number | null = null;
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      const name = nameOfFile(path);
-      server = await bind(name);
+      fd = await lockFile(lockedFile(path));
       const pid = HookLock.holder(path);
-      if (pid !== null) throw new HookLockedError(path, holderOf(pid));
-      if (server === null) throw new HookLockedError(path, socketHolder(name));
+      if (pid !== null || fd === null)
+        throw new HookLockedError(path, pid === null ? null : holderOf(pid));
       rmSync(path, { force: true });
       // A link is made atomically, also on a full disk.
       symlinkSync(owner, path);
-      return new HookLock(path, owner, server);
+      return new HookLock(path, owner, fd);
     } catch (error) {
-      server?.close();
+      if (fd !== null) closeSync(fd);
       throw error instanceof HookLockedError ? error : new HookLockError(path, error);
     }
   }
 
-  /** The living process that holds the lock of a state folder; null: none. */
+  /** The living process that holds the lock; null: none. */
   static holder(path: string): number | null {
     try {
       const [pid = '', startTime = ''] = textOf(path).trim().split(' ');
@@ -192,12 +153,18 @@ export class HookLock {
   }
 
   release(): void {
-    if (!this.#server.listening) return;
+    if (this.#fd === null) return;
     try {
-      if (readlinkSync(this.#path) === this.#owner) rmSync(this.#path);
+      if (readlinkSync(this.#path) === this.#owner) {
+        rmSync(this.#path);
+        rmSync(lockedFile(this.#path));
+      }
     } catch {
       // Gone already: nothing names this process.
     }
-    this.#server.close();
+    closeSync(this.#fd);
+    this.#fd = null;
   }
 }
+
+const lockedFile = (path: string): string => `${path}.flock`;

@@ -15,6 +15,6 @@ export interface Platform {
   readonly tap: Tap;
   readonly limits: LimitWriter;
   readonly usage: UsageMonitor;
-  /** Names what only one hook of this machine may manage, e.g. the engine's socket. */
-  readonly exclusive?: string;
+  /** Path of the lock of what only one hook of this machine may manage: the engine. */
+  readonly engineLock?: string;
 }

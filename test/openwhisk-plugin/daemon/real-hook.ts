@@ -29,6 +29,6 @@ export async function startRealHook(
   config: Config,
   broker: Broker | null = null,
 ): Promise<RunningHook> {
-  const { exclusive: _, ...platform } = await hostPlatform(config);
+  const { engineLock: _, ...platform } = await hostPlatform(config);
   return runHook({ platform, broker, config, logger: silentLogger, random: new SeededRandom(1) });
 }

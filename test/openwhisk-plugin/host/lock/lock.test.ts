@@ -1,10 +1,18 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { EngineLock, HookLock } from '../../../../openwhisk-plugin/host/lock/index.js';
+import { engineLockPath, HookLock } from '../../../../openwhisk-plugin/host/lock/index.js';
 import { temporaryFolder } from '../../../support/temporary-folder.js';
 
 const CHILD = fileURLToPath(new URL('locking-child.js', import.meta.url));
@@ -70,7 +78,7 @@ test('a release removes no other process from the lock', async (t) => {
   t.is(readlinkSync(path), STALE);
 });
 
-test('a living process of an earlier release, which has no socket, keeps its lock', async (t) => {
+test('a living process of an earlier release, which has only the file, is heeded', async (t) => {
   const path = join(temporaryFolder('lock'), 'a.lock');
   const lock = await HookLock.acquire(path);
   const link = readlinkSync(path);
@@ -80,30 +88,53 @@ test('a living process of an earlier release, which has no socket, keeps its loc
 });
 
 test('a refused lock names the process that has it, and its user', async (t) => {
-  const engine = `/run/blocked-${process.pid}.sock`;
-  const uid = process.getuid?.() === 0 ? 65_534 : process.getuid!();
-  const script = `
-    require('node:net').createServer().listen('\\0${EngineLock.nameOf(engine)}', () =>
-      process.stdout.write('bound'))`;
-  const blocker = spawn(process.execPath, ['-e', script], {
-    uid,
-    cwd: '/',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  t.teardown(() => blocker.kill());
-  await once(blocker.stdout, 'data');
-  await t.throwsAsync(EngineLock.acquire(engine), {
-    code: 'GLN_HOOK_LOCKED',
-    message: new RegExp(`^process ${blocker.pid} of user ${uid} holds ${engine}: `),
-  });
-  blocker.kill();
-  await once(blocker, 'exit');
-  (await EngineLock.acquire(engine)).release();
-
   const path = join(temporaryFolder('lock'), 'hook.lock');
   const lock = await HookLock.acquire(path);
   const own = `process ${process.pid} of user ${process.getuid?.()} holds ${path}`;
   const error = await t.throwsAsync(HookLock.acquire(path), { code: 'GLN_HOOK_LOCKED' });
   t.true(error?.message.startsWith(own), error?.message);
   lock.release();
+  t.deepEqual(readdirSync(dirname(path)), []);
+});
+
+const asRoot = process.getuid?.() === 0 ? test : test.skip;
+
+asRoot('while no hook runs, another user can take none of its locks', async (t) => {
+  const folder = temporaryFolder('lock');
+  const engine = engineLockPath('/run/some.sock', folder);
+  t.is(dirname(engine), '/var/lib/gleaner');
+  const path = join(folder, basename(engine));
+  // Also where a hook has left its files.
+  (await start(t, [path])).child.stdin.write('0');
+  const script = `
+    const { openSync } = require('node:fs');
+    for (const flags of ['r', 'w', 'wx'])
+      try {
+        openSync('${path}.flock', flags);
+        process.stdout.write('open ');
+      } catch ({ code }) {
+        process.stdout.write(code + ' ');
+      }`;
+  const { stdout } = spawnSync(process.execPath, ['-e', script], { uid: 65_534, cwd: '/' });
+  t.is(String(stdout), 'EACCES EACCES EACCES ');
+});
+
+test('a lock that is free between two holders has one of them', async (t) => {
+  const path = join(temporaryFolder('lock'), 'hook.lock');
+  let held = 0;
+  let most = 0;
+  await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      for (let i = 0; i < 5; i++) {
+        const lock = await HookLock.acquire(path).catch(() => null);
+        if (lock === null) continue;
+        most = Math.max(most, ++held);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        held--;
+        lock.release();
+      }
+    }),
+  );
+  t.is(most, 1);
+  (await HookLock.acquire(path)).release();
 });
