@@ -14,7 +14,10 @@ function toast(text: string): void {
   element.textContent = text;
   element.classList.add('shown');
   clearTimeout(toastTimer);
-  toastTimer = window.setTimeout(() => element.classList.remove('shown'), 4000);
+  toastTimer = window.setTimeout(() => {
+    element.classList.remove('shown');
+    element.textContent = '';
+  }, 4000);
 }
 
 /** Null: no answer of the dashboard. */
@@ -50,6 +53,9 @@ const dialog = document.querySelector<HTMLDialogElement>('#dialog')!;
 /** A dialog belongs to the page that opened it. */
 window.addEventListener('hashchange', () => dialog.close());
 
+/** Its heading; the dialog is named after it. */
+export const dialogTitle = (text: string): HTMLElement => h('h2', { id: 'dialog-title' }, text);
+
 /** Shows a dialog until `end` is called with its answer; null: canceled or closed. */
 function asked<T>(fill: (end: (answer: T | null) => void) => readonly Node[]): Promise<T | null> {
   return new Promise((resolve) => {
@@ -77,10 +83,10 @@ const promptForToken = (request: ActionRequest): Promise<string | null> =>
       autofocus: true,
       'aria-label': 'Token',
     });
-    const problem = h('p.bad');
+    const problem = h('p.bad', { role: 'alert' });
     const form = h(
       'form',
-      h('h2', `Token needed to ${requestText(request)}`),
+      dialogTitle(`Token needed to ${requestText(request)}`),
       h('p.note', 'It is in the file that dashboard.tokenFile names. It is kept in this tab only.'),
       input,
       problem,
@@ -103,7 +109,7 @@ const promptForToken = (request: ActionRequest): Promise<string | null> =>
 
 const isConfirmed = async (question: string): Promise<boolean> =>
   (await asked<true>((end) => [
-    h('h2', question),
+    dialogTitle(question),
     h(
       'div.row',
       button('No', {}, () => end(null)),
@@ -133,10 +139,12 @@ export function actionButton(
   options: { danger?: boolean; confirmed?: () => string } = {},
 ): HTMLButtonElement {
   const element = button(text, { class: options.danger ? 'danger' : null }, async () => {
+    if (element.hasAttribute('aria-disabled')) return;
     if (options.confirmed !== undefined && !(await isConfirmed(options.confirmed()))) return;
-    element.disabled = true;
+    // Not `disabled`, which would take the focus.
+    element.setAttribute('aria-disabled', 'true');
     await perform(request());
-    element.disabled = false;
+    element.removeAttribute('aria-disabled');
   });
   return element;
 }

@@ -1,4 +1,5 @@
-import { button, h, setText } from './dom.js';
+import { dialogTitle } from './actions.js';
+import { button, focusPage, h, setClass, setText } from './dom.js';
 import { Feed } from './feed.js';
 import { clock, span } from './format.js';
 import { contentionPage } from './pages/contention.js';
@@ -77,9 +78,16 @@ function open(): void {
   }
   const root = find('page');
   root.replaceChildren(page.element);
+  root.setAttribute('aria-label', page.title);
   document.title = `${page.title} · Gleaner`;
   window.scrollTo(0, 0);
   page.update(state);
+}
+
+/** The new page is read out, and the next tab goes into it. */
+function follow(): void {
+  open();
+  focusPage();
 }
 
 function missingPage(hash: string): Page {
@@ -114,30 +122,21 @@ function showLink(): void {
   const { nats } = state;
   const { isReceiving, since } = feed.state;
   const good = isReceiving && nats.connected;
-  find('link').replaceChildren(
-    h(
-      'b',
-      h('span', { class: good ? 'dot' : 'dot off' }),
-      !isReceiving ? 'No dashboard' : nats.connected ? 'Live' : 'NATS away',
-    ),
-    h('small', nats.server),
-    h(
-      'small',
-      state.version === '' ? '' : `Gleaner ${state.version}${state.writable ? '' : ', read-only'}`,
-    ),
-  );
-  const banner = find('banner');
-  banner.hidden = good;
-  if (good) return;
-  const now = Date.now() / 1000;
-  setText(
-    banner,
-    isReceiving
-      ? `NATS is disconnected since ${clock(nats.since)}; the page shows the state of that time. ` +
-          `Hosts keep user limits and local policies. ${nats.problem}`
-      : `No connection to the dashboard since ${clock(since)} (${span((now - since) * 1000)}): ` +
-          'is `gleaner up` or `gleaner dashboard` running? The page keeps trying.',
-  );
+  setClass(find('dot'), good ? 'dot' : 'dot off');
+  setText(find('live'), !isReceiving ? 'No dashboard' : nats.connected ? 'Live' : 'NATS away');
+  setText(find('server'), nats.server);
+  const writable = state.writable ? '' : ', read-only';
+  setText(find('version'), state.version === '' ? '' : `Gleaner ${state.version}${writable}`);
+  find('banner').hidden = good;
+  const lost = isReceiving
+    ? `NATS is disconnected since ${clock(nats.since)}; the page shows the state of that time. ` +
+      `Hosts keep user limits and local policies. ${nats.problem}`
+    : `No connection to the dashboard since ${clock(since)}: ` +
+      'is `gleaner up` or `gleaner dashboard` running? The page keeps trying.';
+  setText(find('lost'), good ? '' : lost);
+  // Beside the text that is read out, since it changes each second.
+  const seconds = Date.now() / 1000 - (isReceiving ? nats.since : since);
+  setText(find('lost-for'), good ? '' : `(${span(Math.round(seconds) * 1000)})`);
 }
 
 function help(): void {
@@ -155,7 +154,7 @@ function help(): void {
   const list = h('dl');
   for (const [key, what] of keys)
     list.append(h('dt', ...key.split(' ').flatMap((one) => [h('kbd', one), ' '])), h('dd', what));
-  dialog.replaceChildren(h('h2', 'Keys'), list, h('div.row', close));
+  dialog.replaceChildren(dialogTitle('Keys'), list, h('div.row', close));
   dialog.showModal();
 }
 
@@ -198,7 +197,12 @@ applyTheme();
 darkScheme.addEventListener('change', applyTheme);
 find('theme').addEventListener('click', retheme);
 find('help').addEventListener('click', help);
-window.addEventListener('hashchange', open);
+window.addEventListener('hashchange', follow);
+find('skip').addEventListener('click', (event) => {
+  // Its address would be that of another page.
+  event.preventDefault();
+  focusPage();
+});
 document.addEventListener('visibilitychange', changed);
 open();
 feed.start();

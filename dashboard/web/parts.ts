@@ -1,5 +1,5 @@
 import type { ComparisonView, FunctionRow, GrantView } from '../wire.js';
-import { h, setClass, setStyle, setText, svg } from './dom.js';
+import { h, setChildren, setClass, setStyle, setText, svg } from './dom.js';
 import { ago, change, comparisonBasis, instant, nameParts } from './format.js';
 import type { Tone } from './plot.js';
 
@@ -91,7 +91,12 @@ export class LimitBar {
   readonly #text = h('span');
 
   constructor() {
-    this.element = h('div.limit', h('div.bar', this.#fill, this.#user, this.#used), this.#text);
+    this.element = h(
+      'div.limit',
+      { role: 'img' },
+      h('div.bar', this.#fill, this.#user, this.#used),
+      this.#text,
+    );
   }
 
   /** `used`: null if its unit differs from that of the limit. */
@@ -107,7 +112,9 @@ export class LimitBar {
       `limit ${near ? 'tone-muted' : limit < user ? 'tone-green' : 'tone-blue'}`,
     );
     setText(this.#text, text);
-    if (this.element.title !== title) this.element.title = title;
+    if (this.element.title === title) return;
+    this.element.title = title;
+    this.element.setAttribute('aria-label', title);
   }
 }
 
@@ -201,6 +208,7 @@ export function tableCard(
   ...after: readonly Node[]
 ): HTMLElement {
   const scroll = h('div.scroll', table.element);
+  table.element.prepend(h('caption.unseen', title));
   return card(`flush ${wide}`, title, note, scroll, ...after);
 }
 
@@ -225,10 +233,11 @@ export function plotCard(
   wide: string,
   title: string,
   note: string,
-  plot: { element: HTMLElement; legend: HTMLElement },
+  plot: { element: HTMLElement; legend: HTMLElement; title: string },
 ): HTMLElement {
   const made = card(wide, title, note, plot.element);
   made.querySelector('h2')?.append(plot.legend);
+  plot.title = note === '' ? title : `${title}, ${note}`;
   return made;
 }
 
@@ -255,6 +264,12 @@ export interface Heading {
   readonly right?: boolean;
 }
 
+export interface PlainRow {
+  /** Unique; the same when the row is set again. */
+  readonly key: string;
+  readonly cells: readonly HTMLElement[];
+}
+
 /** A table without sorting. On a narrow screen each row becomes a block of headings and values. */
 export class PlainTable {
   readonly element: HTMLElement;
@@ -274,7 +289,7 @@ export class PlainTable {
           ...headings.map(({ title, unit, hint, right }) =>
             h(
               'th',
-              { class: right ? 'right' : null, title: hint ?? null },
+              { scope: 'col', class: right ? 'right' : null, title: hint ?? null },
               title,
               unit === undefined ? null : h('small', unit),
             ),
@@ -285,22 +300,17 @@ export class PlainTable {
     );
   }
 
-  set(rows: readonly (readonly HTMLElement[])[]): void {
-    if (rows.length === 0) {
-      this.#body.replaceChildren(
-        h('tr.none', h('td', { colspan: this.#headings.length, class: 'empty' }, this.#empty)),
-      );
-      return;
-    }
-    this.#body.replaceChildren(
-      ...rows.map((cells) => {
-        for (const [i, cell] of cells.entries()) {
-          const { title, unit, right } = this.#headings[i]!;
-          cell.dataset.label = unit === undefined ? title : `${title}, ${unit}`;
-          if (right) cell.classList.add('right');
-        }
-        return h('tr', ...cells);
-      }),
-    );
+  set(rows: readonly PlainRow[]): void {
+    const made = rows.map(({ key, cells }) => {
+      for (const [i, cell] of cells.entries()) {
+        const { title, unit, right } = this.#headings[i]!;
+        cell.dataset.label = unit === undefined ? title : `${title}, ${unit}`;
+        if (right) cell.classList.add('right');
+      }
+      return h('tr', { 'data-key': key }, ...cells);
+    });
+    const none = (): HTMLElement =>
+      h('tr.none', h('td', { colspan: this.#headings.length, class: 'empty' }, this.#empty));
+    setChildren(this.#body, ...(made.length === 0 ? [none()] : made));
   }
 }

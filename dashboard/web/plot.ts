@@ -1,6 +1,6 @@
 import uPlot from '/vendor/uplot.js';
-import { h } from './dom.js';
-import { dayOf, NONE, otherDay } from './format.js';
+import { h, setAttribute, setText } from './dom.js';
+import { clock, dayOf, NONE, otherDay } from './format.js';
 
 export type Tone = 'green' | 'blue' | 'amber' | 'red' | 'violet' | 'faint' | 'text';
 
@@ -39,6 +39,8 @@ export interface PlotOptions {
   readonly binary?: boolean;
 }
 
+const NOTHING = 'nothing yet';
+
 const styleOf = (): ((name: string) => string) => {
   const style = getComputedStyle(document.documentElement);
   return (name) => style.getPropertyValue(`--${name}`).trim();
@@ -58,6 +60,8 @@ const translucent = (color: string, share: number): string => {
 export class Plot {
   readonly element: HTMLDivElement;
   readonly legend: HTMLDivElement;
+  /** What it shows, for those who do not see it. */
+  title = '';
   readonly #options: PlotOptions;
   readonly #values: HTMLElement[] = [];
   readonly #none: HTMLDivElement;
@@ -68,8 +72,8 @@ export class Plot {
 
   constructor(options: PlotOptions) {
     this.#options = options;
-    this.#none = h('div.none', options.none ?? 'nothing yet');
-    this.element = h('div.plot', this.#none);
+    this.#none = h('div.none', options.none ?? NOTHING);
+    this.element = h('div.plot', { role: 'img' }, this.#none);
     this.legend = h('div.legend');
     for (const line of options.lines) {
       const value = h('b');
@@ -88,6 +92,7 @@ export class Plot {
     const known = data[0]?.length ?? 0;
     this.#none.hidden = known > 1;
     this.#data = data as uPlot.AlignedData;
+    setAttribute(this.element, 'aria-label', this.#describe());
     if (known <= 1) {
       this.#plot?.destroy();
       this.#plot = null;
@@ -186,6 +191,22 @@ export class Plot {
     );
   }
 
+  /** Axis, and newest, least and highest value of each line. */
+  #describe(): string {
+    const { lines, unit, plainX, none = NOTHING } = this.#options;
+    const [x = [], ...columns] = this.#data;
+    const [first, last] = [x[0], x.at(-1)];
+    if (x.length <= 1 || first === undefined || last === undefined) return `${this.title}: ${none}`;
+    const place = plainX ? String : clock;
+    const described = lines.flatMap(({ label, quiet }, i) => {
+      const values = (columns[i] ?? []).filter((value) => typeof value === 'number');
+      if (quiet || values.length === 0) return [];
+      const [least, most] = [Math.min(...values), Math.max(...values)];
+      return [`${label} ${unit(values.at(-1)!)}, between ${unit(least)} and ${unit(most)}`];
+    });
+    return `${this.title}: from ${place(first)} to ${place(last)}: ${described.join('; ')}`;
+  }
+
   /** Shows the values at the cursor, otherwise the newest. */
   #showValues(index: number | null): void {
     for (const [i, element] of this.#values.entries()) {
@@ -194,7 +215,7 @@ export class Plot {
       for (let at = column.length - 1; index === null && value == null && at >= 0; at--)
         value = column[at];
       const text = value == null ? NONE : this.#options.unit(value);
-      if (element.textContent !== text) element.textContent = text;
+      setText(element, text);
     }
   }
 }

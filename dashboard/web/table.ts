@@ -1,4 +1,4 @@
-import { button, h, setStyle, setText } from './dom.js';
+import { button, focusPage, h, setAttribute, setOrder, setStyle, setText } from './dom.js';
 
 export interface Column<Row> {
   readonly title: string;
@@ -15,6 +15,8 @@ export interface Column<Row> {
   readonly right?: boolean;
   /** Columns with the highest value are hidden first for lack of width; absent: never hidden. */
   readonly hidePriority?: number;
+  /** Its cells hold the row's link. */
+  readonly link?: boolean;
   /** Sort key. */
   readonly sort?: (row: Row) => number | string;
   /** Builds the cell once; the returned function fills it for a row. */
@@ -22,9 +24,12 @@ export interface Column<Row> {
 }
 
 export interface TableOptions<Row> {
+  /** For those who do not see what it shows. */
+  readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly key: (row: Row) => string;
-  readonly href?: (row: Row) => string;
+  /** Null: no page of its own. */
+  readonly href: (row: Row) => string | null;
   readonly sortedBy: string;
   readonly empty: string;
   /** CSS height; the body scrolls inside. */
@@ -41,9 +46,10 @@ const GAP = 12;
 
 interface RowSlot<Row> {
   readonly element: HTMLElement;
+  readonly link: HTMLAnchorElement;
   readonly fill: readonly ((row: Row) => void)[];
   row: Row | null;
-  top: number;
+  index: number;
 }
 
 export const textCell =
@@ -66,7 +72,10 @@ function minColumnWidth<Row>(
   return narrow ? minWidthNarrow : minWidth;
 }
 
-/** A table of any length. Only visible rows have elements, and only changes are written. */
+/**
+ * A table of any length. Only visible rows have elements, and only changes are written. The element
+ * of a row stays its own as long as it is visible or has the focus.
+ */
 export class Table<Row> {
   readonly element: HTMLElement;
   readonly #options: TableOptions<Row>;
@@ -75,12 +84,12 @@ export class Table<Row> {
   readonly #empty: HTMLElement;
   readonly #observer: ResizeObserver;
   #columns: readonly Column<Row>[];
-  #rowSlots: RowSlot<Row>[] = [];
+  /** By the row's key, in their order. */
+  #slots = new Map<string, RowSlot<Row>>();
   #rows: readonly Row[] = [];
   #sorted: readonly Row[] = [];
   #sort: string;
   #down = true;
-  #at = -1;
   #row = ROW;
   #rest: string;
 
@@ -93,7 +102,13 @@ export class Table<Row> {
     this.#head = h('div', { role: 'row', class: 't-head' });
     this.#body = h('div.t-body', { role: 'rowgroup' });
     this.#empty = h('div.empty', options.empty);
-    this.element = h('div.table', { role: 'table' }, this.#head, this.#body, this.#empty);
+    this.element = h(
+      'div.table',
+      { role: 'table', 'aria-label': options.label },
+      this.#head,
+      this.#body,
+      this.#empty,
+    );
     setStyle(this.element, 'max-height', options.height);
     this.element.addEventListener('scroll', () => this.#draw(), { passive: true });
     this.#observer = new ResizeObserver(() => this.#fit());
@@ -111,31 +126,32 @@ export class Table<Row> {
     this.#order();
   }
 
-  /** Moves the marked row. */
+  /** Moves the focus to another row's link, from the first visible row if none has it. */
   move(by: number): void {
-    if (this.#sorted.length === 0) return;
-    this.#at = Math.min(this.#sorted.length - 1, Math.max(0, this.#at + by));
-    const top = this.#at * this.#row;
+    const count = this.#sorted.length;
+    if (count === 0) return;
+    const from = this.#focused()?.index ?? Math.ceil(this.element.scrollTop / this.#row) - by;
+    const to = Math.min(count - 1, Math.max(0, from + by));
+    const top = to * this.#row;
     const { scrollTop, clientHeight } = this.element;
     if (top < scrollTop) this.element.scrollTop = top;
     else if (top + 3 * this.#row > scrollTop + clientHeight)
       this.element.scrollTop = top + 3 * this.#row - clientHeight;
     this.#draw();
+    this.#slots.get(this.#options.key(this.#sorted[to]!))?.link.focus({ preventScroll: true });
   }
 
   /** Handles keys that work in every table; returns false for others. */
   key(key: string): boolean {
     if (key === 'j' || key === 'ArrowDown') this.move(1);
     else if (key === 'k' || key === 'ArrowUp') this.move(-1);
-    else if (key === 'Enter' && this.marked !== null) location.hash = this.marked;
     else return false;
     return true;
   }
 
-  /** The marked row's address. */
-  get marked(): string | null {
-    const row = this.#sorted[this.#at];
-    return row === undefined ? null : (this.#options.href?.(row) ?? null);
+  #focused(): RowSlot<Row> | undefined {
+    const active = document.activeElement;
+    return [...this.#slots.values()].find(({ element }) => element.contains(active));
   }
 
   destroy(): void {
@@ -213,9 +229,12 @@ export class Table<Row> {
       }),
     );
     this.#markSort();
+    const focused = this.#focused();
     this.#body.replaceChildren();
-    this.#rowSlots = [];
+    this.#slots.clear();
     this.#draw();
+    // Other columns, such as after a turn of the screen.
+    if (focused?.row != null) this.#slots.get(this.#options.key(focused.row))?.link.focus();
   }
 
   #markSort(): void {
@@ -242,42 +261,66 @@ export class Table<Row> {
   }
 
   #draw(): void {
+    const { key, href } = this.#options;
     const count = this.#sorted.length;
     this.#empty.hidden = count > 0;
-    const row = this.#row;
-    setStyle(this.#body, 'height', `${count * row}px`);
-    const first = Math.max(0, Math.floor(this.element.scrollTop / row) - OVERSCAN_ROWS);
-    const seen = Math.ceil((this.element.clientHeight || 600) / row) + 2 * OVERSCAN_ROWS;
+    const height = this.#row;
+    setStyle(this.#body, 'height', `${count * height}px`);
+    setAttribute(this.element, 'aria-rowcount', String(count + 1));
+    const first = Math.max(0, Math.floor(this.element.scrollTop / height) - OVERSCAN_ROWS);
+    const seen = Math.ceil((this.element.clientHeight || 600) / height) + 2 * OVERSCAN_ROWS;
     const last = Math.min(count, first + seen);
-    while (this.#rowSlots.length < last - first) this.#rowSlots.push(this.#place());
-    for (const [i, place] of this.#rowSlots.entries()) {
-      const index = first + i;
-      const shown = index < last ? this.#sorted[index]! : null;
-      place.element.hidden = shown === null;
-      if (shown === null) continue;
-      const top = index * row;
-      if (place.top !== top) {
-        setStyle(place.element, 'transform', `translateY(${top}px)`);
-        place.top = top;
-      }
-      place.element.classList.toggle('at', index === this.#at);
-      if (place.row === shown) continue;
-      place.row = shown;
-      if (this.#options.href !== undefined)
-        place.element.setAttribute('href', this.#options.href(shown));
-      for (const fill of place.fill) fill(shown);
+    const shown = new Map<string, number>();
+    for (let index = first; index < last; index++) shown.set(key(this.#sorted[index]!), index);
+    const focused = this.#focused()?.row;
+    if (focused != null && !shown.has(key(focused))) {
+      const index = this.#sorted.findIndex((row) => key(row) === key(focused));
+      if (index >= 0) shown.set(key(focused), index);
+      else focusPage();
     }
+    const free: RowSlot<Row>[] = [];
+    for (const [name, slot] of this.#slots) if (!shown.has(name)) free.push(slot);
+    const slots = new Map<string, RowSlot<Row>>();
+    for (const [name, index] of [...shown].sort(([, a], [, b]) => a - b)) {
+      const slot = this.#slots.get(name) ?? free.pop() ?? this.#makeSlot();
+      slots.set(name, slot);
+      if (slot.index !== index) {
+        setStyle(slot.element, 'transform', `translateY(${index * height}px)`);
+        setAttribute(slot.element, 'aria-rowindex', String(index + 2));
+        slot.index = index;
+      }
+      const row = this.#sorted[index]!;
+      if (slot.row === row) continue;
+      slot.row = row;
+      const to = href(row);
+      setAttribute(slot.link, 'href', to);
+      // Without an address only the keys that go down and up reach it.
+      setAttribute(slot.link, 'tabindex', to === null ? '-1' : null);
+      for (const fill of slot.fill) fill(row);
+    }
+    for (const { element } of free) element.remove();
+    this.#slots = slots;
+    setOrder(
+      this.#body,
+      [...slots.values()].map(({ element }) => element),
+    );
   }
 
-  #place(): RowSlot<Row> {
-    const element =
-      this.#options.href === undefined ? h('div', { role: 'row' }) : h('a', { role: 'row' });
+  #makeSlot(): RowSlot<Row> {
+    const link = h('a');
+    const element = h('div', { role: 'row' });
     const fill = this.#columns.map((column) => {
       const cell = h('span', { role: 'cell', class: column.right ? 'right' : null });
       element.append(cell);
-      return column.cell(cell);
+      if (!column.link) return column.cell(cell);
+      cell.append(link);
+      return column.cell(link);
     });
-    this.#body.append(element);
-    return { element, fill, row: null, top: -1 };
+    // The whole row opens its page. The cells keep their titles and can be selected.
+    element.addEventListener('click', (event) => {
+      if (getSelection()?.type !== 'Range' && !link.contains(event.target as Node))
+        link.dispatchEvent(new MouseEvent('click', event));
+    });
+    return { element, link, fill, row: null, index: -1 };
   }
 }

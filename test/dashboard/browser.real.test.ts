@@ -159,7 +159,7 @@ test.serial('every page shows what came over NATS, by mouse and by keyboard', as
   await page.getByRole('heading', { name: 'Functions' }).waitFor();
   await page.keyboard.press('/');
   await page.keyboard.type('fn-0001');
-  await page.getByText('1 of 30').waitFor();
+  await page.getByText('1 of 30', { exact: true }).waitFor();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
@@ -220,15 +220,15 @@ test.serial('a change needs the token, and is done over NATS', async (t) => {
   await go(page, '#/hosts');
   await page.getByRole('button', { name: 'Restore all limits' }).click();
   await page.getByRole('button', { name: 'Yes' }).click();
-  await page.getByLabel('Token').fill('wrong');
+  await page.getByLabel('Token', { exact: true }).fill('wrong');
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByText('this is not the token').waitFor();
-  await page.getByLabel('Token').fill(TOKEN);
+  await page.getByLabel('Token', { exact: true }).fill(TOKEN);
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByText('restored on invoker0').waitFor();
   t.is(gleaner.restored, 1);
   // It is kept in the tab: the second change asks no more. No mode is set unless one is chosen.
-  const mode = page.getByLabel('Mode of all functions');
+  const mode = page.getByLabel('Mode of all functions', { exact: true });
   const set = page.getByRole('button', { name: 'Set', exact: true });
   t.true(await set.isDisabled());
   await mode.selectOption('observe');
@@ -257,7 +257,7 @@ test.serial('the page asks for the token only while the dashboard answers', asyn
   };
   await go(page, '#/hosts');
   await restore();
-  await page.getByLabel('Token').fill(TOKEN);
+  await page.getByLabel('Token', { exact: true }).fill(TOKEN);
   await dashboard.stop();
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.locator('#toast.shown').getByText('no answer from the dashboard').waitFor();
@@ -367,7 +367,7 @@ const CLIPPED = `(() => {
   const clipped = [];
   for (const element of document.querySelectorAll('#page, #page *, .side, .side *')) {
     if (!(element instanceof HTMLElement) || element.offsetParent === null) continue;
-    if (element.textContent.trim() === '') continue;
+    if (element.textContent.trim() === '' || element.closest('.unseen') !== null) continue;
     const style = getComputedStyle(element);
     if (style.display === 'inline') continue;
     const isEdge = style.overflowX !== 'visible';
@@ -454,6 +454,100 @@ test.serial(
     t.deepEqual(pageErrors, []);
   },
 );
+
+test.serial('a refresh takes neither focus nor selection, and says nothing', async (t) => {
+  const made = await stage(t, 30, { width: 1280, height: 860 });
+  if (made === null) return;
+  const { page, gleaner, pageErrors } = made;
+  const focused = (): Promise<unknown> =>
+    page.evaluate("document.activeElement.getAttribute('href') ?? document.activeElement.id");
+  // What is replaced by each tick: removed elements, and texts that a screen reader reads out.
+  const watch = (): Promise<unknown> =>
+    page.evaluate(`window.removed = 0; window.said = []; window.observer?.disconnect();
+    window.observer = new MutationObserver((changes) => {
+      for (const { removedNodes, target } of changes) {
+        for (const node of removedNodes) if (node instanceof Element) window.removed++;
+        const element = target instanceof Element ? target : target.parentElement;
+        if (element?.closest('[aria-live], [role=status], [role=alert]'))
+          window.said.push(element.textContent);
+      }
+    });
+    observer.observe(document.body, { subtree: true, childList: true, characterData: true })`);
+  const seen = (): Promise<unknown> => page.evaluate('[window.removed, window.said]');
+
+  // The first tab stop skips to the page, without leaving it.
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  t.is(await focused(), 'page');
+  t.is(await page.evaluate('location.hash'), '');
+
+  // All rows change each second.
+  await go(page, '#/functions');
+  await page.getByRole('table', { name: 'Functions' }).getByRole('row').nth(5).waitFor();
+  t.is(await focused(), 'page', 'of the new page');
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  const href = await focused();
+  t.regex(String(href), /^#\/function\/guest\/shop\/fn-/);
+  await watch();
+  const { second } = gleaner;
+  while (gleaner.second < second + 3) await page.waitForTimeout(200);
+  t.is(await focused(), href);
+  t.deepEqual(await seen(), [0, []]);
+  // It stays the same function's after a sort, and beyond what is visible.
+  await page.evaluate("document.querySelector('.t-head button').click()");
+  await page.evaluate("document.querySelector('.table').scrollTop = 1e6");
+  await page.waitForTimeout(1200);
+  t.is(await focused(), href);
+  await page.keyboard.press('Enter');
+  await page.locator('.u-over').first().waitFor();
+  t.is(await page.evaluate('location.hash'), href);
+
+  // A table of one function's page, and the lists of the overview.
+  t.regex(
+    (await page.locator('.plot').first().getAttribute('aria-label')) ?? '',
+    /^CPU, cores per container: from [\d:]+ to [\d:]+: granted 0\.7, between 0\.7 and 0\.7; user 1/,
+  );
+  await go(page, '#/');
+  const link = page.locator('.card', { hasText: 'Gained most' }).getByRole('link');
+  await link.focus();
+  await page.evaluate("getSelection().selectAllChildren(document.querySelector('#verdict'))");
+  const selected = await page.evaluate('String(getSelection())');
+  await watch();
+  const at = gleaner.second;
+  while (gleaner.second < at + 3) await page.waitForTimeout(200);
+  t.is(await focused(), '#/function/guest/shop/fn-0000');
+  t.is(await page.evaluate('String(getSelection())'), selected);
+  const [removed, said] = (await seen()) as [number, string[]];
+  t.deepEqual(said, []);
+  // One event leaves the list each second.
+  t.true(removed <= 5, `${removed} elements were replaced`);
+  t.deepEqual(pageErrors, []);
+});
+
+test.serial('the dialog has a name, closes with Escape and gives the focus back', async (t) => {
+  const made = await stage(t, 5, { width: 1280, height: 860 });
+  if (made === null) return;
+  const { page, pageErrors } = made;
+  const focused = (): Promise<unknown> => page.evaluate('document.activeElement.textContent');
+  await go(page, '#/hosts');
+  await page.getByRole('button', { name: 'Restore all limits' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: 'Restore the user limits of every container' }).waitFor();
+  await page.keyboard.press('Escape');
+  t.is(await focused(), 'Restore all limits');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Yes' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: 'Token needed to restore all limits' }).waitFor();
+  t.is(await page.evaluate("document.activeElement.getAttribute('aria-label')"), 'Token');
+  await page.keyboard.type('wrong');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').getByText('this is not the token').waitFor();
+  await page.keyboard.press('Escape');
+  t.is(await focused(), 'Restore all limits');
+  t.deepEqual(pageErrors, []);
+});
 
 test.serial(
   'a time of another day has its date, and every time a title with its zone',

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 
-const css = readFileSync(new URL('../../../dashboard/web/style.css', import.meta.url), 'utf8');
+const read = (name: string): string =>
+  readFileSync(new URL(`../../../dashboard/web/${name}`, import.meta.url), 'utf8');
+const css = read('style.css');
 
 function variables(selector: string): Record<string, string> {
   const start = css.indexOf(`${selector} {`);
@@ -52,3 +54,28 @@ for (const [theme, color] of Object.entries(themes)) {
     }
   });
 }
+
+test('the contention matrix can be read at every share, in both themes', (t) => {
+  const most = /var\(--share, 0\) \* (\d+)%/.exec(read('parts.css'))?.[1];
+  for (const [theme, { amber, text, 'panel-2': panel }] of Object.entries(themes))
+    for (const share of [0, 0.5, 1]) {
+      const mixed = mix(amber!, panel!, (share * Number(most)) / 100);
+      t.true(contrast(text!, mixed) >= 4.5, `${theme}, ${share}: ${contrast(text!, mixed)}`);
+    }
+});
+
+/** As `color-mix(in srgb, …)`: each channel in proportion. */
+function mix(one: string, other: string, share: number): string {
+  const channels = [1, 3, 5].map((at) => {
+    const [a, b] = [one, other].map((color) => Number.parseInt(color.slice(at, at + 2), 16));
+    return Math.round(a! * share + b! * (1 - share));
+  });
+  return `#${channels.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
+}
+
+test('nothing moves for people who prefer reduced motion', (t) => {
+  for (const name of ['style.css', 'parts.css']) {
+    const always = read(name).replace(/@media \(prefers-reduced-motion: no-preference\).*/s, '');
+    t.notRegex(always, /transition|animation|scroll-behavior/, name);
+  }
+});

@@ -1,5 +1,5 @@
 import type { ContentionView, FunctionRow } from '../../wire.js';
-import { h, setStyle } from '../dom.js';
+import { h, setChildren, setStyle } from '../dom.js';
 import { cores, NONE, nameParts, percent, span, times } from '../format.js';
 import {
   card,
@@ -76,14 +76,13 @@ export function contentionPage(): Page {
     latest = state;
     const names = state.waiting.map(({ host }) => host);
     if (!names.includes(chosen)) chosen = names[0] ?? '';
-    if (select.childElementCount !== names.length)
-      select.replaceChildren(
-        ...names.map((name) => h('option', { value: name, selected: name === chosen }, name)),
-      );
+    setChildren(select, ...names.map((name) => h('option', { 'data-key': name }, name)));
+    if (select.value !== chosen) select.value = chosen;
     select.hidden = names.length < 2;
     const waiting = state.waiting.find(({ host }) => host === chosen);
     const host = state.hosts.find((one) => one.host === chosen);
-    summary.replaceChildren(
+    setChildren(
+      summary,
       ...(host === undefined
         ? []
         : [
@@ -111,11 +110,14 @@ export function contentionPage(): Page {
     if (text === shown) return;
     shown = text;
     const none = waiting === undefined || waiting.names.length === 0;
-    matrix.replaceChildren(none ? emptyNote('nothing ran in the last minute') : matrixOf(waiting));
+    setChildren(matrix, none ? emptyNote('nothing ran in the last minute') : matrixOf(waiting));
     functions.set(
       none
         ? []
-        : waiting.names.map((name, i) => cellsOf(name, i, waiting, state.functions.get(name))),
+        : waiting.names.map((name, i) => ({
+            key: name,
+            cells: cellsOf(name, i, waiting, state.functions.get(name)),
+          })),
     );
   }
   return { title: 'Contention', element, update };
@@ -132,16 +134,22 @@ function matrixOf(waiting: ContentionView): HTMLElement {
   const label = (name: string): HTMLElement => h('span', { title: name }, nameParts(name)[1]);
   const table = h(
     'table.matrix',
+    h('caption.unseen', 'Which function waits for which'),
     h(
       'thead',
-      h('tr', h('th', h('span.dim', 'ran →')), ...runners.map(({ name }) => h('th', label(name)))),
+      h(
+        'tr',
+        h('th', h('span.dim', 'ran →')),
+        ...runners.map(({ name }) => h('th', { scope: 'col', 'data-key': name }, label(name))),
+      ),
     ),
     h(
       'tbody',
       ...waiters.map(({ name, i }) =>
         h(
           'tr',
-          h('th', functionLink(name)),
+          { 'data-key': name },
+          h('th', { scope: 'row' }, functionLink(name)),
           ...runners.map(({ name: runner, j }) => {
             const value = waiting.matrix[i]![j]!;
             // Full color: a quarter of its time spent waiting for this one function.
@@ -151,7 +159,8 @@ function matrixOf(waiting: ContentionView): HTMLElement {
             const cell = h(
               'td',
               {
-                class: i === j && value === 0 ? 'self' : share > 0.6 ? 'strong' : null,
+                class: i === j && value === 0 ? 'self' : null,
+                'data-key': runner,
                 title: tooltip,
               },
               i === j && value === 0 ? '·' : value > SHOWN_MIN ? short(value) : '',
@@ -180,6 +189,7 @@ function waiterLine(name: string, i: number, waiting: ContentionView): HTMLEleme
     .map(({ runner, share }) => `${nameParts(runner)[1]} ${percent(share)}`);
   return h(
     'li',
+    { 'data-key': name },
     h('span.grow', functionLink(name), h('small.block', `for ${most.join(', ')}`)),
     h('span', span(waiting.waited[i]!)),
   );

@@ -1,5 +1,5 @@
 import type { EventRow } from '../../wire.js';
-import { button, h, setText } from '../dom.js';
+import { button, h, setChildren, setText } from '../dom.js';
 import { clock, cores, instant, memory, NONE, number } from '../format.js';
 import { chip, EVENT_TONES, functionHref, pageHead, space } from '../parts.js';
 import type { Page, State } from '../state.js';
@@ -40,8 +40,7 @@ const columns: readonly Column<EventRow>[] = [
     title: 'Kind',
     width: '92px',
     narrow: false,
-    cell: (element) => (row) =>
-      element.replaceChildren(chip(row.kind, EVENT_TONES[row.kind] ?? '')),
+    cell: (element) => (row) => setChildren(element, chip(row.kind, EVENT_TONES[row.kind] ?? '')),
   },
   {
     title: 'Time and kind',
@@ -54,7 +53,7 @@ const columns: readonly Column<EventRow>[] = [
       return (row) => {
         setText(time, clock(row.at));
         time.title = instant(row.at);
-        kind.replaceChildren(chip(row.kind, EVENT_TONES[row.kind] ?? ''));
+        setChildren(kind, chip(row.kind, EVENT_TONES[row.kind] ?? ''));
       };
     },
   },
@@ -64,6 +63,7 @@ const columns: readonly Column<EventRow>[] = [
     minWidth: 170,
     minWidthNarrow: 120,
     narrow: false,
+    link: true,
     cell: textCell(
       (row) => row.function ?? NONE,
       (row) => (row.function === null ? 'dim' : 'name'),
@@ -74,6 +74,7 @@ const columns: readonly Column<EventRow>[] = [
     width: '1fr',
     minWidthNarrow: 120,
     narrow: true,
+    link: true,
     cell: (element) => {
       const name = h('b.name');
       const why = h('small');
@@ -118,8 +119,9 @@ export function eventsPage(): Page {
   });
   const table = new Table<EventRow>({
     columns,
+    label: 'Events, newest first',
     key: ({ id }) => String(id),
-    href: (row) => (row.function === null ? '#/events' : functionHref(row.function)),
+    href: (row) => (row.function === null ? null : functionHref(row.function)),
     sortedBy: '',
     empty: 'no event yet',
     height: 'calc(100vh - 178px)',

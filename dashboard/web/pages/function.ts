@@ -6,7 +6,7 @@ import type {
   FunctionRow,
 } from '../../wire.js';
 import { actionButton } from '../actions.js';
-import { h, setStyle, setText } from '../dom.js';
+import { h, setChildren, setStyle, setText } from '../dom.js';
 import {
   change,
   clock,
@@ -58,7 +58,15 @@ const GRANTED: Pick<PlotOptions, 'lines' | 'bands'> = {
 export function functionPage(name: string): Page {
   const [namespace, last] = nameParts(name);
   const chips = h('div.chips');
-  const buttons = h('div.chips');
+  let row: FunctionRow | null = null;
+  const pause = actionButton('Pause', () => ({
+    action: row?.paused ? 'resume' : 'pause',
+    function: name,
+  }));
+  const retrain = actionButton('Retrain', () => ({ action: 'retrain', function: name }), {
+    confirmed: () => `Retrain the agent of ${name}?`,
+  });
+  const buttons = h('div.chips', { hidden: true }, pause, retrain);
   const facts = h('p.note.facts-line');
   const sync = 'function';
   const cpu = new Plot({ ...GRANTED, unit: cores, sync });
@@ -142,9 +150,7 @@ export function functionPage(name: string): Page {
     ),
     note,
   );
-  let row: FunctionRow | null = null;
   let featureNames: readonly string[] = [];
-  let mode = '';
 
   const showDetail = (detail: FunctionDetail): void => {
     const { history } = detail;
@@ -162,8 +168,18 @@ export function functionPage(name: string): Page {
     ]);
     const { step, reward } = detail.learning;
     learning.set([step, reward, runningMean(reward, 20)]);
-    activations.set(detail.activations.map(activationCells));
-    steps.set(detail.steps.map((one) => stepCells(one, featureNames)));
+    activations.set(
+      detail.activations.map((one) => ({
+        key: `${one.host} ${one.activation}`,
+        cells: activationCells(one),
+      })),
+    );
+    steps.set(
+      detail.steps.map((one) => ({
+        key: `${one.step} ${one.at}`,
+        cells: stepCells(one, featureNames),
+      })),
+    );
     setText(
       features,
       featureNames.length === 0
@@ -214,7 +230,7 @@ export function functionPage(name: string): Page {
           ),
         );
       if (row.manager !== '') more.push(chip(`manager ${row.manager}`));
-      chips.replaceChildren(...functionChips(row), ...more);
+      setChildren(chips, ...functionChips(row), ...more);
       setText(
         facts,
         [
@@ -228,18 +244,8 @@ export function functionPage(name: string): Page {
           objectiveText(row),
         ].join('; '),
       );
-      if (!state.writable || mode === `${row.paused}`) return;
-      mode = `${row.paused}`;
-      const paused = row.paused;
-      buttons.replaceChildren(
-        actionButton(paused ? 'Resume' : 'Pause', () => ({
-          action: paused ? 'resume' : 'pause',
-          function: name,
-        })),
-        actionButton('Retrain', () => ({ action: 'retrain', function: name }), {
-          confirmed: () => `Retrain the agent of ${name}?`,
-        }),
-      );
+      setText(pause, row.paused ? 'Resume' : 'Pause');
+      buttons.hidden = !state.writable;
     },
     destroy() {
       clearInterval(timer);

@@ -47,6 +47,7 @@ const columns: readonly Column<FunctionRow>[] = [
     width: '1.6fr',
     minWidth: 170,
     minWidthNarrow: 96,
+    link: true,
     sort: ({ name }) => name,
     cell: (element) => {
       const space = h('span.ns');
@@ -236,7 +237,10 @@ export function functionsPage(): Page {
     'aria-label': 'Filter by name',
   });
   const count = h('span.sub');
+  /** Read out after each change of the filter; the count itself changes with every new function. */
+  const found = h('span.unseen', { role: 'status' });
   const table = new Table<FunctionRow>({
+    label: 'Functions',
     columns,
     key: ({ name }) => name,
     href: ({ name }) => functionHref(name),
@@ -246,7 +250,7 @@ export function functionsPage(): Page {
   });
   const element = h(
     'div',
-    pageHead('Functions', count, space(), search),
+    pageHead('Functions', count, found, space(), search),
     h('section.card.flush', table.element),
   );
   let rows: readonly FunctionRow[] = [];
@@ -259,11 +263,15 @@ export function functionsPage(): Page {
     );
     table.set(shown, rows.length > 0 ? `no function matches “${search.value.trim()}”` : undefined);
   };
-  search.addEventListener('input', show);
+  search.addEventListener('input', () => {
+    show();
+    setText(found, `${count.textContent} functions`);
+  });
   search.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') search.blur();
-    else if (event.key === 'Enter' && table.marked === null) table.move(1);
-    else if (event.key === 'ArrowDown') search.blur();
+    else if (event.key === 'Enter' || event.key === 'ArrowDown') table.move(1);
+    else return;
+    event.preventDefault();
   });
   return {
     title: 'Functions',

@@ -1,6 +1,6 @@
 import type { HostRow } from '../../wire.js';
 import { actionButton } from '../actions.js';
-import { h, setStyle } from '../dom.js';
+import { h, setChildren, setStyle, setText } from '../dom.js';
 import { cores, memory, NONE, number, span, times } from '../format.js';
 import {
   agoCell,
@@ -71,26 +71,32 @@ export function hostsPage(): Page {
         });
         buttons.replaceChildren(mode, set, restore);
       }
-      count.textContent =
-        state.hosts.length > SHOWN ? `${SHOWN} of ${state.hosts.length}` : `${state.hosts.length}`;
-      hosts.replaceChildren(
+      setText(
+        count,
+        state.hosts.length > SHOWN ? `${SHOWN} of ${state.hosts.length}` : `${state.hosts.length}`,
+      );
+      setChildren(
+        hosts,
         ...(state.hosts.length === 0
           ? [h('section.card', emptyNote('no hook yet: run `gleaner hook` on an invoker'))]
           : state.hosts.slice(0, SHOWN).map((host) => hostCard(host, state.now))),
       );
       const { open, missedTicks, dead } = state.pages;
-      pages.textContent = `${open} pages open, ${missedTicks} ticks missed, ${dead} closed as dead`;
+      setText(pages, `${open} pages open, ${missedTicks} ticks missed, ${dead} closed as dead`);
       services.set(
-        state.services.map((row) => [
-          td(row.service),
-          td(row.host),
-          td(row.version),
-          agoCell(state.now, Date.parse(row.started) / 1000),
-          td(number(row.requests)),
-          td(String(row.refused), 'dim'),
-          td(String(row.failures), row.failures > 0 ? 'bad' : 'dim', row.lastFailure),
-          td(span(row.micros / 1000)),
-        ]),
+        state.services.map((row) => ({
+          key: `${row.service} ${row.host} ${row.started}`,
+          cells: [
+            td(row.service),
+            td(row.host),
+            td(row.version),
+            agoCell(state.now, Date.parse(row.started) / 1000),
+            td(number(row.requests)),
+            td(String(row.refused), 'dim'),
+            td(String(row.failures), row.failures > 0 ? 'bad' : 'dim', row.lastFailure),
+            td(span(row.micros / 1000)),
+          ],
+        })),
       );
     },
   };
@@ -110,6 +116,7 @@ function hostCard(host: HostRow, now: number): HTMLElement {
     chips.append(chip(`silent for ${span(silent * 1000)}`, 'amber'));
   return h(
     'section.card.w6',
+    { 'data-key': host.host },
     h('h2', host.host, chips),
     meter('CPU', host.usedCpu, host.grantedCpu, host.allocatableCpu, host.poolCpu, cores, ' cores'),
     meter(

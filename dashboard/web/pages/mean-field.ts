@@ -1,4 +1,4 @@
-import { h, setStyle } from '../dom.js';
+import { h, setChildren, setStyle } from '../dom.js';
 import { ago, cores, counted, instant, memory, number, percent, words } from '../format.js';
 import { card, chip, Kpi, PlainTable, pageHead, plotCard, tableCard, td } from '../parts.js';
 import { Plot } from '../plot.js';
@@ -73,13 +73,14 @@ export function meanFieldPage(): Page {
     element,
     update({ meanField, field, now }) {
       if (meanField === null) {
-        chips.replaceChildren(chip('none published yet', 'amber'));
+        setChildren(chips, chip('none published yet', 'amber'));
         return;
       }
       const { hosts: rows } = meanField;
       const highest = (of: (row: (typeof rows)[number]) => number): number =>
         Math.max(0, ...rows.map(of));
-      chips.replaceChildren(
+      setChildren(
+        chips,
         chip(`published by ${meanField.publisher}`, 'green'),
         chip(`epoch ${meanField.epoch}`),
         chip(
@@ -118,15 +119,18 @@ export function meanFieldPage(): Page {
         [...rows]
           .sort((a, b) => b.occupancyCpu - a.occupancyCpu)
           .slice(0, 100)
-          .map((row) => [
-            td(row.host),
-            td(percent(row.occupancyCpu)),
-            td(row.priceCpu.toFixed(2), row.priceCpu > 0 ? '' : 'dim'),
-            td(percent(row.occupancyMemory)),
-            td(row.priceMemory.toFixed(2), row.priceMemory > 0 ? '' : 'dim'),
-          ]),
+          .map((row) => ({
+            key: row.host,
+            cells: [
+              td(row.host),
+              td(percent(row.occupancyCpu)),
+              td(row.priceCpu.toFixed(2), row.priceCpu > 0 ? '' : 'dim'),
+              td(percent(row.occupancyMemory)),
+              td(row.priceMemory.toFixed(2), row.priceMemory > 0 ? '' : 'dim'),
+            ],
+          })),
       );
-      features.replaceChildren(...meanField.features.map(featureRow));
+      setChildren(features, ...meanField.features.map(featureRow));
     },
     destroy() {
       occupancy.destroy();

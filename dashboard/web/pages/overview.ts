@@ -1,5 +1,5 @@
 import type { FunctionRow, Verdict } from '../../wire.js';
-import { h, setClass, setText } from '../dom.js';
+import { h, setChildren, setClass, setText } from '../dom.js';
 import {
   ago,
   change,
@@ -98,8 +98,19 @@ export function overviewPage(): Page {
     ),
   );
 
-  const item = (left: Node | string, middle: Node | string, right: Node | string): HTMLElement =>
-    h('li', left === '' ? null : h('span', left), h('span.grow', middle), h('span', right));
+  const item = (
+    key: string,
+    left: Node | string,
+    middle: Node | string,
+    right: Node | string,
+  ): HTMLElement =>
+    h(
+      'li',
+      { 'data-key': key },
+      left === '' ? null : h('span', left),
+      h('span.grow', middle),
+      h('span', right),
+    );
   const empty = (text: string): HTMLElement => h('li', h('span.grow.dim', text));
 
   return {
@@ -109,7 +120,7 @@ export function overviewPage(): Page {
       const { totals, overview } = state;
       if (totals === null) return;
       const functions = [...state.functions.values()];
-      modes.replaceChildren(...modeChips(state));
+      setChildren(modes, ...modeChips(state));
       verdict.set(totals.verdict);
       harvested.set(
         number(totals.harvestedCores),
@@ -140,7 +151,8 @@ export function overviewPage(): Page {
       const { at, used, granted, harvested: free, lent: borrowed, capacity } = overview;
       plot.set([at, used, granted, free, borrowed, capacity]);
       const entries = Object.entries(totals.phases);
-      phases.replaceChildren(
+      setChildren(
+        phases,
         entries.length === 0
           ? h('p.note', 'no agent host: local policies and user limits')
           : stacked(
@@ -148,7 +160,8 @@ export function overviewPage(): Page {
             ),
       );
       const fact = (name: string, value: string): HTMLElement[] => [h('dt', name), h('dd', value)];
-      facts.replaceChildren(
+      setChildren(
+        facts,
         ...fact('Functions', `${functions.length}`),
         ...fact('Activations per second', number(totals.callRate)),
         ...fact('Saved, an estimate', span(totals.savedTotal * 1000)),
@@ -159,26 +172,29 @@ export function overviewPage(): Page {
       const ranked = (rows: readonly FunctionRow[]): HTMLElement[] =>
         rows
           .slice(0, SHOWN)
-          .map((row) => item('', functionLink(row.name), comparisonMark(row.comparison)));
+          .map((row) => item(row.name, '', functionLink(row.name), comparisonMark(row.comparison)));
       const ratioOf = ({ comparison }: FunctionRow): number => comparison.ratio ?? 1;
       const side = (rows: readonly FunctionRow[]): HTMLElement[] =>
         rows.length === 0 ? [empty(noneCompared(functions, compared.length))] : ranked(rows);
       const sorted = compared.sort((a, b) => ratioOf(a) - ratioOf(b));
-      mostImproved.replaceChildren(...side(sorted.filter((row) => ratioOf(row) < 1)));
-      slowed.replaceChildren(...side(sorted.filter((row) => ratioOf(row) > 1).reverse()));
+      setChildren(mostImproved, ...side(sorted.filter((row) => ratioOf(row) < 1)));
+      setChildren(slowed, ...side(sorted.filter((row) => ratioOf(row) > 1).reverse()));
       const problems = attentionItems(state, functions);
-      attention.replaceChildren(
+      setChildren(
+        attention,
         ...(problems.length === 0
           ? [empty('nothing')]
-          : problems.slice(0, SHOWN).map(([mark, what, why]) => item(mark, what, why))),
+          : problems.slice(0, SHOWN).map(([key, mark, what, why]) => item(key, mark, what, why))),
       );
-      events.replaceChildren(
+      setChildren(
+        events,
         ...(state.events.length === 0
           ? [empty('none yet')]
           : state.events
               .slice(0, SHOWN)
               .map((event) =>
                 item(
+                  String(event.id),
                   chip(event.kind, EVENT_TONES[event.kind] ?? ''),
                   event.function === null ? event.reason : functionLink(event.function),
                   h('span.dim', { title: instant(event.at) }, ago(state.now - event.at)),
@@ -210,7 +226,7 @@ class VerdictCard {
   constructor() {
     this.element = h(
       'section.card.verdict',
-      { id: 'verdict', role: 'status' },
+      { id: 'verdict' },
       this.#value,
       h('div', h('h2', 'Response time with Gleaner'), this.#text),
     );
@@ -256,7 +272,8 @@ function modeChips({ hosts }: State): HTMLElement[] {
   return chips;
 }
 
-type Item = readonly [Node | string, Node | string, Node | string];
+/** Key, mark, what, and why. */
+type Item = readonly [string, Node | string, Node | string, Node | string];
 
 function attentionItems(
   { hosts, nats, services }: State,
@@ -264,7 +281,8 @@ function attentionItems(
 ): Item[] {
   const items: Item[] = [];
   const add = (mark: string, tone: Tone, what: Node | string, why = ''): void => {
-    items.push([chip(mark, tone), what, why]);
+    const key = `${mark} ${typeof what === 'string' ? what : what.textContent}`;
+    items.push([key, chip(mark, tone), what, why]);
   };
   if (!nats.connected)
     add('NATS', 'red', 'disconnected: hosts keep user limits and local policies');
