@@ -3,6 +3,9 @@ import type { ComparisonView } from '../wire.js';
 /** Shown for an unknown value. */
 export const NONE = '–';
 
+/** A figure and its unit stay on one line. */
+const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
+
 const real = (value: number | null | undefined): value is number =>
   typeof value === 'number' && Number.isFinite(value);
 
@@ -14,8 +17,8 @@ export const cores = (millicores: number | null | undefined): string =>
 export function number(value: number | null | undefined): string {
   if (!real(value)) return NONE;
   const size = Math.abs(value);
-  if (size >= 1e6) return `${trim((value / 1e6).toFixed(size < 1e7 ? 2 : 1))} M`;
-  if (size >= 1e4) return `${trim((value / 1e3).toFixed(size < 1e5 ? 1 : 0))} k`;
+  if (size >= 1e6) return unbroken(`${trim((value / 1e6).toFixed(size < 1e7 ? 2 : 1))} M`);
+  if (size >= 1e4) return unbroken(`${trim((value / 1e3).toFixed(size < 1e5 ? 1 : 0))} k`);
   if (size >= 100) return String(Math.round(value));
   if (size >= 10) return trim(value.toFixed(1));
   return trim(value.toFixed(2));
@@ -26,15 +29,20 @@ const trim = (text: string): string => (text.includes('.') ? text.replace(/\.?0+
 export function memory(bytes: number | null | undefined): string {
   if (!real(bytes)) return NONE;
   const mebibytes = bytes / 1_048_576;
-  return mebibytes >= 1024
-    ? `${trim((mebibytes / 1024).toFixed(1))} GiB`
-    : `${Math.round(mebibytes)} MiB`;
+  return unbroken(
+    mebibytes >= 1024
+      ? `${trim((mebibytes / 1024).toFixed(1))} GiB`
+      : `${Math.round(mebibytes)} MiB`,
+  );
 }
 
 /** A duration in ms in a unit that suits its size. */
 export function span(millis: number | null | undefined): string {
   if (!real(millis)) return NONE;
-  if (millis === 0) return '0';
+  return millis === 0 ? '0' : unbroken(spanText(millis));
+}
+
+function spanText(millis: number): string {
   if (millis < 10) return `${trim(millis.toFixed(1))} ms`;
   if (millis < 1000) return `${Math.round(millis)} ms`;
   if (millis < 60_000) return `${trim((millis / 1000).toFixed(millis < 10_000 ? 2 : 1))} s`;
@@ -44,7 +52,7 @@ export function span(millis: number | null | undefined): string {
 }
 
 export const percent = (share: number | null | undefined, digits = 0): string =>
-  real(share) ? `${trim((share * 100).toFixed(digits))} %` : NONE;
+  real(share) ? unbroken(`${trim((share * 100).toFixed(digits))} %`) : NONE;
 
 export const times = (factor: number | null | undefined): string =>
   real(factor) ? `×${trim(factor.toFixed(2))}` : NONE;
@@ -54,7 +62,7 @@ export function change(ratio: number | null | undefined): string {
   if (!real(ratio)) return NONE;
   const size = Math.abs(ratio - 1) * 100;
   const text = size >= 10 ? size.toFixed(0) : trim(size.toFixed(1));
-  return text === '0' ? '0 %' : `${ratio < 1 ? '−' : '+'}${text} %`;
+  return unbroken(text === '0' ? '0 %' : `${ratio < 1 ? '−' : '+'}${text} %`);
 }
 
 /** `1 container`, `2 containers`. */
@@ -110,7 +118,8 @@ export function comparisonBasis({
   needed,
 }: ComparisonView): string {
   if (ratio === null) return `${controlSamples} of ${needed} control samples`;
-  return `${change(low)} to ${change(high)}, n ${number(activations)} / ${number(controlSamples)}`;
+  const samples = `n ${number(activations)} / ${number(controlSamples)}`;
+  return `${change(low)} to ${change(high)}, ${unbroken(samples)}`;
 }
 
 /** Without the unit, for columns that have it in their heading. */

@@ -79,7 +79,13 @@ export const functionHref = (name: string): string => `#/function${encodeURI(nam
 
 export function functionLink(name: string): HTMLAnchorElement {
   const [space, last] = nameParts(name);
-  return h('a.name', { href: functionHref(name), title: name }, h('span.ns', space), last);
+  return h(
+    'a.name',
+    { href: functionHref(name), title: name },
+    h('span.ns', space),
+    h('wbr'),
+    last,
+  );
 }
 
 /** Current limit, user limit, and use. */

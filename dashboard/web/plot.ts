@@ -150,7 +150,7 @@ export class Plot {
       {
         width: this.#width(),
         height,
-        padding: [8, 18, 0, 0],
+        padding: [8, 30, 0, 0],
         legend: { show: false },
         cursor: {
           y: false,

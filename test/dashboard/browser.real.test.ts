@@ -274,7 +274,7 @@ test.serial(
   async (t) => {
     const made = await stage(t, 5, { width: 1280, height: 860 });
     if (made === null) return;
-    const { page, server, dashboard, pageErrors } = made;
+    const { page, gleaner, server, dashboard, pageErrors } = made;
     await page.getByText('−20 %').first().waitFor();
     await server.down();
     await page.getByText(/NATS is disconnected since/).waitFor();
@@ -299,6 +299,9 @@ test.serial(
     t.teardown(() => again.stop());
     await page.getByText('Gleaner 1.2.4, read-only').waitFor({ timeout: 15_000 });
     await page.getByText('Live', { exact: true }).waitFor();
+    await go(page, `#/function${gleaner.names[0]!}`);
+    await page.locator('.u-over').first().waitFor();
+    t.false(await page.getByRole('button', { name: 'Pause' }).isVisible());
     t.deepEqual(pageErrors, []);
   },
 );
@@ -345,7 +348,7 @@ test.serial('a dashboard that is silent is shown as lost, and found again', asyn
   isSilent = true;
   // After five seconds without a tick; the duration that is shown goes on.
   await page.getByText(/No connection to the dashboard since/).waitFor();
-  await page.getByText(/No connection to the dashboard since .* \(1\d(\.\d)? s\)/).waitFor();
+  await page.getByText(/No connection to the dashboard since .* \(1\d(\.\d)?\ss\)/).waitFor();
   await page.getByText('No dashboard', { exact: true }).waitFor();
   isSilent = false;
   // A new tunnel takes the place of the old.
@@ -569,7 +572,7 @@ test.serial(
       '2026-01-02 23:59:59',
       '2026-01-03 00:00:00 +05:30',
       '',
-      '52 days',
+      '52\u00a0days',
     ]);
     // The synthetic activation began at 1,700,000,000 s, which is 2023-11-14T22:13:20Z.
     await go(page, `#/function${gleaner.names[0]!}`);

@@ -135,7 +135,7 @@ export function functionPage(name: string): Page {
   );
   const element = h(
     'div',
-    h('div.head', h('h1', h('span.dim', namespace), last), chips, space(), buttons),
+    h('div.head', h('h1', h('span.dim', namespace), h('wbr'), last), chips, space(), buttons),
     facts,
     h(
       'div.grid',

@@ -52,7 +52,7 @@ const columns: readonly Column<FunctionRow>[] = [
     cell: (element) => {
       const space = h('span.ns');
       const last = h('span');
-      element.append(h('span.name', space, last));
+      element.append(h('span.name', space, h('wbr'), last));
       return (row) => {
         const [before, after] = nameParts(row.name);
         setText(space, before);

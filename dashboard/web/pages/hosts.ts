@@ -1,7 +1,7 @@
 import type { HostRow } from '../../wire.js';
 import { actionButton } from '../actions.js';
 import { h, setChildren, setStyle, setText } from '../dom.js';
-import { cores, memory, NONE, number, span, times } from '../format.js';
+import { cores, counted, memory, NONE, number, span, times } from '../format.js';
 import {
   agoCell,
   chip,
@@ -82,7 +82,10 @@ export function hostsPage(): Page {
           : state.hosts.slice(0, SHOWN).map((host) => hostCard(host, state.now))),
       );
       const { open, missedTicks, dead } = state.pages;
-      setText(pages, `${open} pages open, ${missedTicks} ticks missed, ${dead} closed as dead`);
+      setText(
+        pages,
+        `${counted(open, 'page')} open, ${missedTicks} ticks missed, ${dead} closed as dead`,
+      );
       services.set(
         state.services.map((row) => ({
           key: `${row.service} ${row.host} ${row.started}`,

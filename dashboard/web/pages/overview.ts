@@ -136,10 +136,11 @@ export function overviewPage(): Page {
       );
       slo.set(
         percent(totals.sloKept, 1),
-        totals.sloCalls > 0 ? `of ${number(totals.sloCalls)} activations` : '',
+        '',
         totals.functionsJudged === 0 && totals.functionsLearning > 0
           ? `learning the objectives of ${counted(totals.functionsLearning, 'function')}`
-          : `${totals.functionsKept} of ${totals.functionsJudged} functions by p99`,
+          : `of ${number(totals.sloCalls)} activations; ` +
+              `${totals.functionsKept} of ${totals.functionsJudged} functions by p99`,
         overview.sloKept,
       );
       safeguard.set(
