@@ -17,6 +17,9 @@ import type { Page, State } from '../state.js';
 
 const SHOWN_MIN = 0.5;
 const FULL_SHARE = 0.25;
+/** Least share of a function's wait that is named, and what is said if none is. */
+const NAMED_SHARE = 0.05;
+const FOR_MANY = `for many functions, each less than ${percent(NAMED_SHARE)}`;
 
 export function contentionPage(): Page {
   const select = h('select', { 'aria-label': 'Host' });
@@ -183,14 +186,18 @@ function matrixOf(waiting: ContentionView): HTMLElement {
 function waiterLine(name: string, i: number, waiting: ContentionView): HTMLElement {
   const most = waiting.names
     .map((runner, j) => ({ runner, share: waiting.matrix[i]![j]! / waiting.waited[i]! }))
-    .filter(({ share }) => share >= 0.05)
+    .filter(({ share }) => share >= NAMED_SHARE)
     .sort((a, b) => b.share - a.share)
     .slice(0, 3)
     .map(({ runner, share }) => `${nameParts(runner)[1]} ${percent(share)}`);
   return h(
     'li',
     { 'data-key': name },
-    h('span.grow', functionLink(name), h('small.block', `for ${most.join(', ')}`)),
+    h(
+      'span.grow',
+      functionLink(name),
+      h('small.block', most.length > 0 ? `for ${most.join(', ')}` : FOR_MANY),
+    ),
     h('span', span(waiting.waited[i]!)),
   );
 }
