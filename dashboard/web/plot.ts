@@ -74,7 +74,8 @@ export class Plot {
     this.#options = options;
     this.#none = h('div.none', options.none ?? NOTHING);
     this.element = h('div.plot', { role: 'img' }, this.#none);
-    this.legend = h('div.legend');
+    // The text of the plot has the same values.
+    this.legend = h('div.legend', { 'aria-hidden': 'true' });
     for (const line of options.lines) {
       const value = h('b');
       this.#values.push(value);
@@ -204,6 +205,7 @@ export class Plot {
       const [least, most] = [Math.min(...values), Math.max(...values)];
       return [`${label} ${unit(values.at(-1)!)}, between ${unit(least)} and ${unit(most)}`];
     });
+    if (described.length === 0) return `${this.title}: ${none}`;
     return `${this.title}: from ${place(first)} to ${place(last)}: ${described.join('; ')}`;
   }
 

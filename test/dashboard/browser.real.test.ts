@@ -511,6 +511,7 @@ test.serial('a refresh takes neither focus nor selection, and says nothing', asy
     (await page.locator('.plot').first().getAttribute('aria-label')) ?? '',
     /^CPU, cores per container: from [\d:]+ to [\d:]+: granted 0\.7, between 0\.7 and 0\.7; user 1/,
   );
+  await page.getByRole('heading', { name: 'CPU cores per container', exact: true }).waitFor();
   await go(page, '#/');
   const link = page.locator('.card', { hasText: 'Gained most' }).getByRole('link');
   await link.focus();
