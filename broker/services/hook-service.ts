@@ -83,7 +83,7 @@ export const hostViewSchema = z.object({
     .describe('Alarm: all functions together are slower than their control arm.'),
   comparison: comparison
     .optional()
-    .describe('All functions of this host against their control arms.'),
+    .describe('All functions of this host against their control arms, at most 5 s old.'),
   upSeconds: nonNegative
     .optional()
     .describe("Since the hook's start, real seconds also on a simulated host."),
