@@ -29,6 +29,8 @@ export interface AdaptationRow {
   readonly drop: Interval;
   /** In the first 100 episodes: missed steps, and use below what the converged agents have. */
   readonly missed: Interval;
+  /** Missed steps of the workloads with each source: one bad source agent shows. */
+  readonly missedBySource: readonly number[];
   readonly cpuDeficit: Interval;
   readonly memoryDeficit: Interval;
   /** Updates of the weights until the converged return. */
@@ -132,6 +134,12 @@ export function adaptationRows(
         return 1 - meanOfRecords(records.slice(0, 10), 'earned') / before;
       }),
       missed: of((records) => meanOfRecords(records.slice(0, FIRST), 'missed')),
+      missedBySource: bySource.map((own) =>
+        meanOfRecords(
+          own.flatMap((run) => run[column]!.records.slice(0, FIRST)),
+          'missed',
+        ),
+      ),
       cpuDeficit: of(
         (records, pair) => converged[pair]!.cpu - meanOfRecords(records.slice(0, FIRST), 'cpu'),
       ),

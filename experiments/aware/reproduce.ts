@@ -215,15 +215,16 @@ export function awareReport(
       "converged agent's utilization, first 100 episodes. *Late*: last 20 episodes, as a " +
       "share of the best's. All of them see and are rewarded by 80 % of the SLO.",
     '',
-    '| contender | episodes to converge | did | lost | missed | CPU deficit | memory ' +
-      'deficit | updates | late |',
-    '|---|---|---|---|---|---|---|---|---|',
+    '| contender | episodes to converge | did | lost | missed | by source, % | CPU deficit | ' +
+      'memory deficit | updates | late |',
+    '|---|---|---|---|---|---|---|---|---|---|',
     ...adaptation.map(
       (row) =>
         `| ${row.contender} | ${number(row.episodes)} | ${row.reached} of ${row.pairs} | ` +
-        `${percent(row.drop)} | ${missedOf(row.missed)} | ${percent(row.cpuDeficit)} | ` +
-        `${percent(row.memoryDeficit)} | ${number(row.updates)} | ${number(row.late, 3)} ` +
-        '|',
+        `${percent(row.drop)} | ${missedOf(row.missed)} | ` +
+        `${row.missedBySource.map((share) => (100 * share).toFixed(1)).join(', ')} | ` +
+        `${percent(row.cpuDeficit)} | ${percent(row.memoryDeficit)} | ` +
+        `${number(row.updates)} | ${number(row.late, 3)} |`,
     ),
     '',
     '## Changes while serving',

@@ -236,6 +236,10 @@ test('workloads with one source are a group in the intervals', (t) => {
   t.true(Math.abs(row!.missed.mean - 0.2) < 1e-9);
   t.true(Math.abs(row!.missed.high - 1.4706) < 1e-4, String(row!.missed.high));
   t.is(row!.pairs, 4);
+  t.deepEqual(
+    row!.missedBySource.map((share) => share.toFixed(9)),
+    ['0.100000000', '0.300000000'],
+  );
 });
 
 test('another first seed plays other calls of other applications', (t) => {
