@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { stringify } from 'yaml';
 import { freePort } from '../../cli/up/nats-server.js';
+import { engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import { runContainer } from '../openwhisk-plugin/host/cgroup/real-containers.js';
 import { until } from '../support/gleaner.js';
 import { docker, dockerAndTap, missing } from '../support/real-parts.js';
@@ -28,7 +29,7 @@ const IMAGE = 'gleaner-recipe-test';
  * any base.
  */
 async function baseImage(): Promise<string> {
-  const found = ['node', 'ln', 'ls', 'env', 'tcpdump', 'setpriv', 'chrt'].map((name) =>
+  const found = ['node', 'ln', 'ls', 'env', 'tcpdump', 'setpriv', 'chrt', 'flock'].map((name) =>
     run('sh', '-c', `command -v ${name}`),
   );
   const programs = ['/bin/sh', ...found];
@@ -115,6 +116,9 @@ test.serial(
     await until(() => read() > 2 * Math.max(...user), 10_000, `boosted: ${log}`);
     // The lock is a link to nothing, which only a listing shows.
     t.true(readdirSync(state).includes('hook.lock'));
+    // A hook with another state folder, beside the container, finds its engine taken.
+    const engineLock = engineLockPath('/var/run/docker.sock', folder);
+    await t.throwsAsync(HookLock.acquire(engineLock), { code: 'GLN_HOOK_LOCKED' });
     docker('stop', 'gleaner-hook');
     t.is(await ended, 0, log);
     t.true(user.includes(read()));

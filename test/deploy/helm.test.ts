@@ -313,6 +313,7 @@ test('only the hook has rights on its node, and the README gives a reason for ea
         '/sys/fs/cgroup',
         '/tmp',
         '/var/lib/gleaner',
+        '/var/lib/gleaner/engines',
       ]);
       for (const { hostPath } of spec.volumes)
         if (hostPath !== undefined && hostPath.path !== '/run/containerd')

@@ -1,1 +1,1 @@
-export { engineLockPath, HookLock, HookLockedError } from './lock.js';
+export { ENGINE_LOCKS, engineLockPath, HookLock, HookLockedError } from './lock.js';

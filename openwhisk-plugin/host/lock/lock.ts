@@ -2,10 +2,8 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
-  accessSync,
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -18,7 +16,7 @@ import {
 import { dirname, join } from 'node:path';
 import { errorClass } from '../../../config/index.js';
 
-const { O_CREAT, O_NOFOLLOW, O_RDWR, W_OK } = constants;
+const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
 
 interface Holder {
   readonly pid: number;
@@ -75,25 +73,20 @@ const holderOf = (pid: number): Holder => ({
   uid: statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? null,
 });
 
-/** Folder of an installation, which only root may write to. */
-const INSTALLED = '/var/lib/gleaner';
+/** Only root may write here. In a container it must be the host's, or hooks miss each other. */
+export const ENGINE_LOCKS = '/var/lib/gleaner/engines';
 
 /**
- * The lock of an engine, e.g. by the path of its socket: for all of root's hooks on this machine,
- * whatever their state folder. Others, and containers without that folder, have only their own.
+ * The lock of an engine, e.g. by the path of its socket: for root one on this machine, whatever the
+ * state folder. Other users, who cannot write there, have one in each state folder.
  */
-export function engineLockPath(engine: string, stateDir: string): string {
+export function engineLockPath(
+  engine: string,
+  stateDir: string,
+  isRoot = process.getuid?.() === 0,
+): string {
   const name = createHash('sha256').update(engine).digest('hex').slice(0, 32);
-  return join(isWritable(INSTALLED) ? INSTALLED : stateDir, `engine-${name}.lock`);
-}
-
-function isWritable(folder: string): boolean {
-  try {
-    accessSync(existsSync(folder) ? folder : dirname(folder), W_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return join(isRoot ? ENGINE_LOCKS : stateDir, `engine-${name}.lock`);
 }
 
 /** Locks of earlier releases are files. */

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   mkdirSync,
   readdirSync,
   readlinkSync,
@@ -9,10 +10,14 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { engineLockPath, HookLock } from '../../../../openwhisk-plugin/host/lock/index.js';
+import {
+  ENGINE_LOCKS,
+  engineLockPath,
+  HookLock,
+} from '../../../../openwhisk-plugin/host/lock/index.js';
 import { temporaryFolder } from '../../../support/temporary-folder.js';
 
 const CHILD = fileURLToPath(new URL('locking-child.js', import.meta.url));
@@ -97,20 +102,33 @@ test('a refused lock names the process that has it, and its user', async (t) => 
   t.deepEqual(readdirSync(dirname(path)), []);
 });
 
+test("root's hooks have one lock for an engine, other users' hooks one per state folder", (t) => {
+  const path = (stateDir: string, isRoot: boolean): string =>
+    engineLockPath('/run/some.sock', stateDir, isRoot);
+  t.is(path('/srv/a', true), path('/srv/b', true));
+  t.is(dirname(path('/srv/a', true)), ENGINE_LOCKS);
+  t.is(dirname(path('/srv/a', false)), '/srv/a');
+  t.not(engineLockPath('/run/other.sock', '/srv/a', true), path('/srv/a', true));
+});
+
 const asRoot = process.getuid?.() === 0 ? test : test.skip;
 
 asRoot('while no hook runs, another user can take none of its locks', async (t) => {
   const folder = temporaryFolder('lock');
-  const engine = engineLockPath('/run/some.sock', folder);
-  t.is(dirname(engine), '/var/lib/gleaner');
-  const path = join(folder, basename(engine));
-  // Also where a hook has left its files.
-  (await start(t, [path])).child.stdin.write('0');
+  // As Docker and kubelet make the folder of a volume.
+  chmodSync(folder, 0o755);
+  const { child, line } = start(t, [join(folder, 'a.lock')]);
+  await line();
+  child.stdin.write('0');
+  t.is(await line(), '["held"]\n');
+  // Killed, it leaves its files.
+  child.kill('SIGKILL');
+  await once(child, 'exit');
   const script = `
     const { openSync } = require('node:fs');
-    for (const flags of ['r', 'w', 'wx'])
+    for (const [flags, file] of [['r', 'a'], ['w', 'a'], ['wx', 'b']])
       try {
-        openSync('${path}.flock', flags);
+        openSync('${folder}/' + file + '.lock.flock', flags);
         process.stdout.write('open ');
       } catch ({ code }) {
         process.stdout.write(code + ' ');
