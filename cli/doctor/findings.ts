@@ -43,7 +43,10 @@ export function findings(survey: Survey): Finding[] {
   if ('error' in survey.engine) out.push(engineDown(survey, survey.engine));
   else if ('runtime' in survey.engine) out.push(...nodeFindings(survey.engine));
   else out.push(...engineFindings(survey.engine));
-  out.push(...cgroupFindings(survey), ...tapFindings(survey), ...rightsFindings(survey));
+  out.push(...cgroupFindings(survey), ...tapFindings(survey));
+  if (survey.flock === null)
+    out.push(fail('flock', 'not found', 'no lock can be taken without it: install util-linux'));
+  out.push(...rightsFindings(survey));
   return out;
 }
 
@@ -337,6 +340,12 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
       survey.stateDirWriter,
       'chown root:root and chmod 700 it: a user who may write there can release the kill switch',
     );
+  if (survey.lockFolderWriter !== null)
+    yield warn(
+      'lock folder',
+      survey.lockFolderWriter,
+      'chown root:root and chmod go-w it: a user who may write there can keep hooks from starting',
+    );
   if (survey.configWriter !== null)
     yield warn(
       'configuration',
@@ -345,6 +354,12 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
     );
   if (survey.ownHook !== null)
     yield ok('hook', `runs with this configuration (process ${survey.ownHook})`);
+  else if (survey.engineManaged === null)
+    yield warn(
+      'two hooks',
+      "unknown: this user may not see the locks of root's hooks",
+      'run gleaner doctor as root',
+    );
   else if (survey.engineManaged)
     yield warn(
       'two hooks',

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { isIPv4 } from 'node:net';
 import { availableParallelism, platform, release } from 'node:os';
@@ -10,7 +10,7 @@ import { type Config, type HookConfig, messageOf } from '../../config/index.js';
 import { availableControllers, readMounts } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { managedByPrefix } from '../../openwhisk-plugin/host/docker/index.js';
 import { KubernetesEngine } from '../../openwhisk-plugin/host/kubernetes/index.js';
-import { engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
+import { ENGINE_LOCKS, engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import { foreignWriter, statePaths, withBroker } from '../../runtime/index.js';
 import { type KubeletSurvey, surveyKubelet } from './kubelet.js';
 
@@ -264,21 +264,40 @@ export async function surveyHost(
     engine: await surveyEngine(hook),
     cgroup: surveyCgroup(),
     tcpdump: surveyTcpdump(hook),
+    flock: findProgram('flock'),
     swapTotalKiB: Number(/^SwapTotal:\s*(\d+)/m.exec(readText('/proc/meminfo'))?.[1] ?? 0),
     stateDirWritable: writableOrMakeable(hook.stateDir),
     /** Users beside root who can change what root reads, by `foreignWriter`; null: none. */
     stateDirWriter: foreignWriter(hook.stateDir),
+    lockFolderWriter: foreignWriter(ENGINE_LOCKS),
     configWriter: configFile === null ? null : foreignWriter(configFile),
     /** Process id of the hook with this configuration's state folder; null: none. */
     ownHook: HookLock.holder(lockPath),
-    /** A hook with any state folder manages this engine. */
-    engineManaged: HookLock.holder(engineLockPath(hook.engineSocket, hook.stateDir)) !== null,
+    /** A hook of root, or one of this state folder, manages this engine; null: unknown. */
+    engineManaged: isHeld(
+      [true, false].map((isRoot) => engineLockPath(hook.engineSocket, hook.stateDir, isRoot)),
+    ),
     natsServer: nats.binary ?? findProgram('nats-server', ['.nats-server/bin']),
     natsServers: nats.servers,
     /** Error of connecting to the configured servers; null: connected, or none configured. */
     natsRefusal: nats.servers.length === 0 ? null : await nats.refusal(),
     openFiles: maxOpenFiles(),
   };
+}
+
+/** A process holds one of these locks; null: this user may not see one of them. */
+export function isHeld(paths: readonly string[]): boolean | null {
+  if (paths.some((path) => HookLock.holder(path) !== null)) return true;
+  return paths.some(isHidden) ? null : false;
+}
+
+function isHidden(path: string): boolean {
+  try {
+    lstatSync(path, { throwIfNoEntry: false });
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
 }
 
 /** Soft limit of open files of this process; null: unknown. */

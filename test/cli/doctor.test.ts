@@ -1,8 +1,9 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import test from 'ava';
 import { atLeastVersion, findings, isManageable } from '../../cli/doctor/findings.js';
 import {
   type EngineSurvey,
+  isHeld,
   type NodeSurvey,
   type Survey,
   surveyHost,
@@ -40,10 +41,12 @@ const good: Survey = {
     quotas: true,
     unmounted: [],
   },
+  flock: '/usr/bin/flock',
   tcpdump: { path: '/usr/bin/tcpdump', version: '4.99.3', refusal: null, nsenter: 'unneeded' },
   swapTotalKiB: 0,
   stateDirWritable: true,
   stateDirWriter: null,
+  lockFolderWriter: null,
   configWriter: null,
   ownHook: null,
   engineManaged: false,
@@ -111,6 +114,7 @@ test('each warning or failure has advice', (t) => {
       memoryPeaks: false,
     },
     tcpdump: { path: null, version: '', refusal: null, nsenter: 'missing' },
+    flock: null,
     stateDirWritable: false,
     engineManaged: true,
     natsServer: null,
@@ -123,6 +127,7 @@ test('each warning or failure has advice', (t) => {
     'cgroup rights',
     'nsenter',
     'tcpdump',
+    'flock',
     'state folder',
   ]);
 });
@@ -178,12 +183,15 @@ test('unmounted hierarchies are named, since Docker 20.10 then reports no OOM ki
 
 test('a folder or configuration that others may write is a warning', (t) => {
   const stateDirWriter = '/var/lib/gleaner belongs to user 1000';
-  const open = findings({ ...good, stateDirWriter, configWriter: 'others may write /etc/g.yaml' });
+  const lockFolderWriter = 'others may write /var/lib/gleaner/engines';
+  const configWriter = 'others may write /etc/g.yaml';
+  const open = findings({ ...good, stateDirWriter, lockFolderWriter, configWriter });
   t.deepEqual(
     open.filter(({ level }) => level === 'warn').map(({ check, found }) => [check, found]),
     [
       ['state folder', stateDirWriter],
-      ['configuration', 'others may write /etc/g.yaml'],
+      ['lock folder', lockFolderWriter],
+      ['configuration', configWriter],
     ],
   );
   t.true(isManageable(open));
@@ -283,18 +291,33 @@ test('a hook with another state folder is reported as a second hook', async (t) 
     results({ engineManaged: true }).map(({ check, level }) => [check, level]),
     [['two hooks', 'warn']],
   );
-  const stateDir = temporaryFolder('doctor');
-  const isManaged = async (engineSocket: string): Promise<boolean> => {
-    const hook = { ...configSchema.parse({}).hook, engineSocket, stateDir };
-    const nats = { servers: [], binary: null, refusal: async () => null };
-    return (await surveyHost(hook, nats, join(stateDir, 'hook.lock'))).engineManaged;
-  };
+  t.deepEqual(
+    results({ engineManaged: null }).map(({ check, level, advice }) => [check, level, advice]),
+    [['two hooks', 'warn', 'run gleaner doctor as root']],
+  );
+});
+
+test("the hook of an engine is found by root's locks and by the user's own", async (t) => {
+  const [locks, stateDir] = [temporaryFolder('locks'), temporaryFolder('doctor')];
   const engineSocket = `/run/${process.pid}.sock`;
-  t.false(await isManaged(engineSocket));
-  const lock = await HookLock.acquire(engineLockPath(engineSocket, stateDir));
-  t.true(await isManaged(engineSocket));
-  t.false(await isManaged(`${engineSocket}2`));
-  lock.release();
+  const paths = [true, false].map((isRoot) =>
+    join(isRoot ? locks : stateDir, basename(engineLockPath(engineSocket, stateDir, isRoot))),
+  );
+  t.false(isHeld(paths));
+  for (const path of paths) {
+    const lock = await HookLock.acquire(path);
+    t.true(isHeld(paths));
+    lock.release();
+  }
+  t.false(isHeld(paths));
+  if (process.getuid?.() !== 0) return;
+  // Root's folder is closed to other users.
+  process.seteuid?.(65_534);
+  try {
+    t.is(isHeld(paths), null);
+  } finally {
+    process.seteuid?.(0);
+  }
 });
 
 test('what stands beside the action containers bounds how far their weights are raised', (t) => {
