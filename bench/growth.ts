@@ -1,5 +1,5 @@
 import { aligned } from './report.js';
-import { median, sum } from './statistics.js';
+import { mean, median, sum } from './statistics.js';
 
 /** One watched figure over time. */
 export interface Series {
@@ -24,13 +24,19 @@ export interface Growth {
 /** Further variation, as a share of the level. */
 const SHARE = 0.05;
 
-/** The 99 % quantile of the standard normal distribution: of figures that only vary, 1 % grow. */
+/** The 99 % quantile of the standard normal distribution: of independent values, 1 % rise. */
 const RISING = 2.326;
 
 /**
- * A figure grows if its values rise over the quarters after the warm-up, and the median of the last
- * is above that of the second by more than the slack and 5 %. With fewer than 8 values the last is
- * compared with the first, by the slack only.
+ * Values after each other are correlated, so that noise has trends; means of long blocks are less
+ * so.
+ */
+const BLOCKS = 12;
+
+/**
+ * A figure grows if its means of 12 blocks rise over the quarters after the warm-up, and the median
+ * of the last is above that of the second by more than the slack and 5 %. With fewer than 8 values
+ * the last is compared with the first, by the slack only.
  */
 export function growthOf({
   name,
@@ -50,17 +56,24 @@ export function growthOf({
       grows: most > bound && last - first > slack,
     };
   }
-  const quarter = (n: number): number =>
-    median(
-      values.slice(Math.floor((values.length * n) / 4), Math.floor((values.length * (n + 1)) / 4)),
-    );
-  const [second, third, last] = [quarter(1), quarter(2), quarter(3)];
+  const quarters = blocksOf(values, 4).slice(1).map(median) as [number, number, number];
+  const [second, , last] = quarters;
+  const warm = values.slice(Math.floor(values.length / 4));
   const grows =
     most > bound &&
     last - second > slack + SHARE * second &&
-    trendOf(values.slice(Math.floor(values.length / 4))) > RISING;
-  return { name, unit, quarters: [second, third, last], most, grows };
+    trendOf(blocksOf(warm, Math.min(BLOCKS, warm.length)).map(mean)) > RISING;
+  return { name, unit, quarters, most, grows };
 }
+
+/** Blocks of equal length, in the order of time. */
+const blocksOf = (values: readonly number[], count: number): (readonly number[])[] =>
+  Array.from({ length: count }, (_, n) =>
+    values.slice(
+      Math.floor((values.length * n) / count),
+      Math.floor((values.length * (n + 1)) / count),
+    ),
+  );
 
 /**
  * The test for a trend of [Mann-Kendall]: how many pairs of values rise less how many fall, over

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { growthOf } from '../../bench/growth.js';
-import { SeededRandom } from '../../config/index.js';
+import { SeededRandom, standardNormal } from '../../config/index.js';
 
 const series = (values: number[], slack = 2) => ({ name: 'x', unit: 'MiB', slack, values });
 
@@ -52,6 +52,24 @@ test('a sawtooth and noise do not grow', (t) => {
   ).filter(({ grows }) => grows);
   // 1 % rise by chance, fewer by more than the slack; the share's deviation is .3 %.
   t.true(grow.length <= 20, `${grow.length} of 1000`);
+});
+
+test('noise that is correlated in time rarely grows', (t) => {
+  const random = new SeededRandom(3);
+  // An hour by samples every 20 s, each .9 of the one before, with a deviation of 20. From one
+  // end of a block of 11 to the other the correlation is .9^11 = .3.
+  const correlated = (): number[] => {
+    let away = 20 * standardNormal(random);
+    return after(135, () => {
+      away = 0.9 * away + Math.sqrt(1 - 0.9 ** 2) * 20 * standardNormal(random);
+      return 100 + away;
+    });
+  };
+  const grow = Array.from({ length: 400 }, () => growthOf(series(correlated()))).filter(
+    ({ grows }) => grows,
+  );
+  // 5 %, and twice the deviation of such a share of 400, 1.1 %.
+  t.true(grow.length <= 29, `${grow.length} of 400`);
 });
 
 test('a rise in noise grows', (t) => {
