@@ -1,8 +1,8 @@
 import type { Comparison, Row, Section } from '../comparison.js';
 import { contenderClass } from './contender-class.js';
-import { changeText, figure, judge, percentage, valueText } from './figures.js';
+import { changeText, figure, percentage, valueText } from './figures.js';
 import { type Html, html } from './html.js';
-import { ranking } from './verdict.js';
+import { ranking, rate } from './verdict.js';
 
 /** Rows of a table: contenders by rank, then fixed against fixed. */
 const ordered = (section: Section): Row[] => [
@@ -27,7 +27,7 @@ export function figureTable(
       if (change === undefined) return html`<td>${value}</td>`;
       const { mean, low, high } = change.difference;
       const note = mean === 0 && low === 0 && high === 0 ? 'as fixed' : changeText(change, metric);
-      return html`<td class="${judge(change, metric)}">${value}<small>${note}</small></td>`;
+      return html`<td class="${rate(row, metric)}">${value}<small>${note}</small></td>`;
     });
     return html`<tr class="${rowClass(row)}"><td>${row.name}</td>${cells}</tr>
 `;

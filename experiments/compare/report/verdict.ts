@@ -1,4 +1,4 @@
-import type { Comparison, Row, Section } from '../comparison.js';
+import type { Comparison, MetricInfo, Row, Section } from '../comparison.js';
 import { pairedWith } from '../statistics.js';
 import { aboutOf } from './about.js';
 import { type ChangeRating, changeText, figure, judge, percentage, valueText } from './figures.js';
@@ -13,12 +13,19 @@ export function ranking({ rows }: Section): Row[] {
 
 const mean = (row: Row): number => row.figures[RANKED_BY]!.mean;
 
+/** One seed has no interval: its figures are shown, but decide nothing. */
+const decides = (row: Row): boolean => row.values[RANKED_BY]!.length > 1;
+
+/** A figure's change against `fixed`, by the paired interval. */
+export const rate = (row: Row, metric: Pick<MetricInfo, 'key' | 'better'>): ChangeRating =>
+  decides(row) ? judge(row.paired![metric.key]!, metric) : 'neutral';
+
 /** Those that the seeds do not tell apart from the first. */
 export function indistinguishable([first, ...others]: readonly Row[]): Row[] {
   if (first === undefined) return [];
   return others.filter((row) => {
     const change = pairedWith(row.values[RANKED_BY]!, first.values[RANKED_BY]!, 0);
-    return judge(change, { better: 'lower' }) === 'alike';
+    return !decides(row) || judge(change, { better: 'lower' }) === 'alike';
   });
 }
 
@@ -40,14 +47,12 @@ export function fewSeedsWarning(seeds: number): string | null {
 export const challengers = (section: Section): Row[] =>
   ranking(section).filter(({ name }) => name !== 'fixed');
 
-/** The comparison with `fixed` that the ranking rests on, by the paired interval. */
-export const against = (row: Row): ChangeRating =>
-  judge(row.paired![RANKED_BY]!, { better: 'lower' });
+/** The comparison with `fixed` that the ranking rests on. */
+export const against = (row: Row): ChangeRating => rate(row, { key: RANKED_BY, better: 'lower' });
 
 /** What failed is in no mean slowdown: who fails more than `fixed` cannot win by that mean. */
 const FAILED = 'failed.share';
-const failsMore = (row: Row): boolean =>
-  judge(row.paired![FAILED]!, { better: 'lower' }) === 'worse';
+const failsMore = (row: Row): boolean => rate(row, { key: FAILED, better: 'lower' }) === 'worse';
 
 const named = (rows: readonly Row[]): string =>
   rows.map((row) => `${row.name} ${changeText(row.paired![RANKED_BY]!, { unit: '' })}`).join('; ');
@@ -128,9 +133,7 @@ function why(first: Row, fixed: Row, metrics: Comparison['metrics']): string[] {
   const changes = (direction: 'better' | 'worse'): string[] =>
     EXPLAINING.flatMap((key) => {
       const metric = metrics.find((one) => one.key === key);
-      const change = first.paired?.[key];
-      if (metric === undefined || change === undefined || judge(change, metric) !== direction)
-        return [];
+      if (metric === undefined || rate(first, metric) !== direction) return [];
       const before = fixed.figures[key]!.mean;
       const after = first.figures[key]!.mean;
       if (Math.abs(after - before) < NOTABLE * Math.abs(before)) return [];

@@ -10,7 +10,7 @@ import {
   verdict,
   withVerdicts,
 } from '../../../../experiments/compare/report/verdict.js';
-import { toyComparison } from '../comparison.js';
+import { REQUEST, toyComparison, toyComparisonOf } from '../comparison.js';
 
 const comparison = toyComparison();
 const page = comparisonReport(comparison);
@@ -193,6 +193,16 @@ test('intervals from fewer than five seeds carry a warning', (t) => {
   t.false(
     comparisonReport({ ...comparison, seeds: [1, 2, 3, 4, 5] }).includes('Intervals rest on'),
   );
+});
+
+test('one seed has figures, but decides nothing', (t) => {
+  const made = toyComparisonOf({ ...REQUEST, seeds: [1] });
+  for (const section of made.sections) {
+    const rows = ranking(section);
+    t.is(indistinguishable(rows).length, rows.length - 1);
+    t.regex(verdict(section, made.metrics)[0]!, /^No contender can be told apart from fixed/);
+  }
+  t.notRegex(comparisonReport(made), /class="(better|worse)"/);
 });
 
 test('names are text, never markup', (t) => {
