@@ -17,8 +17,8 @@ export interface HostRow {
   readonly alarm: boolean;
   /** Time of the last report or answer. */
   readonly seen: number;
-  /** Time between two of its reports; 0: unknown. */
-  readonly reportSeconds: number;
+  /** Time since `seen` after which it is silent. */
+  readonly silentAfterSeconds: number;
   readonly cpu: number;
   readonly memory: number;
   readonly allocatableCpu: number;

@@ -20,7 +20,14 @@ import {
   reasonText,
 } from '../../broker/services/index.js';
 import { type Cancel, type Clock, messageOf, millis, type Timers } from '../../config/index.js';
-import type { ContentionView, EventRow, NatsState, ServiceRow, Totals } from '../wire.js';
+import type {
+  ContentionView,
+  EventRow,
+  FunctionRow,
+  NatsState,
+  ServiceRow,
+  Totals,
+} from '../wire.js';
 import { ContentionWindow } from './contention-window.js';
 import { FunctionRegistry } from './function-registry.js';
 import { HostRegistry } from './host-registry.js';
@@ -101,7 +108,7 @@ export class Collector {
     });
     listen(wildcards.agentReports, decodeAgentReport, (message) => this.#agent(message));
     listen(wildcards.targets, decodeTarget, ({ function: name, author }) =>
-      this.functions.get(name)?.managed(author.manager),
+      this.functions.get(name)?.setAgent(author.manager),
     );
     listen(subjects.meanField, decodeMeanField, (message) =>
       this.meanField.take(message, this.#now() / SECOND),
@@ -131,6 +138,11 @@ export class Collector {
     return [...this.#waiting].map(([host, contention]) =>
       contention.view(host, now, WAITING_SHOWN),
     );
+  }
+
+  rows(): FunctionRow[] {
+    const now = this.#shownAt();
+    return [...this.functions.all()].flatMap((entry) => entry.row(now) ?? []);
   }
 
   totals(): Totals {
@@ -186,7 +198,7 @@ export class Collector {
 
   #agent(report: AgentReport): void {
     const entry = this.functions.called(report.function);
-    entry.managed(report.manager, report.phase);
+    entry.setAgent(report.manager, report.phase);
     if (report.reward !== undefined) entry.reward(report.step, report.reward);
   }
 
@@ -276,7 +288,7 @@ export class Collector {
     if (entry.view !== null && entry.view.boot !== view.boot) this.#forget(host);
     entry.view = view;
     entry.seen = now;
-    for (const one of functions) this.functions.listed(host, one, now, entry.clockRate);
+    for (const one of functions) this.functions.takeView(host, one, now, entry.clockRate);
     this.#offsets.set(host, nextOffset(request, total));
     this.overview.host(host, now, view.activations, events.safeguard ?? 0);
   }

@@ -22,29 +22,29 @@ export class FunctionEntry {
   #phase = '';
   #usedCpu = 0;
   #usedMemory = 0;
-  /** The row until something changes; undefined: to be made. Most functions are idle. */
-  #row: FunctionRow | null | undefined;
+  /** The row until something changes; null: to be made. Most functions are idle. */
+  #row: FunctionRow | null = null;
 
   constructor(name: string) {
     this.name = name;
   }
 
   /** `clockRate`: of the host's clock. */
-  listed(host: string, view: FunctionView, now: number, clockRate: number): void {
+  takeView(host: string, view: FunctionView, now: number, clockRate: number): void {
     this.views.set(host, view);
     this.#calls.take(host, now, view.activations, clockRate);
-    this.#row = undefined;
+    this.#row = null;
   }
 
   /** `phase` of its agent; absent: unchanged. */
-  managed(manager: string, phase = this.#phase): void {
-    if (manager !== this.#manager || phase !== this.#phase) this.#row = undefined;
+  setAgent(manager: string, phase = this.#phase): void {
+    if (manager !== this.#manager || phase !== this.#phase) this.#row = null;
     this.#manager = manager;
     this.#phase = phase;
   }
 
   forget(host: string): void {
-    if (this.views.delete(host)) this.#row = undefined;
+    if (this.views.delete(host)) this.#row = null;
     this.#calls.forget(host);
   }
 
@@ -59,7 +59,7 @@ export class FunctionEntry {
     const ran = activations > 0;
     if (used.cpu > 0) this.#usedCpu = used.cpu;
     if (used.memory > 0) this.#usedMemory = used.memory;
-    this.#row = undefined;
+    this.#row = null;
     const view = this.views.get(observation.host);
     this.history.push({
       at: now / 1000,
@@ -99,12 +99,13 @@ export class FunctionEntry {
   }
 
   /** Null until a hook has listed the function. The same object until something changes. */
-  row(): FunctionRow | null {
-    if (this.#row === undefined) this.#row = this.#makeRow();
+  row(now: number): FunctionRow | null {
+    const rate = roundedOrNull(this.#calls.rate(now));
+    if (this.#row?.rate !== rate) this.#row = this.#makeRow(rate);
     return this.#row;
   }
 
-  #makeRow(): FunctionRow | null {
+  #makeRow(rate: number | null): FunctionRow | null {
     const views = [...this.views.values()];
     const [first] = views;
     if (first === undefined) return null;
@@ -121,7 +122,6 @@ export class FunctionEntry {
       containers === 0
         ? sum(of) / views.length
         : sum((view) => of(view) * view.containers) / containers;
-    const round = (value: number | null): number | null => (value === null ? null : rounded(value));
     return {
       name: this.name,
       hosts: views.length,
@@ -132,7 +132,7 @@ export class FunctionEntry {
       phase: this.#phase,
       cpuMode: first.cpuMode,
       calls: sum(({ activations }) => activations),
-      rate: round(this.#calls.rate()),
+      rate,
       running: sum(({ running }) => running),
       containers,
       userCpu: rounded(mean(({ userCpu }) => userCpu)),
@@ -146,17 +146,20 @@ export class FunctionEntry {
       harvested: rounded(sum(({ harvestedCpuSeconds }) => harvestedCpuSeconds)),
       lent: rounded(sum(({ acceleratedCpuSeconds }) => acceleratedCpuSeconds)),
       saved: rounded(sum(({ savedSeconds }) => savedSeconds)),
-      p99: round(worst(({ p99, learning }) => (isShown(learning) ? p99 : null))),
-      slo: round(first.slo),
+      p99: roundedOrNull(worst(({ p99, learning }) => (isShown(learning) ? p99 : null))),
+      slo: roundedOrNull(first.slo),
       objective: worstObjective(views),
       comparison: comparisonView(comparisonOver(views)),
       learning: first.learning ?? NO_LEARNING,
       coldStarts: sum(({ coldStarts }) => coldStarts ?? 0),
-      initTime: round(worst(({ initTime }) => initTime ?? null)),
+      initTime: roundedOrNull(worst(({ initTime }) => initTime ?? null)),
       safeguard: reasonText(first.safeguard),
     };
   }
 }
+
+const roundedOrNull = (value: number | null): number | null =>
+  value === null ? null : rounded(value);
 
 const NO_LEARNING: FunctionRow['learning'] = {
   activations: 0,
@@ -215,14 +218,14 @@ export class FunctionRegistry {
   }
 
   /** A hook may list a function long after its last call, so listing evicts no other function. */
-  listed(host: string, view: FunctionView, now: number, clockRate: number): void {
+  takeView(host: string, view: FunctionView, now: number, clockRate: number): void {
     let entry = this.#entries.get(view.name);
     if (entry === undefined) {
       if (this.#entries.size >= this.#maxFunctions) return;
       entry = new FunctionEntry(view.name);
       this.#entries.set(view.name, entry);
     }
-    entry.listed(host, view, now, clockRate);
+    entry.takeView(host, view, now, clockRate);
   }
 
   /** A host is gone, or its hook restarted and counts from zero. Histories stay. */

@@ -9,6 +9,11 @@ import { rounded } from './series.js';
 /** A silent host is removed after this time, or after three of its reports are missing. */
 const HOST_EXPIRY_MILLIS = 120_000;
 const MISSING_REPORTS = 3;
+/**
+ * A hook that answers is asked every 10 s. Without an answer a host is silent after two of its
+ * reports are missing.
+ */
+const SILENT_MILLIS = 20_000;
 /** The longest `hook.stepS`: no message may keep a dead host on the page. */
 const INTERVAL_MAX_MILLIS = 600_000;
 /** Shortest interval over which a clock's rate is measured, against jitter of messages. */
@@ -30,6 +35,10 @@ class HostEntry {
 
   get expiryMillis(): number {
     return Math.max(HOST_EXPIRY_MILLIS, MISSING_REPORTS * this.reportMillis);
+  }
+
+  get silentMillis(): number {
+    return this.view === null ? Math.max(SILENT_MILLIS, 2 * this.reportMillis) : SILENT_MILLIS;
   }
 
   /** Measures the rate of the hook's monotonic clock, as in its observations, against ours. */
@@ -88,7 +97,7 @@ export class HostRegistry {
   rows(): HostRow[] {
     const rows: HostRow[] = [];
     for (const [host, entry] of this.#hosts) {
-      const { view, report, seen, clockRate, reportMillis, waitShare } = entry;
+      const { view, report, seen, clockRate, silentMillis, waitShare } = entry;
       rows.push({
         host,
         mode: view?.mode ?? report?.mode ?? '',
@@ -100,7 +109,7 @@ export class HostRegistry {
         tapLost: (view?.tap ?? []).filter(({ state }) => state !== 'listening').map(tapText),
         alarm: view?.slowerThanControl ?? false,
         seen: Math.round(seen / 1000),
-        reportSeconds: Math.round(reportMillis / 1000),
+        silentAfterSeconds: Math.round(silentMillis / 1000),
         cpu: view?.cpu ?? report?.capacity.cpu ?? 0,
         memory: view?.memory ?? report?.capacity.memory ?? 0,
         allocatableCpu: rounded(report?.allocatable.cpu ?? view?.cpu ?? 0),

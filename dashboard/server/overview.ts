@@ -70,14 +70,14 @@ export class Overview {
     while (this.#safeguards.length > 0 && this.#safeguards[0]! < now - MINUTE)
       this.#safeguards.shift();
     return {
-      harvestedCores: this.#harvested.rate() ?? 0,
-      lentCores: this.#lent.rate() ?? 0,
+      harvestedCores: this.#harvested.rate(now) ?? 0,
+      lentCores: this.#lent.rate(now) ?? 0,
       ...this.#sums(),
       sloKept: slo.share,
       sloCalls: Math.round(slo.calls),
       safeguardRate: this.#safeguards.length,
       safeguardTotal: total([...this.#safeguardTotals.values()], (count) => count),
-      callRate: this.#calls.rate() ?? 0,
+      callRate: this.#calls.rate(now) ?? 0,
       verdict: this.#hosts.verdict(),
       ...this.agents,
     };

@@ -1,6 +1,9 @@
 /** Window of the rates that are shown, ms. */
 export const RATE_WINDOW = 10_000;
 
+/** Periods without a new total after which a host does not count. */
+const MISSING_TOTALS = 3;
+
 interface Sample {
   readonly at: number;
   readonly total: number;
@@ -8,7 +11,8 @@ interface Sample {
 
 /**
  * Rates of rising totals, per second of each host's own clock: over a window, or over the time
- * between the two newest totals if that is longer. A host counts until it is forgotten.
+ * between the two newest totals if that is longer. A host whose newest total is older than three
+ * such times does not count.
  */
 export class RateWindow {
   readonly #windowMillis: number;
@@ -36,13 +40,15 @@ export class RateWindow {
     this.#hosts.delete(host);
   }
 
-  /** Sum over hosts; null before a second total of any. */
-  rate(): number | null {
+  /** Sum over the hosts that count; null if none has a second total. `now` is as in `take`. */
+  rate(now: number): number | null {
     let sum: number | null = null;
     for (const { samples, clockRate } of this.#hosts.values()) {
       const [first] = samples;
       const last = samples.at(-1);
       if (first === undefined || last === undefined || last.at <= first.at) continue;
+      const period = Math.max(this.#windowMillis, last.at - samples.at(-2)!.at);
+      if (now - last.at > MISSING_TOTALS * period) continue;
       const rate = ((last.total - first.total) * 1000) / (last.at - first.at) / clockRate;
       sum = (sum ?? 0) + rate;
     }

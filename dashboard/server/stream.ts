@@ -102,7 +102,7 @@ export class Stream {
     return {
       ...this.#facts,
       ...this.#base(),
-      functions: this.#rows(),
+      functions: collector.rows(),
       events: collector.events,
       meanField: collector.meanField.latest ?? undefined,
       waiting: collector.waiting(),
@@ -125,14 +125,10 @@ export class Stream {
     };
   }
 
-  #rows(): FunctionRow[] {
-    return [...this.#collector.functions.all()].flatMap((entry) => entry.row() ?? []);
-  }
-
   /** JSON leaves out the unchanged parts, which are undefined. */
   #changes(): Tick {
     const { events, meanField, overview, services } = this.#collector;
-    const rows = this.#rows();
+    const rows = this.#collector.rows();
     const removed = this.#removed(rows);
     const changed = rows.filter((row) => this.#isChanged(row));
     const news = events.filter(({ id }) => id > this.#eventId);

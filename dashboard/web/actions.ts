@@ -57,7 +57,9 @@ window.addEventListener('hashchange', () => dialog.close());
 export const dialogTitle = (text: string): HTMLElement => h('h2', { id: 'dialog-title' }, text);
 
 /** Shows a dialog until `end` is called with its answer; null: canceled or closed. */
-function asked<T>(fill: (end: (answer: T | null) => void) => readonly Node[]): Promise<T | null> {
+function showDialog<T>(
+  fill: (end: (answer: T | null) => void) => readonly Node[],
+): Promise<T | null> {
   return new Promise((resolve) => {
     const end = (answer: T | null): void => {
       dialog.removeEventListener('close', closed);
@@ -76,7 +78,7 @@ function asked<T>(fill: (end: (answer: T | null) => void) => readonly Node[]): P
 
 /** Asks for the token until it is right; null: canceled, or the dashboard cannot be reached. */
 const promptForToken = (request: ActionRequest): Promise<string | null> =>
-  asked((end) => {
+  showDialog((end) => {
     const input = h('input', {
       type: 'password',
       autocomplete: 'off',
@@ -108,7 +110,7 @@ const promptForToken = (request: ActionRequest): Promise<string | null> =>
   });
 
 const isConfirmed = async (question: string): Promise<boolean> =>
-  (await asked<true>((end) => [
+  (await showDialog<true>((end) => [
     dialogTitle(question),
     h(
       'div.row',

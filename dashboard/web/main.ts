@@ -171,8 +171,9 @@ document.addEventListener('keydown', (event) => {
   else if (key === 'g') isNavigating = true;
   else if (key === '?') help();
   else if (key === 't') retheme();
-  // A focused button or link handles Enter and space itself.
-  else if ((key === 'Enter' || key === ' ') && target.matches('a, button')) return;
+  // A focused button handles Enter and space itself, a link Enter alone.
+  else if (key === 'Enter' && target.matches('a, button')) return;
+  else if (key === ' ' && target.matches('button')) return;
   else if (!page?.key?.(key)) return;
   event.preventDefault();
 });

@@ -529,6 +529,44 @@ test.serial('a refresh takes neither focus nor selection, and says nothing', asy
   t.deepEqual(pageErrors, []);
 });
 
+test.serial('the space key holds the events, also from the link of one of them', async (t) => {
+  const made = await stage(t, 5, { width: 1280, height: 860 });
+  if (made === null) return;
+  const { page, pageErrors } = made;
+  await go(page, '#/events');
+  await page
+    .getByRole('table', { name: /^Events/ })
+    .getByRole('link')
+    .first()
+    .waitFor();
+  await page.keyboard.press('j');
+  t.is(await page.evaluate('document.activeElement.tagName'), 'A');
+  await page.keyboard.press(' ');
+  await page.getByRole('button', { name: 'Resume' }).waitFor();
+  t.deepEqual(pageErrors, []);
+});
+
+test.serial('of two lost bridges of a host each keeps its place and the focus', async (t) => {
+  const made = await stage(t, 5, { width: 1280, height: 860 });
+  if (made === null) return;
+  const { page, gleaner, pageErrors } = made;
+  gleaner.lostBridges = ['br-1', 'br-2'];
+  const items = page.locator('.card', { hasText: 'Needs attention' }).locator('li');
+  const first = items.filter({ hasText: 'br-1' });
+  const second = items.filter({ hasText: 'br-2' });
+  await second.getByRole('link').focus();
+  await page.evaluate("window.item = document.activeElement.closest('li')");
+  const focused = (): Promise<unknown> =>
+    page.evaluate("document.activeElement.closest('li') === window.item && item.textContent");
+  const { second: at } = gleaner;
+  while (gleaner.second < at + 3) await page.waitForTimeout(200);
+  t.regex(String(await focused()), /br-2/);
+  gleaner.lostBridges = ['br-2'];
+  await first.waitFor({ state: 'detached' });
+  t.regex(String(await focused()), /br-2/);
+  t.deepEqual(pageErrors, []);
+});
+
 test.serial('the dialog has a name, closes with Escape and gives the focus back', async (t) => {
   const made = await stage(t, 5, { width: 1280, height: 860 });
   if (made === null) return;

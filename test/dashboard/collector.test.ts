@@ -39,7 +39,7 @@ test('a host that is silent for two minutes is removed from functions and totals
   const lost = new SyntheticGleaner(bus.connect(), 3);
   lost.start();
   await pass(12);
-  const row = () => collector.functions.get(lost.names[0]!)?.row();
+  const row = () => collector.rows().find(({ name }) => name === lost.names[0]) ?? null;
   t.like(row(), { hosts: 1, containers: 2 });
   t.is(collector.totals().functionsJudged, 3);
   t.true(collector.totals().safeguardTotal > 0);
@@ -75,6 +75,26 @@ test('a host that is silent for two minutes is removed from functions and totals
     sent.slice(-12).some(({ functions }) => functions?.length === 3),
     'the rows are back',
   );
+});
+
+test('a host that no longer answers has no rates, while its reports keep it', async (t) => {
+  const { bus, collector, pass } = stage(t);
+  const gleaner = new SyntheticGleaner(bus.connect(), 3);
+  gleaner.start();
+  await pass(5);
+  gleaner.tick();
+  await pass(6);
+  const rates = () => collector.rows().map(({ rate }) => rate);
+  t.true(rates().length === 3 && rates().every((rate) => rate !== null && rate > 0));
+  t.true(collector.totals().callRate > 0 && collector.totals().harvestedCores > 0);
+  gleaner.stop();
+  for (let i = 0; i < 35; i++) {
+    gleaner.tick();
+    await pass(1);
+  }
+  t.is(collector.hosts.rows().length, 1);
+  t.deepEqual(rates(), [null, null, null]);
+  t.like(collector.totals(), { callRate: 0, harvestedCores: 0, lentCores: 0 });
 });
 
 test('while NATS is away everything stays; hosts expire later', async (t) => {

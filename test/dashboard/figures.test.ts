@@ -48,21 +48,21 @@ test('the whole wait is attributed, even if few functions are shown', (t) => {
 
 test('a rate is per second of the host, and a reset counter is not a fall', (t) => {
   const window = new RateWindow(10_000);
-  t.is(window.rate(), null);
+  t.is(window.rate(0), null);
   window.take('a', 0, 100, 1);
-  t.is(window.rate(), null, 'one total has no rate');
+  t.is(window.rate(0), null, 'one total has no rate');
   window.take('a', 5000, 110, 1);
-  t.is(window.rate(), 2);
+  t.is(window.rate(5000), 2);
   // At tenfold time the same rise is a tenth.
   window.take('b', 0, 0, 10);
   window.take('b', 5000, 50, 10);
-  t.is(window.rate(), 3);
+  t.is(window.rate(5000), 3);
   window.take('a', 6000, 1, 1);
-  t.is(window.rate(), 1, 'only b');
+  t.is(window.rate(6000), 1, 'only b');
   window.take('a', 8000, 7, 1);
-  t.is(window.rate(), 4);
+  t.is(window.rate(8000), 4);
   window.forget('b');
-  t.is(window.rate(), 3);
+  t.is(window.rate(8000), 3);
 });
 
 test('a rate covers its window, or the time between two totals if that is longer', (t) => {
@@ -70,12 +70,25 @@ test('a rate covers its window, or the time between two totals if that is longer
   // 1 per second for 20 s, then 3 per second for 10 s: only the window counts.
   for (let second = 0; second <= 30; second++)
     window.take('a', second * 1000, second <= 20 ? second : 20 + 3 * (second - 20), 1);
-  t.is(window.rate(), 3);
+  t.is(window.rate(30_000), 3);
   // From 50 to 150 within 50 s: each of 10,000 functions is listed every 50 s.
   window.take('a', 80_000, 150, 1);
-  t.is(window.rate(), 2);
+  t.is(window.rate(80_000), 2);
   window.take('a', 130_000, 150, 1);
-  t.is(window.rate(), 0);
+  t.is(window.rate(130_000), 0);
+});
+
+test('a host without a new total counts for three of its periods', (t) => {
+  const window = new RateWindow(10_000);
+  for (const host of ['a', 'b']) window.take(host, 0, 0, 1);
+  window.take('a', 1000, 1, 1);
+  window.take('b', 50_000, 50, 1);
+  // A window of 10 s, three times, after the total at 1 s.
+  t.is(window.rate(31_000), 2);
+  t.is(window.rate(31_001), 1);
+  // 50 s between two totals, three times, after the one at 50 s.
+  t.is(window.rate(200_000), 1);
+  t.is(window.rate(200_001), null);
 });
 
 test('the bucket that contains the objective counts in proportion to its part below', (t) => {

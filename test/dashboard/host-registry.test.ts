@@ -83,3 +83,22 @@ test('a host that reports rarely is removed after three missing reports', (t) =>
     t.true(isRemovedAfter(seconds + 1), `${interval}`);
   }
 });
+
+test('a host is silent after two of its reports, one that answered after 20 s', (t) => {
+  const registry = new HostRegistry();
+  const report = {
+    ...{ interval: 600_000, capacity: {}, allocatable: {}, available: {} },
+    ...{ granted: {}, pool: {}, demand: {} },
+  };
+  Object.assign(registry.entry('answers'), { report, view: { tap: [] } });
+  Object.assign(registry.entry('reports'), { report });
+  Object.assign(registry.entry('unknown'), {});
+  t.deepEqual(
+    registry.rows().map(({ host, silentAfterSeconds }) => [host, silentAfterSeconds]),
+    [
+      ['answers', 20],
+      ['reports', 1200],
+      ['unknown', 20],
+    ],
+  );
+});

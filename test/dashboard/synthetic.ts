@@ -40,6 +40,7 @@ export class SyntheticGleaner {
   /** Of all functions together. */
   controlSamples = 60;
   mode: HostView['mode'] = 'enforce';
+  lostBridges: readonly string[] = [];
   second = 0;
   readonly #broker: Broker;
   readonly #running: RunningService[] = [];
@@ -294,7 +295,13 @@ export class SyntheticGleaner {
       killed: false,
       killedBy: [],
       isEngineReachable: true,
-      tap: [{ interface: 'docker0', state: 'listening', cause: '', since: null }],
+      tap: [
+        { interface: 'docker0', state: 'listening', cause: '', since: null },
+        ...this.lostBridges.map((bridge) => ({
+          interface: bridge,
+          ...{ state: 'lost' as const, cause: 'tcpdump ended', since: null },
+        })),
+      ],
       cpu: 8000,
       memory: 16_384 * MIB,
       poolCpu: 2000,

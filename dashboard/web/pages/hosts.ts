@@ -16,8 +16,6 @@ import {
 import type { Page } from '../state.js';
 
 const SHOWN = 200;
-/** A host is shown as silent after this time, s, or after two of its reports are missing. */
-const SILENT_SECONDS = 20;
 
 export function hostsPage(): Page {
   const hosts = h('div.grid');
@@ -115,7 +113,7 @@ function hostCard(host: HostRow, now: number): HTMLElement {
   if (!host.isEngineReachable) chips.append(chip('engine unreachable', 'red'));
   if (host.alarm) chips.append(chip('slower than control', 'red'));
   const silent = now - host.seen;
-  if (silent > Math.max(SILENT_SECONDS, 2 * host.reportSeconds))
+  if (silent > host.silentAfterSeconds)
     chips.append(chip(`silent for ${span(silent * 1000)}`, 'amber'));
   return h(
     'section.card.w6',

@@ -281,8 +281,9 @@ function attentionItems(
   functions: readonly FunctionRow[],
 ): Item[] {
   const items: Item[] = [];
-  const add = (mark: string, tone: Tone, what: Node | string, why = ''): void => {
-    const key = `${mark} ${typeof what === 'string' ? what : what.textContent}`;
+  // `part` tells apart items with the same mark and text.
+  const add = (mark: string, tone: Tone, what: Node | string, why = '', part = ''): void => {
+    const key = `${mark} ${typeof what === 'string' ? what : what.textContent} ${part}`;
     items.push([key, chip(mark, tone), what, why]);
   };
   if (!nats.connected)
@@ -290,7 +291,7 @@ function attentionItems(
   for (const host of hosts) {
     const link = (page = '#/hosts'): Node => h('a', { href: page }, host.host);
     if (host.killed) add('stopped', 'red', link(), host.killedBy.join(', '));
-    for (const text of host.tapLost) add('tap', 'red', link(), text);
+    for (const text of host.tapLost) add('tap', 'red', link(), text, text);
     if (!host.isEngineReachable) add('engine', 'red', link(), 'is unreachable');
     if (host.alarm) add('slower', 'red', link(), 'than its control arm');
     if (host.isContended) {
@@ -306,8 +307,10 @@ function attentionItems(
       add('objective', 'red', functionLink(row.name), `${span(row.p99)} of ${span(row.slo)}`);
     if (row.paused) add('paused', 'amber', functionLink(row.name));
   }
-  for (const { service, host, failures, lastFailure } of services)
-    if (failures > 0)
-      add('errors', 'amber', `${service} on ${host}: ${lastFailure}`, counted(failures, 'failure'));
+  for (const { service, host, started, failures, lastFailure } of services)
+    if (failures > 0) {
+      const what = `${service} on ${host}: ${lastFailure}`;
+      add('errors', 'amber', what, counted(failures, 'failure'), started);
+    }
   return items;
 }
