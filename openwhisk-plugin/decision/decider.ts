@@ -94,6 +94,7 @@ export class Decider {
       settings,
       random,
       reference: Number.NaN as Millis,
+      firstCpuTimes: this.reference.firstCpuTimes,
       now: 0 as Millis,
       objective: Number.NaN,
       commonWeight: 1,

@@ -87,8 +87,6 @@ export class FunctionState {
   alpha: number;
 
   minWeightFactor = UNPROVEN_MIN_FACTOR;
-  /** Least part of the weight of control activations; above 0 once past the slowdown bound. */
-  leastOfNeutral = 0;
   /** Treated durations since `alpha` last changed. */
   readonly sinceAlpha: DurationStatistics;
   /**

@@ -2,6 +2,9 @@ import type { ContainerState } from './container-state.js';
 import { MAX_WEIGHT_FACTOR, MIN_WEIGHT_FACTOR } from './settings.js';
 import { MAX_SHARES, MIN_SHARES } from './weights.js';
 
+/** Measured: docs/decisions/0014-range-and-reference.md. */
+const WIDE_FACTOR = MAX_WEIGHT_FACTOR ** 3;
+
 /** Factors on its own weight that the kernel can express for a container. */
 export interface WeightRange {
   readonly low: number;
@@ -95,7 +98,7 @@ export class HostWeights {
    */
   get highest(): number {
     const isShared = !this.isAllowed || Number.isFinite(this.#siblings);
-    return isShared ? MAX_WEIGHT_FACTOR : MAX_WEIGHT_FACTOR ** 2;
+    return isShared ? MAX_WEIGHT_FACTOR : WIDE_FACTOR;
   }
 
   /**

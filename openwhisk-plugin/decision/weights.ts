@@ -1,5 +1,6 @@
 import { type FunctionState, UNPROVEN_MIN_FACTOR } from './function-state.js';
 import type { CpuMode, DecisionSettings } from './settings.js';
+import { DecayingHistogram } from './statistics.js';
 
 /** Range of a cgroup v1 weight; Docker refuses others. */
 export const MIN_SHARES = 2;
@@ -15,17 +16,12 @@ const TREATED_NEEDED = 20;
 const CONTROL_NEEDED = 10;
 const ALPHA_FALL = 0.75;
 const ALPHA_RISE = 0.05;
-/** Steps of the least share of the neutral weight: up past the bound, down well within it. */
-const NEUTRAL_FIRST = 1 / 16;
-const NEUTRAL_RISE = 2;
-const NEUTRAL_FALL = 0.8;
-const NEUTRAL_LEAST = 1 / 32;
-/** Measured: docs/decisions/0014-range-and-reference.md. */
-const NEUTRAL_MOST = 1 / 8;
 /** Part that the newest run has in a function's mean weight factor. */
 const NEWEST = 1 / 8;
 /**
- * T_ref of the weight policies: the geometric mean of the functions' expected CPU times. Each
+ * What a host knows of the CPU times of all its functions.
+ *
+ * `value` is T_ref of the weight policies: the geometric mean of the functions' expected CPU times. Each
  * counts by the CPU time that it has used recently, which halves per half-life: many functions that
  * use hardly any CPU time must not pull it below those that compete for the CPU.
  */
@@ -33,11 +29,15 @@ export class HostReference {
   #sum = 0;
   #weight = 0;
   #epoch = 0;
+  /** Of each function's first activation, ms: what to expect of functions not seen before. */
+  readonly firstCpuTimes = new DecayingHistogram();
 
   /** Takes in a function's new expectation. */
   update(fn: FunctionState, now: number, halfLife: number): void {
     const expected = fn.expectedCpu.mean;
     if (!(expected > 0) || !Number.isFinite(expected)) return;
+    // The mean of one.
+    if (fn.cpuTime.count === 1) this.firstCpuTimes.add(expected, now, halfLife);
     const halves = now / halfLife;
     const epoch = Math.floor(halves / EPOCH);
     if (epoch > this.#epoch) {
@@ -86,27 +86,18 @@ interface Run {
   readonly container: { readonly mode: CpuMode };
 }
 
-interface HostFactors {
-  readonly settings: DecisionSettings;
-  readonly neutralWeight: number;
-  readonly commonWeight: number;
-}
-
 /**
  * The least factor of an activation where the range goes up to `highest`: higher until its
- * function's control arm shows that it slows down little, and without a quota past the bound a
- * share of what control activations have. Beyond the clamp the floor rises too, to the own weight
- * of a function that is not proven: the shortest stand far enough above it.
+ * function's control arm shows that it slows down little. Beyond the clamp the floor rises too, to
+ * the own weight of a function that is not proven: the shortest stand far enough above it.
  */
 export function lowestFactor(
-  { fn, container }: Run,
-  { settings, neutralWeight, commonWeight }: HostFactors,
+  { minWeightFactor }: FunctionState,
+  { weightClampLow, weightClampHigh }: DecisionSettings,
   highest: number,
 ): number {
-  const wide = highest > settings.weightClampHigh ? WIDE_FLOOR : 1;
-  const floor = Math.max(fn.minWeightFactor, settings.weightClampLow) * wide;
-  const least = container.mode === 'weight' ? fn.leastOfNeutral : 0;
-  return Math.max(floor, (least * neutralWeight) / commonWeight);
+  const wide = highest > weightClampHigh ? WIDE_FLOOR : 1;
+  return Math.max(minWeightFactor, weightClampLow) * wide;
 }
 
 /** A function's alpha; without a quota the whole one where its own would lower the weight. */
@@ -147,8 +138,8 @@ export const ownWeight = ({ user, fn }: Weighed, factor: number): number =>
 /**
  * Bounds the slowdown of deprioritized functions: those below the neutral weight that control
  * activations have, beside a quota below their own. If one is slower than `slowdownBound` x its
- * control arm, its alpha falls by a quarter and its floor rises towards the neutral weight; well
- * within the bound both recover. Each step is judged by later runs only.
+ * control arm, its alpha falls by a quarter and its floor is that of a function that is not
+ * proven; well within the bound both recover. Each step is judged by later runs only.
  */
 export function adjustWeightExponent(fn: FunctionState, settings: DecisionSettings): void {
   if (fn.alpha > settings.alpha) fn.alpha = settings.alpha;
@@ -156,22 +147,14 @@ export function adjustWeightExponent(fn: FunctionState, settings: DecisionSettin
   const isDeprioritized = fn.weightFactor < 1;
   if (isDeprioritized && fn.control.weight < CONTROL_NEEDED) return;
   const slowdown = fn.sinceAlpha.ratioTo(fn.control);
-  const isWithin = slowdown < (1 + settings.slowdownBound) / 2;
   if (isDeprioritized && slowdown > settings.slowdownBound) {
     fn.alpha = fn.alpha < 0.05 ? 0 : fn.alpha * ALPHA_FALL;
     fn.minWeightFactor = UNPROVEN_MIN_FACTOR;
-    const least = Math.max(NEUTRAL_FIRST, fn.leastOfNeutral * NEUTRAL_RISE);
-    fn.leastOfNeutral = Math.min(NEUTRAL_MOST, least);
     fn.sinceAlpha.forget();
-  } else if (!isDeprioritized || isWithin) {
-    const isHeld = isWithin && fn.leastOfNeutral > 0;
-    const lower = isDeprioritized && !isHeld && fn.minWeightFactor > settings.weightClampLow;
-    if (!isHeld && !lower && fn.alpha >= settings.alpha) return;
+  } else if (!isDeprioritized || slowdown < (1 + settings.slowdownBound) / 2) {
+    const lower = isDeprioritized && fn.minWeightFactor > settings.weightClampLow;
+    if (!lower && fn.alpha >= settings.alpha) return;
     fn.alpha = Math.min(settings.alpha, fn.alpha + ALPHA_RISE);
-    if (isHeld) {
-      const least = fn.leastOfNeutral * NEUTRAL_FALL;
-      fn.leastOfNeutral = least < NEUTRAL_LEAST ? 0 : least;
-    }
     if (lower) fn.minWeightFactor = Math.max(settings.weightClampLow, fn.minWeightFactor / 2);
     fn.sinceAlpha.forget();
   }

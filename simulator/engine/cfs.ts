@@ -9,11 +9,12 @@ export const PERIOD_MICROS = 100_000;
 export const WORK_EPSILON = 1e-6;
 
 /**
- * OpenWhisk's `--cpu-shares`: max(floor(1024 x memory / user-memory), 2).
- * [OpenWhisk ContainerPool.scala]
+ * OpenWhisk's `--cpu-shares`: max(floor(1024 / floor(user-memory / memory)), 2); its division of
+ * sizes is one of integers. [OpenWhisk ContainerPool.scala]
  */
 export function sharesOf(memoryMiB: number, userMemoryBytes: number): number {
-  return Math.max(2, Math.floor((1024 * memoryMiB * MIB) / userMemoryBytes));
+  const containers = Math.max(1, Math.floor(userMemoryBytes / (memoryMiB * MIB)));
+  return Math.max(2, Math.floor(1024 / containers));
 }
 
 /** A user's CPU as a quota, core-us a period; 0 = none. */

@@ -2,6 +2,7 @@ import type { Millis, PolicyKind, Random } from '../../../config/index.js';
 import type { Run } from '../container-state.js';
 import type { Grant } from '../grant.js';
 import type { DecisionSettings } from '../settings.js';
+import type { DecayingHistogram } from '../statistics.js';
 import type { ExperienceListener } from './faasrm/experience.js';
 
 /** What only a simulator knows; a real host has {@link noOracle}. */
@@ -29,6 +30,8 @@ export interface PolicyContext {
   random: Random;
   /** Reference CPU time of this host, ms; NaN = not known yet. */
   reference: Millis;
+  /** CPU times of functions' first activations on this host, ms. */
+  firstCpuTimes: DecayingHistogram;
   now: Millis;
   /** The function's objective for init + run, ms; NaN = not known yet. */
   objective: number;

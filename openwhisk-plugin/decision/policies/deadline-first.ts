@@ -37,13 +37,13 @@ export class DeadlineFirstPolicy implements ActivationPolicy {
   }
 
   revise(run: Run, used: number, context: PolicyContext): number {
-    const index = indexOf(run, used);
+    const index = indexOf(run, used, context);
     const factor = this.#gittins.weigh(run, index, context);
     const urgency = this.#urgency(run, index, context);
     if (urgency === 1) return factor;
     const { highestFactor, settings } = context;
     const range = run.container.mode === 'weight' ? highestFactor : settings.weightClampHigh;
-    const low = lowestFactor(run, context, range);
+    const low = lowestFactor(run.fn, settings, range);
     return Math.min(highestFactor, Math.max(low, factor * urgency));
   }
 

@@ -18,9 +18,10 @@ const LEAST_REMAINING = 0.02;
  * Rank by attained service: of activations whose lengths are known as distributions, the mean
  * response time is least if the one with the highest index runs [Gittins]. The index is the best
  * ratio, over all slices, of the chance to end within the slice to the time that it takes; it
- * follows from the function's histogram of CPU times and the CPU time that this activation has had.
- * Weight = own x clamp((reference x index)^2), up to 256 where no container competes that is not
- * managed: a lower clamp would treat all functions below the reference alike.
+ * follows from the function's histogram of CPU times (of a new function: from that of all functions'
+ * first activations) and the CPU time that this activation has had. Weight = own x
+ * clamp((reference x index)^2), up to 4096 where no container competes that is not managed: a lower
+ * clamp would treat all functions below the reference alike.
  *
  * What weights cannot: strict priority. On a real host a weight follows up to a sampling period
  * late.
@@ -35,7 +36,7 @@ export class GittinsPolicy implements ActivationPolicy {
   }
 
   revise(run: Run, used: number, context: PolicyContext): number {
-    return this.weigh(run, indexOf(run, used), context);
+    return this.weigh(run, indexOf(run, used, context), context);
   }
 
   /** @param index of the activation ({@link indexOf}), 1/ms */
@@ -58,17 +59,20 @@ export class GittinsPolicy implements ActivationPolicy {
     // The same, without the cost of a power: most exponents are 2.
     const factor = exponent === 2 ? ratio * ratio : ratio ** exponent;
     if (!(factor > 0)) return Number.NaN;
-    const low = lowestFactor(run, context, highestFactor);
+    const low = lowestFactor(run.fn, settings, highestFactor);
     return Math.min(highestFactor, Math.max(low, factor));
   }
 }
 
 /**
  * Gittins index of the activation after `used` ms of CPU time, 1/ms: of its own predicted CPU time
- * if there is one, else of the function's histogram. NaN: nothing is known.
+ * if there is one, else of the function's histogram, else of new functions'. NaN: nothing is known.
  */
-export function indexOf({ fn, expectedCpu }: Run, used: number): number {
-  return expectedCpu > used
-    ? 1 / Math.max(expectedCpu - used, expectedCpu * LEAST_REMAINING)
-    : fn.cpuTime.gittinsIndex(used);
+export function indexOf(
+  { fn, expectedCpu }: Run,
+  used: number,
+  { firstCpuTimes }: PolicyContext,
+): number {
+  if (expectedCpu > used) return 1 / Math.max(expectedCpu - used, expectedCpu * LEAST_REMAINING);
+  return (fn.cpuTime.count > 0 ? fn.cpuTime : firstCpuTimes).gittinsIndex(used);
 }

@@ -22,7 +22,7 @@ export class ShortFirstPolicy implements ActivationPolicy {
   choose(run: Run, grant: Grant, context: PolicyContext): number {
     const settings = context.settings;
     const fn = run.fn;
-    const low = lowestFactor(run, context, settings.weightClampHigh);
+    const low = lowestFactor(fn, settings, settings.weightClampHigh);
     const expected = run.expectedCpu >= 0 ? run.expectedCpu : fn.expectedCpu.mean;
     const alpha = Math.min(exponentOf(run, settings, context.reference / expected), this.#alpha);
     const factor = shortFirstFactor(

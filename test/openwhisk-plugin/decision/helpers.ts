@@ -23,6 +23,7 @@ import {
   type UserLimits,
 } from '../../../openwhisk-plugin/decision/index.js';
 import { noOracle } from '../../../openwhisk-plugin/decision/policies/activation-policy.js';
+import { DecayingHistogram } from '../../../openwhisk-plugin/decision/statistics.js';
 
 /**
  * What OpenWhisk gives a container of `memory` MiB on an invoker with 2048 MiB of user-memory, with
@@ -86,10 +87,11 @@ const idle = {
   experiences: null,
   commonWeight: 1,
   neutralWeight: 1,
-  highestFactor: 256,
+  highestFactor: 4096,
   mostWeight: Number.POSITIVE_INFINITY,
   now: 0 as Millis,
   objective: Number.NaN,
+  firstCpuTimes: new DecayingHistogram(),
 };
 
 /** What a policy may look at besides the run, on an idle host of eight cores. */

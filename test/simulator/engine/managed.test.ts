@@ -47,15 +47,15 @@ test('what a function never uses is harvested, and no activation is slower', (t)
 });
 
 test('a lowered limit that is used up is restored 50 ms into the run', (t) => {
-  // One core. Weights go by memory, 128 to 1152 MiB: beside b, a has a tenth of the core for its
-  // 200 core-ms, so a's peak is 100 millicores. Its next call is granted max(100 + 50, 100 / .75) =
-  // 150: 15 core-ms a period, used up after 15 ms. The first window that counts ends at 50.001 ms
-  // with 15 core-ms = 300 millicores, above .8 x 150: the user's whole core for the other 185
-  // core-ms.
+  // One core. Weights go by memory, 128 to 1024 MiB: beside b, a has a ninth of the core for its
+  // 200 core-ms, so a's peak is 111.1 millicores. Its next call is granted max(111.1 + 50, 111.1 /
+  // .75) = 161.1: 16.11 core-ms a period, used up after 16.11 ms. The first window that counts ends
+  // at 50.001 ms with 16.11 core-ms = 322 millicores, above .8 x 161: the user's whole core for the
+  // other 183.889 core-ms.
   const { summary, calls } = play({
     functions: [
       fn('a', at(0, 10_000), { userCpuMillicores: 1000, profile: { cpuMs: 200 } }),
-      fn('b', at(0), { memoryMiB: 1152, userCpuMillicores: 1000, profile: { cpuMs: 4000 } }),
+      fn('b', at(0), { memoryMiB: 1024, userCpuMillicores: 1000, profile: { cpuMs: 4000 } }),
     ],
     mode: 'quota',
     quotaPolicy: 'smallest-in-range',
@@ -63,7 +63,7 @@ test('a lowered limit that is used up is restored 50 ms into the run', (t) => {
     decision: noArm,
   });
   t.is(summary.harvest.trips, 1);
-  t.deepEqual(endsMs(calls), [2000, 4200, 10_235.001]);
+  t.deepEqual(endsMs(calls), [1800, 4200, 10_233.89]);
 });
 
 test('who was cut by the own limit borrows what is free', (t) => {

@@ -65,24 +65,21 @@ test('a late activation keeps the floor of its function', (t) => {
   // As every long activation there: its own weight, half of it once that is proven.
   t.is(floor(1 / 8, 256), 1);
   t.is(floor(1 / 16, 256), 1 / 2);
-  run.fn.leastOfNeutral = 1 / 2;
-  const context = policyContext({ objective: 99, neutralWeight: 24, commonWeight: 2 });
-  t.is(createPolicy('deadline-first').revise!(run, 0, context), 6);
 });
 
-test('beside what is not managed no factor exceeds 16, else 16 x 16', (t) => {
+test('beside what is not managed no factor exceeds 16, else 16 x 16 x 16', (t) => {
   // gittins alone: (400 / 100)^2; urgency: 8 / 1.
   const urgent = { reference: 400 as Millis, objective: 100 };
   const factor = (highestFactor: number): number =>
     createPolicy('deadline-first').revise!(known(), 0, policyContext({ ...urgent, highestFactor }));
   t.is(factor(16), 16);
-  t.is(factor(256), 16 * 8);
+  t.is(factor(4096), 16 * 8);
   const { weights } = decider();
-  t.is(weights.highest, 256);
+  t.is(weights.highest, 4096);
   weights.siblings = 8;
   t.is(weights.highest, 16);
   weights.siblings = Number.POSITIVE_INFINITY;
-  t.is(weights.highest, 256);
+  t.is(weights.highest, 4096);
   weights.isAllowed = false;
   t.is(weights.highest, 16);
 });

@@ -77,14 +77,14 @@ test('weight factors are (reference x index)^2, within a range', (t) => {
   const player = new Player(decider(), limits(256, 0, 128));
   const policy = createPolicy('gittins');
   const { run, fn } = player;
-  const factor = (reference: number, used = 0, highestFactor = 256): number =>
+  const factor = (reference: number, used = 0, highestFactor = 4096): number =>
     policy.revise!(run, used, policyContext({ reference: reference as Millis, highestFactor }));
   t.is(factor(1000), Number.NaN);
   for (let i = 0; i < 3; i++) fn.cpuTime.add(1000, 0, HOUR);
   t.true(near(factor(1000), 1, 0.06));
   t.true(near(factor(2000), 4, 0.06));
   t.true(near(factor(1000, 500), 4, 0.12));
-  t.is(factor(100_000), 256);
+  t.is(factor(100_000), 4096);
   t.is(factor(100_000, 0, 16), 16, 'beside what is not managed');
   t.is(factor(1), 1, 'not proven');
   t.is(factor(1, 0, 16), 1 / 8);
@@ -96,6 +96,31 @@ test('weight factors are (reference x index)^2, within a range', (t) => {
   t.is(factor(1000, 250), 16);
   run.targetCpu = (run.cpu.user * 2) as Millicores; // the agent's factor stands above the clamp
   t.is(factor(1000), 8);
+});
+
+test('a new function ranks as the first activations of others did', (t) => {
+  const { run, fn } = new Player(decider(), limits(256, 0, 128));
+  const firstCpuTimes = histogram(100, 100, 100, 4000);
+  const reference = 400 as Millis;
+  const factor = (used: number): number =>
+    createPolicy('gittins').revise!(run, used, policyContext({ reference, firstCpuTimes }));
+  // Three of four end within 100 ms: .75 / (100 ms each) = 1 / 133 ms.
+  t.true(near(factor(0), (400 / 133) ** 2, 0.06));
+  // Past them only the long one is left.
+  t.is(factor(200), 1, 'not proven');
+  fn.cpuTime.add(400, 0, HOUR);
+  t.true(near(factor(0), 1, 0.06), 'one activation of its own says more');
+});
+
+test('the host counts the first activation of each function', (t) => {
+  const one = decider();
+  for (const name of ['/g/a', '/g/b']) {
+    const player = new Player(one, limits(256, 0, 128), name);
+    for (let i = 0; i < 3; i++) player.whole(100 * (i + 1), 1);
+  }
+  const { firstCpuTimes } = one.reference;
+  t.is(firstCpuTimes.count, 2);
+  t.true(near(firstCpuTimes.percentile(1), 100, 0.06));
 });
 
 test('it asks again after 100 ms of CPU time or a step of 15 %', (t) => {
