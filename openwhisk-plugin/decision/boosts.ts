@@ -2,7 +2,7 @@ import type { Millicores, Millis } from '../../config/index.js';
 import type { ContainerState } from './container-state.js';
 import { NO_LIMIT } from './limits.js';
 import { removeAt } from './remove-at.js';
-import type { DecisionSettings } from './settings.js';
+import { type DecisionSettings, MAX_WEIGHT_FACTOR } from './settings.js';
 import { scaleShares } from './weights.js';
 
 /**
@@ -29,18 +29,20 @@ export class Boosts {
   }
 
   /**
-   * Sets `container.shares`, at least `neutral`, and `boostUntil`. Returns the quota to write where
+   * Sets `container.shares`, at most `most` x `common` x the user's and at least `neutral`, and
+   * `boostUntil`. Returns the quota to write where
    * the container has one: the host's cores; {@link NO_LIMIT} in weight mode.
    */
   begin(
     container: ContainerState,
-    { boostFactor, boostTime }: DecisionSettings,
+    { boostTime }: DecisionSettings,
     now: Millis,
     common = 1,
     neutral = 0,
+    most = MAX_WEIGHT_FACTOR,
   ): Millicores {
     if (container.boostUntil > 0) this.end(container);
-    const factor = boostFactor / (this.starting(now) + 1);
+    const factor = most / (this.starting(now) + 1);
     const boosted = scaleShares(container.user.shares, common * Math.max(1, factor));
     container.shares = Math.max(boosted, neutral);
     container.boostUntil = now + boostTime;

@@ -24,7 +24,7 @@ import type { ExperienceListener } from './policies/faasrm/experience.js';
 import { type Policies, PoliciesInUse } from './policies-in-use.js';
 import { removeAt } from './remove-at.js';
 import { cpuSpikeLevel, memorySpikeLevel } from './safeguard.js';
-import type { DecisionSettings, HostCapacity } from './settings.js';
+import { type DecisionSettings, type HostCapacity, MAX_WEIGHT_FACTOR } from './settings.js';
 import { copySample, type UsageSample } from './usage-sample.js';
 import { closeWindow, openWindow, watchMemory } from './usage-window.js';
 import { HostReference, ownWeight, scaleShares } from './weights.js';
@@ -341,7 +341,9 @@ export class Decider {
   boost(container: ContainerState, now: Millis): Millicores {
     const { commonWeight } = this;
     const neutral = this.#neutralShares(container);
-    const quota = this.#boosts.begin(container, this.settings, now, commonWeight, neutral);
+    const isWide = this.#policies.host.weight.wide === true && this.settings.preset === 'default';
+    const most = isWide ? this.weights.boost : MAX_WEIGHT_FACTOR;
+    const quota = this.#boosts.begin(container, this.settings, now, commonWeight, neutral, most);
     container.shares = Math.min(container.shares, Math.floor(this.weights.most(container)));
     this.weights.update(container);
     return quota;

@@ -2,8 +2,9 @@ import type { ContainerState } from './container-state.js';
 import { MAX_WEIGHT_FACTOR, MIN_WEIGHT_FACTOR } from './settings.js';
 import { MAX_SHARES, MIN_SHARES } from './weights.js';
 
-/** Measured: docs/decisions/0014-range-and-reference.md. */
+/** Measured: docs/decisions/0014-range-and-reference.md, 0007-boosts-share-one-factor.md. */
 const WIDE_FACTOR = MAX_WEIGHT_FACTOR ** 3;
+const WIDE_BOOST = WIDE_FACTOR / 8;
 
 /** Factors on its own weight that the kernel can express for a container. */
 export interface WeightRange {
@@ -97,8 +98,16 @@ export class HostWeights {
    * urgent activation.
    */
   get highest(): number {
-    const isShared = !this.isAllowed || Number.isFinite(this.#siblings);
-    return isShared ? MAX_WEIGHT_FACTOR : WIDE_FACTOR;
+    return this.#isShared ? MAX_WEIGHT_FACTOR : WIDE_FACTOR;
+  }
+
+  /** The largest factor of a container that starts: the shortest warm activations stand above it. */
+  get boost(): number {
+    return this.#isShared ? MAX_WEIGHT_FACTOR : WIDE_BOOST;
+  }
+
+  get #isShared(): boolean {
+    return !this.isAllowed || Number.isFinite(this.#siblings);
   }
 
   /**

@@ -60,7 +60,6 @@ export interface DecisionSettings {
   readonly slowdownBound: number;
   /** Policies receive the CPU time that the body's size predicts. */
   readonly payloadAware: boolean;
-  readonly boostFactor: number;
   readonly boostTime: Millis;
   /** Runs at user limits after an OOM kill that a lowered limit caused (`faasrm`). */
   readonly oomHoldRuns: number;
@@ -78,8 +77,8 @@ export interface DecisionSettings {
 const CAP_WITHOUT_HOST = { cpu: 8000 as Millicores, memory: mebibytes(2048) };
 
 /**
- * Range of the factors of weight policies: it fits between the kernel's bounds, 2 and 2^18. Where
- * nothing competes that is not managed, `gittins` goes up to the square of the larger.
+ * Range of the factors of weight policies beside containers that are not managed. Where there are
+ * none, `gittins` goes further; the kernel's own bound, 2^18, is lower for a large container.
  */
 export const MIN_WEIGHT_FACTOR = 1 / 16;
 export const MAX_WEIGHT_FACTOR = 16;
@@ -97,8 +96,6 @@ const FIXED = {
   weightClampLow: MIN_WEIGHT_FACTOR,
   weightClampHigh: MAX_WEIGHT_FACTOR,
   payloadAware: true,
-  /** In the wide range short warm activations stand above a cold start. */
-  boostFactor: 16,
   /** Bounds what a container that never answers `/init` takes from others. */
   boostTime: 10_000 as Millis,
   /** One control step of activations shows the peak again. */

@@ -59,6 +59,8 @@ export interface ActivationPolicy {
   readonly kind: PolicyKind;
   /** `weight`: its factors are relative, so that the host makes room for them. */
   readonly relative?: boolean;
+  /** `weight`: its factors use the whole range, so that a starting container needs more than 16. */
+  readonly wide?: boolean;
   /**
    * It predicts the demand of this activation: a range that comes from recent peaks is widened to
    * [floor, cap], where there is a mid-run safeguard.

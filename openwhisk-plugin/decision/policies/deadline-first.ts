@@ -25,6 +25,7 @@ export class DeadlineFirstPolicy implements ActivationPolicy {
   readonly name = 'deadline-first';
   readonly kind = 'weight';
   readonly relative = true;
+  readonly wide = true;
   readonly #gittins = new GittinsPolicy();
   readonly #danger: number;
 

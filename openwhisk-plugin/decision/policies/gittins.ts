@@ -30,6 +30,7 @@ export class GittinsPolicy implements ActivationPolicy {
   readonly name = 'gittins';
   readonly kind = 'weight';
   readonly relative = true;
+  readonly wide = true;
 
   choose(run: Run, _grant: Grant, context: PolicyContext): number {
     return this.revise(run, 0, context);

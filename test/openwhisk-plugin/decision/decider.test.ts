@@ -388,6 +388,21 @@ test('a cold start gets sixteen times the weight and the whole host, until its f
   t.is(Number(one.boost(one.container(limits(128)), 0 as Millis)), 0);
 });
 
+test('a cold start beside weights of the wide range gets an eighth of it', (t) => {
+  const one = decider({}, host(4), undefined, 'gittins');
+  const boosted = (): number => {
+    const container = one.container(limits(256, 1));
+    one.boost(container, 5 as Millis);
+    const { shares } = container;
+    one.boostEnded(container);
+    return shares;
+  };
+  // 4096 / 8 = 512 times 128.
+  t.is(boosted(), 65_536);
+  one.weights.isAllowed = false;
+  t.is(boosted(), 2048, 'beside what is not managed');
+});
+
 test('a refused write leaves the user limit, in the run and in the pool', (t) => {
   const player = new Player(decider(), limits(256, 1));
   player.whole(1000, 0.2);

@@ -31,11 +31,14 @@ function beside(policy: string, control: number) {
 
 for (const policy of ['gittins', 'deadline-first']) {
   test(`${policy}: past the bound a long function keeps its own weight`, (t) => {
-    const { run, shares } = beside(policy, 2000);
+    const { run, shares, long } = beside(policy, 2000);
     t.is(shares, 64 * 4096);
+    const { alpha } = long.fn;
     // 1.5 x its control arm, and the bound is 1.25.
     t.is(run(19, 3000), 64);
+    t.is(long.fn.alpha, alpha, 'nineteen runs say nothing');
     t.is(run(21, 3000), 64);
+    t.is(long.fn.alpha, alpha * 0.75 ** 2);
   });
 
   test(`${policy}: a long function that does not get slower has half of its weight`, (t) => {
@@ -48,6 +51,14 @@ for (const policy of ['gittins', 'deadline-first']) {
     t.is(run(15, 3000), 64);
   });
 }
+
+test('a large container reaches the end of the range that the kernel has', (t) => {
+  const one = decider({ referenceCpuTime: 500 as Millis }, undefined, undefined, 'gittins');
+  const short = new Player(one, limits(1024, 0, 512), '/g/short');
+  for (let i = 0; i < 5; i++) short.whole(5, 1);
+  // (500 / 5)^2, at most 4096, would be 2 million shares.
+  t.is(short.start().shares, 262_144);
+});
 
 test('a smaller alpha never lowers the weight of a function above its own', (t) => {
   // 250 ms, half of the reference: (500 / 250)^2, although others stand at 4096.
