@@ -3,6 +3,15 @@ const ALL_SHARES = 1024;
 /** OpenWhisk's least, which only shows that the container is small. */
 const LEAST_SHARES = 2;
 
+/**
+ * OpenWhisk's `--cpu-shares` of a container: 1024 over the number of its size that fit, both cut to
+ * integers, and never below 2. Sizes in one unit. [OpenWhisk ContainerFactory.scala]
+ */
+export function sharesOf(memory: number, userMemory: number): number {
+  const fit = Math.max(1, Math.floor(userMemory / memory));
+  return Math.max(LEAST_SHARES, Math.floor(ALL_SHARES / fit));
+}
+
 /** An invoker's user-memory lies in [low, high), bytes; contradictory if that is empty. */
 export interface UserMemoryRange {
   readonly low: number;
@@ -10,8 +19,7 @@ export interface UserMemoryRange {
 }
 
 /**
- * What one container shows of its invoker's user-memory: OpenWhisk gives shares = max(2, floor(1024
- * / floor(user-memory / memory))) [OpenWhisk ContainerFactory.scala]. Null: nothing.
+ * What one container's shares ({@link sharesOf}) show of its invoker's user-memory. Null: nothing.
  */
 export function userMemoryRange(memory: number, shares: number): UserMemoryRange | null {
   if (!(memory > 0 && shares > LEAST_SHARES && shares <= ALL_SHARES)) return null;

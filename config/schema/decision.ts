@@ -89,7 +89,8 @@ export const decisionSchema = section('How limits are chosen.', {
     slowdownBound: liveKey(
       z.number().min(1).max(100),
       1.25,
-      'Slowdown of a deprioritized function against its control arm above which its weight rises.',
+      'Slowdown of a deprioritized function against its control arm above which it keeps its own ' +
+        'weight.',
     ),
   }),
   boost: section(

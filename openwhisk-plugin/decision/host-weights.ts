@@ -24,7 +24,7 @@ const ownShares = ({ user, fn }: ContainerState): number =>
 
 /**
  * The weights of one host as a whole. On a large invoker OpenWhisk gives a small container the
- * kernel's least weight (2 shares of 1024 x memory / user memory), and no factor below 1 can be
+ * kernel's least weight (2 shares of 1024), and no factor below 1 can be
  * expressed. Only ratios count among siblings, so all managed containers are multiplied by one
  * common factor that makes room for the whole range.
  */
@@ -101,7 +101,7 @@ export class HostWeights {
     return this.#isShared ? MAX_WEIGHT_FACTOR : WIDE_FACTOR;
   }
 
-  /** The largest factor of a container that starts: the shortest warm activations stand above it. */
+  /** The largest factor of a container that starts; the shortest warm activations have more. */
   get boost(): number {
     return this.#isShared ? MAX_WEIGHT_FACTOR : WIDE_BOOST;
   }

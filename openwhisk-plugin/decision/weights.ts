@@ -21,9 +21,9 @@ const NEWEST = 1 / 8;
 /**
  * What a host knows of the CPU times of all its functions.
  *
- * `value` is T_ref of the weight policies: the geometric mean of the functions' expected CPU times. Each
- * counts by the CPU time that it has used recently, which halves per half-life: many functions that
- * use hardly any CPU time must not pull it below those that compete for the CPU.
+ * `value` is T_ref of the weight policies: the geometric mean of the functions' expected CPU times.
+ * Each counts by the CPU time that it has used recently, which halves per half-life: many functions
+ * that use hardly any CPU time must not pull it below those that compete for the CPU.
  */
 export class HostReference {
   #sum = 0;

@@ -1,5 +1,3 @@
-import { MIB } from '../../config/index.js';
-
 /** The kernel's CPU limits as OpenWhisk and Docker set them: shares, and a quota a period. Pure. */
 
 /** The CFS period Docker gives a container that has a quota, us. */
@@ -7,15 +5,6 @@ export const PERIOD_MICROS = 100_000;
 
 /** Less work than this, core-us, is none: rounding of doubles. */
 export const WORK_EPSILON = 1e-6;
-
-/**
- * OpenWhisk's `--cpu-shares`: max(floor(1024 / floor(user-memory / memory)), 2); its division of
- * sizes is one of integers. [OpenWhisk ContainerPool.scala]
- */
-export function sharesOf(memoryMiB: number, userMemoryBytes: number): number {
-  const containers = Math.max(1, Math.floor(userMemoryBytes / (memoryMiB * MIB)));
-  return Math.max(2, Math.floor(1024 / containers));
-}
 
 /** A user's CPU as a quota, core-us a period; 0 = none. */
 export function quotaOf(millicores: number | null): number {

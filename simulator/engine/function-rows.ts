@@ -1,6 +1,6 @@
-import { MIB } from '../../config/index.js';
+import { MIB, sharesOf } from '../../config/index.js';
 import type { StreamedFunction } from '../workload/index.js';
-import { PERIOD_MICROS, quotaOf, sharesOf, timeUnderQuota } from './cfs.js';
+import { PERIOD_MICROS, quotaOf, timeUnderQuota } from './cfs.js';
 import type { ClusterMode } from './options.js';
 
 /** Fields of a function's row. */
@@ -52,7 +52,7 @@ export class FunctionRows {
       const row: Record<Exclude<keyof typeof Fn, 'home' | 'step'>, number> = {
         memory: spec.memoryMiB,
         limit: spec.memoryMiB * MIB,
-        weight: sharesOf(spec.memoryMiB, userMemoryMiB * MIB),
+        weight: sharesOf(spec.memoryMiB, userMemoryMiB),
         quota,
         userQuota: quota,
         timeout: spec.timeoutMs * 1000,

@@ -1,4 +1,4 @@
-import { MIB } from '../../config/index.js';
+import { MIB, sharesOf } from '../../config/index.js';
 import {
   type ActivationColumns,
   type Activations,
@@ -6,7 +6,6 @@ import {
   Phase as PHASE,
   Stop as STOP,
 } from './activations.js';
-import { sharesOf } from './cfs.js';
 import { type Containers, ContainerStatus as STATUS } from './containers.js';
 import type { Cores } from './cores.js';
 import { Fn as FN, type FunctionRows } from './function-rows.js';
@@ -180,7 +179,7 @@ export class Invokers {
     if (functions.get(fn, Fn.memory) === memory) return;
     functions.set(fn, Fn.memory, memory);
     functions.set(fn, Fn.limit, memory * MIB);
-    functions.set(fn, Fn.weight, sharesOf(memory, this.shape.userMemoryMiB * MIB));
+    functions.set(fn, Fn.weight, sharesOf(memory, this.shape.userMemoryMiB));
     const capped = functions.get(fn, Fn.capped) === 1;
     const containers = this.containers;
     for (let host = 0; host < this.shape.hosts; host++)

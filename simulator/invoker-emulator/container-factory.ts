@@ -1,3 +1,4 @@
+import { sharesOf } from '../../config/index.js';
 import type { ResolvedAction } from './action.js';
 import {
   ActionContainer,
@@ -6,7 +7,7 @@ import {
   type LogMode,
 } from './action-container.js';
 import type { ClientStyle } from './container-client.js';
-import { containerName, cpuLimit, cpuShares } from './container-resources.js';
+import { containerName, cpuLimit } from './container-resources.js';
 import { DockerCli, type DockerCliOptions, type Pauser, runc } from './docker-cli.js';
 import { InvalidActionError } from './errors.js';
 
@@ -84,7 +85,7 @@ export class DockerContainerFactory implements ContainerFactory {
       image,
       name: containerName(this.#prefix, ++this.#count, namespace, action),
       memoryMb,
-      cpuShares: cpuShares(userMemoryMb, memoryMb),
+      cpuShares: sharesOf(memoryMb, userMemoryMb),
       cpus: cpus ?? cpuLimit(userCpus, userMemoryMb, memoryMb),
       network: this.#options.network ?? 'bridge',
       apiHost: 'http://172.17.0.1:3233',

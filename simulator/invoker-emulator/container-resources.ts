@@ -1,18 +1,13 @@
 /**
- * CPU shares and quota of a container, and its name, by the invoker's own arithmetic. Sources:
- * ContainerPoolConfig (common/…/containerpool/ContainerFactory.scala @ 1.0.0: shares; 2.0.0,
- * 1fae641a2: quota too), ContainerFactory.containerNamePrefix (there), ContainerProxy.containerName
- * (ContainerProxy.scala, all three).
+ * CPU quota of a container, and its name, by the invoker's own arithmetic. Sources:
+ * ContainerPoolConfig (common/…/containerpool/ContainerFactory.scala @ 2.0.0, 1fae641a2),
+ * ContainerFactory.containerNamePrefix (there), ContainerProxy.containerName
+ * (ContainerProxy.scala @ 1.0.0, 2.0.0, 1fae641a2).
  */
 
 /** How many containers of this size fit the invoker: an integer division, as there. */
 const containersThatFit = (userMemoryMb: number, memoryMb: number): number =>
   Math.floor(userMemoryMb / memoryMb);
-
-/** `--cpu-shares`: 1024 over the number that fit, cut to an integer, never below 2. */
-export function cpuShares(userMemoryMb: number, memoryMb: number): number {
-  return Math.max(Math.trunc(1024 / containersThatFit(userMemoryMb, memoryMb)), 2);
-}
 
 /**
  * `--cpus` in cores: user-cpus over the number that fit, five decimals, never below 0.01; null

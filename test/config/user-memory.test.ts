@@ -1,7 +1,16 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { intersectUserMemory, userMemoryRange } from '../../config/index.js';
-import { cpuShares } from '../../simulator/invoker-emulator/container-resources.js';
+import { intersectUserMemory, sharesOf, userMemoryRange } from '../../config/index.js';
+
+test('shares are 1024 over the number of containers that fit, divided as integers', (t) => {
+  // Observed with an OpenWhisk invoker: 128 for 256 MB of 2048; 64 for 128 MB.
+  t.is(sharesOf(256, 2048), 128);
+  t.is(sharesOf(128, 2048), 64);
+  // 1024 / 300 = 3 (integers), 1024 / 3 = 341.33: 341.
+  t.is(sharesOf(300, 1024), 341);
+  // More than 512 containers would fit: never below 2.
+  t.is(sharesOf(128, 1_048_576), 2);
+});
 
 test('the shares that OpenWhisk gives show a range that contains the user-memory', (t) => {
   const mebibytes = fc.integer({ min: 128, max: 65_536 });
@@ -9,7 +18,7 @@ test('the shares that OpenWhisk gives show a range that contains the user-memory
     fc.property(mebibytes, mebibytes, mebibytes, (userMemory, ...sizes) => {
       let known = { low: 0, high: Number.POSITIVE_INFINITY };
       for (const memory of sizes.map((size) => Math.min(size, userMemory))) {
-        const range = userMemoryRange(memory, cpuShares(userMemory, memory));
+        const range = userMemoryRange(memory, sharesOf(memory, userMemory));
         if (range !== null) known = intersectUserMemory(known, range);
       }
       return known.low <= userMemory && userMemory < known.high;

@@ -18,7 +18,7 @@ const LEAST_REMAINING = 0.02;
  * Rank by attained service: of activations whose lengths are known as distributions, the mean
  * response time is least if the one with the highest index runs [Gittins]. The index is the best
  * ratio, over all slices, of the chance to end within the slice to the time that it takes; it
- * follows from the function's histogram of CPU times (of a new function: from that of all functions'
+ * follows from the function's histogram of CPU times (a new function: from that of all functions'
  * first activations) and the CPU time that this activation has had. Weight = own x
  * clamp((reference x index)^2), up to 4096 where no container competes that is not managed: a lower
  * clamp would treat all functions below the reference alike.

@@ -1,16 +1,6 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { MIB } from '../../../config/index.js';
-import { sharesOf, timeToThrottle, timeUnderQuota } from '../../../simulator/engine/cfs.js';
-
-test('shares follow memory by a division of integers, and are at least 2', (t) => {
-  const userMemory = 2048 * MIB;
-  t.is(sharesOf(256, userMemory), 128);
-  // floor(2048 / 768) = 2 containers, although 2.67 fit by memory.
-  t.is(sharesOf(768, userMemory), 512);
-  t.is(sharesOf(1, userMemory), 2);
-  t.is(sharesOf(2048, userMemory), 1024);
-});
+import { timeToThrottle, timeUnderQuota } from '../../../simulator/engine/cfs.js';
 
 /** The bucket, microsecond by microsecond. */
 function stepwise(work: number, rate: number, quota: number, period: number): number {

@@ -1,21 +1,11 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
+import { sharesOf } from '../../../config/index.js';
 import {
   containerName,
   cpuLimit,
-  cpuShares,
 } from '../../../simulator/invoker-emulator/container-resources.js';
 import { runArguments } from '../../../simulator/invoker-emulator/docker-cli.js';
-
-test('Shares are 1024 over the number of containers that fit, divided as integers', (t) => {
-  // Observed with an OpenWhisk invoker: 128 for 256 MB of 2048; 64 for 128 MB.
-  t.is(cpuShares(2048, 256), 128);
-  t.is(cpuShares(2048, 128), 64);
-  // 1024 / 300 = 3 (integers), 1024 / 3 = 341.33: 341.
-  t.is(cpuShares(1024, 300), 341);
-  // More than 512 containers would fit: never below 2.
-  t.is(cpuShares(1_048_576, 128), 2);
-});
 
 test('The quota is user-cpus over that number, five decimals, at least 0.01', (t) => {
   t.is(cpuLimit(null, 2048, 256), null);
@@ -31,7 +21,7 @@ testProp(
   (t, user, memory) => {
     fc.pre(memory <= user);
     const fit = Math.floor(user / memory);
-    t.true(cpuShares(user, memory) * fit <= Math.max(1024, 2 * fit));
+    t.true(sharesOf(memory, user) * fit <= Math.max(1024, 2 * fit));
     t.true(
       (cpuLimit(4, user, memory) as number) * fit <= Math.max(4 + fit * 5e-6, 0.01 * fit) + 1e-9,
     );
