@@ -13,6 +13,8 @@ const LEAST_STEP = 100;
 const STEP = 1.15;
 /** The last part of a predicted CPU time, which is never quite right. */
 const LEAST_REMAINING = 0.02;
+/** From so many activations on a function's histogram is enough. */
+const KNOWN = 20;
 
 /**
  * Rank by attained service: of activations whose lengths are known as distributions, the mean
@@ -67,7 +69,10 @@ export class GittinsPolicy implements ActivationPolicy {
 
 /**
  * Gittins index of the activation after `used` ms of CPU time, 1/ms: of its own predicted CPU time
- * if there is one, else of the function's histogram, else of new functions'. NaN: nothing is known.
+ * if there is one, else of the function's histogram. Where that is of n < 20 activations, the next
+ * one is like other functions' first ones with a chance of 1 / (1 + n): a short activation of a
+ * function that was long so far would else wait for thousands of times its length. NaN: nothing is
+ * known.
  */
 export function indexOf(
   { fn, expectedCpu }: Run,
@@ -75,5 +80,9 @@ export function indexOf(
   { firstCpuTimes }: PolicyContext,
 ): number {
   if (expectedCpu > used) return 1 / Math.max(expectedCpu - used, expectedCpu * LEAST_REMAINING);
-  return (fn.cpuTime.count > 0 ? fn.cpuTime : firstCpuTimes).gittinsIndex(used);
+  const own = fn.cpuTime.gittinsIndex(used);
+  const { count } = fn.cpuTime;
+  if (count >= KNOWN) return own;
+  const others = firstCpuTimes.gittinsIndex(used) / (1 + count);
+  return count === 0 || others > own ? others : own;
 }

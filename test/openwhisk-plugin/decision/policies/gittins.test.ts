@@ -108,8 +108,11 @@ test('a new function ranks as the first activations of others did', (t) => {
   t.true(near(factor(0), (400 / 133) ** 2, 0.06));
   // Past them only the long one is left.
   t.is(factor(200), 1, 'not proven');
-  fn.cpuTime.add(400, 0, HOUR);
-  t.true(near(factor(0), 1, 0.06), 'one activation of its own says more');
+  // One of its own of 4 s: 1 / 4000 ms, and half a chance of one like the others' is more.
+  fn.cpuTime.add(4000, 0, HOUR);
+  t.true(near(factor(0), (400 / 133 / 2) ** 2, 0.06));
+  for (let i = 0; i < 19; i++) fn.cpuTime.add(4000, 0, HOUR);
+  t.is(factor(0), 1, 'twenty of its own are enough');
 });
 
 test('the host counts the first activation of each function', (t) => {
