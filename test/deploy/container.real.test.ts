@@ -110,7 +110,7 @@ test.serial(
       return join('/sys/fs/cgroup', group, 'cpu.weight');
     };
     const weight = existsSync(v1) ? v1 : path();
-    // runc and crun convert 128 shares to a weight of 5 or 21; the boost multiplies it by sixteen.
+    // runc and crun convert 128 shares to a weight of 5 or 21; the boost multiplies it.
     const user = weight === v1 ? [128] : [5, 21];
     const read = (): number => Number(readFileSync(weight, 'utf8'));
     await until(() => read() > 2 * Math.max(...user), 10_000, `boosted: ${log}`);

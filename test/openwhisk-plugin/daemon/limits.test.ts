@@ -11,10 +11,10 @@ const learned = async (rig: HookRig): Promise<FakeContainer> => {
   return container;
 };
 
-test('a container that starts gets sixteen times its weight until /init is answered', async (t) => {
+test('a container that starts gets 512 times its weight until /init is answered', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container({ shares: 128 }, false);
-  t.is(container.cgroup.inForce.shares, 128 * 16);
+  t.is(container.cgroup.inForce.shares, 128 * 512);
   container.init();
   t.is(container.cgroup.inForce.shares, 128);
   await rig.hook.stop();
@@ -33,7 +33,7 @@ test('a boost ends after 10 s without answer, and at a prewarmed container’s /
   const rig = await new HookRig().start();
   const slow = rig.container({}, false);
   rig.advance(9900);
-  t.is(slow.cgroup.inForce.shares, 128 * 16);
+  t.is(slow.cgroup.inForce.shares, 128 * 512);
   rig.advance(200);
   t.is(slow.cgroup.inForce.shares, 128);
   const prewarmed = rig.container({ quota: 500 }, false);
@@ -44,19 +44,19 @@ test('a boost ends after 10 s without answer, and at a prewarmed container’s /
 });
 
 test('a prewarmed container is boosted when /init arrives, not before', async (t) => {
-  // An unmodified OpenWhisk keeps prewarmed containers ready all the time: each had sixteen times
-  // its weight for ten seconds.
+  // An unmodified OpenWhisk keeps prewarmed containers ready all the time: each had a boost
+  // for ten seconds.
   const rig = await new HookRig().start();
   const prewarmed = rig.container({ name: 'wskhost_a0_3_prewarm_nodejs20', quota: 500 }, false);
   t.deepEqual(prewarmed.cgroup.writes, []);
   rig.advance(60_000);
   t.deepEqual(prewarmed.cgroup.writes, []);
   const init = prewarmed.sendInit();
-  t.is(prewarmed.cgroup.inForce.shares, 128 * 16);
+  t.is(prewarmed.cgroup.inForce.shares, 128 * 512);
   t.is(prewarmed.cgroup.inForce.quota, 8000);
   // It shares the factor with others that start (docs/decisions/0007): the second gets half of it.
   const second = rig.container({}, false);
-  t.is(second.cgroup.inForce.shares, 128 * 8);
+  t.is(second.cgroup.inForce.shares, 128 * 256);
   prewarmed.answer(init);
   t.is(prewarmed.cgroup.inForce.shares, 128);
   t.is(prewarmed.cgroup.inForce.quota, 500);
@@ -71,7 +71,7 @@ test('a container is boosted once; one that was prewarmed earlier, at its /init'
   const adopted = new FakeContainer(rig, info);
   t.deepEqual(adopted.cgroup.writes, []);
   adopted.sendInit();
-  t.is(adopted.cgroup.inForce.shares, 128 * 16);
+  t.is(adopted.cgroup.inForce.shares, 128 * 512);
   const slow = rig.container({}, false);
   rig.advance(10_100);
   slow.sendInit();
@@ -115,7 +115,7 @@ test('in weight mode a short function gets more weight, and no quota is set', as
   }
   // 5 x the geometric mean by CPU time: before the last one 4 x 20 and 3 x 2000 ms.
   const reference = 5 * Math.exp((80 * Math.log(20) + 6000 * Math.log(2000)) / 6080);
-  t.is(short.cgroup.inForce.shares, 128 * 256, 'clamped');
+  t.is(short.cgroup.inForce.shares, 262_144, 'the most that the kernel has');
   // The histogram's buckets are 5 % wide, and the weight goes with the square.
   const factor = long.cgroup.inForce.shares / 128;
   t.true(Math.abs(factor / (reference / 2000) ** 2 - 1) < 0.05);

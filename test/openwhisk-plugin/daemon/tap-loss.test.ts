@@ -94,7 +94,7 @@ test('an unreadable head restores the user’s weight, quota and memory', async 
 test('a boost ends when the tap is lost', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container({ quota: 500 }, false);
-  t.is(container.cgroup.inForce.shares, 128 * 16);
+  t.is(container.cgroup.inForce.shares, 128 * 512);
   rig.platform.packets.lost('dropped', 'docker0', 'the kernel dropped 3 packets');
   t.deepEqual(container.cgroup.inForce, user(500));
   await rig.hook.stop();
