@@ -13,7 +13,7 @@ const LEAST_STEP = 100;
 const STEP = 1.15;
 /** The last part of a predicted CPU time, which is never quite right. */
 const LEAST_REMAINING = 0.02;
-/** From so many activations on a function's histogram is enough. */
+/** From this number of activations on a function's histogram is enough. */
 const KNOWN = 20;
 
 /**

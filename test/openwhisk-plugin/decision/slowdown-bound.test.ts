@@ -14,7 +14,7 @@ function beside(policy: string, control: number) {
   for (let i = 0; i < 5; i++) short.whole(5, 1);
   const long = new Player(one, limits(256, 0, 64), '/g/long');
   for (let i = 0; i < 10; i++) long.fn.addControl(control, long.now, HOUR);
-  // So many that the short ones say nothing about it.
+  // Enough that others' first activations no longer count for it.
   for (let i = 0; i < 20; i++) long.fn.cpuTime.add(2000, long.now, HOUR);
   const { shares } = short.start();
   /** `count` managed runs of 2 s of CPU time in `duration` ms. */

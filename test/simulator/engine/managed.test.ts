@@ -376,8 +376,8 @@ test('an init of many seconds is not starved by raised weights', (t) => {
   };
   // 16 of 17 parts for 10 s, and half of the core for the other 5588 ms of CPU.
   t.is(Math.round(initMillis('memory')), 21_176);
-  // 512 of 537 parts, and then half of the core for the other 5466 ms. With the bare weight it would
-  // have had 10 x 512 / 537 + 50 / 26 < 12 s of CPU in 60 s.
+  // 512 of 537 parts, then half of the core for the other 5466 ms. With the bare weight it would
+  // have 10 x 512 / 537 + 50 / 26 < 12 s of CPU in 60 s.
   for (const weightPolicy of ['gittins', 'deadline-first'])
     t.true(Math.abs(initMillis(weightPolicy) - 20_931) < 100, weightPolicy);
 });
