@@ -2,7 +2,7 @@
 // differences from the others, paired by seed. node scripts/paired-table.mjs <contender> <runs.csv>
 // ...     (after a build)
 import { readFileSync } from 'node:fs';
-import { bootstrapMean } from '../dist/experiments/compare/statistics.js';
+import { meanInterval } from '../dist/experiments/compare/statistics.js';
 
 const METRICS = {
   'service.mean': 'slowdown, mean',
@@ -43,7 +43,7 @@ for (const [section, rows] of sections) {
       `| \`${name}\` | ${Object.keys(METRICS)
         .map((key, i) =>
           (i < 2 ? interval : ({ mean }) => number(mean))(
-            bootstrapMean(runs.map((run) => Number(run[key]))),
+            meanInterval(runs.map((run) => Number(run[key]))),
           ),
         )
         .join(' | ')} |`,
@@ -58,7 +58,7 @@ for (const [section, rows] of sections) {
   for (const [name, runs] of rows) {
     if (name === contender || name.startsWith('fixed, other')) continue;
     const differences = JUDGED.map((key) =>
-      bootstrapMean(own.map((run, i) => Number(run[key]) - Number(runs[i][key]))),
+      meanInterval(own.map((run, i) => Number(run[key]) - Number(runs[i][key]))),
     );
     const cells = differences.map((one) => (one.low > 0 ? `**${interval(one)}**` : interval(one)));
     console.log(`| \`${name}\` | ${cells.join(' | ')} |`);
