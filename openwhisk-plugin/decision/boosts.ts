@@ -30,8 +30,8 @@ export class Boosts {
 
   /**
    * Sets `container.shares`, at most `most` x `common` x the user's and at least `neutral`, and
-   * `boostUntil`. Returns the quota to write where
-   * the container has one: the host's cores; {@link NO_LIMIT} in weight mode.
+   * `boostUntil`. Returns the quota to write where the container has one: the host's cores;
+   * {@link NO_LIMIT} in weight mode.
    */
   begin(
     container: ContainerState,

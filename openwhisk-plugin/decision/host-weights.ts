@@ -24,9 +24,9 @@ const ownShares = ({ user, fn }: ContainerState): number =>
 
 /**
  * The weights of one host as a whole. On a large invoker OpenWhisk gives a small container the
- * kernel's least weight (2 shares of 1024), and no factor below 1 can be
- * expressed. Only ratios count among siblings, so all managed containers are multiplied by one
- * common factor that makes room for the whole range.
+ * kernel's least weight (2 shares of 1024), and no factor below 1 can be expressed. Only ratios
+ * count among siblings, so all managed containers are multiplied by one common factor that makes
+ * room for the whole range.
  */
 export class HostWeights {
   /**
