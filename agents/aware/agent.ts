@@ -70,7 +70,7 @@ export class AwareAgent {
     const { input, mask, action, choice, reward } = step;
     const learns = phaseOf(run) === 'online';
     if (choice === null) {
-      if (learns) this.learner.cut(after);
+      if (learns) this.learner.cut();
       else if (mask[action] === 1)
         this.learner.recordDemonstration({ input, mask, action, reward });
       return;
@@ -96,16 +96,16 @@ export class AwareAgent {
       return this.learner.trainOffline(after);
     };
     const step = lifeCycleRunStep(run, outcome, trainOffline, overrides, settings);
-    for (const transition of step.transitions) this.enter(transition, after);
+    for (const transition of step.transitions) this.enter(transition);
     // After a change of the workload the last episode is the first that describes the new one.
     if (step.ended) this.embedding?.close();
     return step;
   }
 
-  enter({ from, to }: LifeCycleTransition, after: Float32Array): void {
+  enter({ from, to }: LifeCycleTransition): void {
     if (from === 'initialized') return;
     if (from === 'offline') this.learner.begin();
-    if (from === 'online') this.learner.cut(after);
+    if (from === 'online') this.learner.cut();
     if (to === 'offline') this.learner.restart();
     if (from !== 'serving') return;
     this.learner.forget();

@@ -191,12 +191,13 @@ export class AwareManager implements ResourceManager<AwareState> {
     const input = agent.input(features);
     let lifeCycleRun = loadedRun;
     const transitions = [...before.unreported];
-    for (const transition of transitions) agent.enter(transition, input);
+    for (const transition of transitions) agent.enter(transition);
     if (lost !== null) transitions.push(lost);
     let reward: number | undefined;
     const pending = known?.pending ?? null;
     const fresh =
       pending !== null && now - pending.at <= settings.staleMs && observation.mode === 'enforce';
+    if (arrivals && pending !== null && !fresh) agent.learner.cut();
     if (arrivals && pending !== null && fresh) {
       reward = rewardOf(aimed, slowdown, false, settings.reward);
       const executedStep = this.#stepOf(pending, seen, observation, reward);

@@ -49,7 +49,7 @@ export interface LifeCycleLearner {
    */
   learn(step: LearnedStep, after: Float32Array, trajectory?: string): void;
   /** Ends the trajectory: the next step does not follow from the last. */
-  cut(after: Float32Array): void;
+  cut(): void;
   /** From now on it acts: training results that are still pending are discarded. */
   begin(): void;
   /** It was worse than the fallback: starts again from its initial weights, offline. */

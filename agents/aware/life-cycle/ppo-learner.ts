@@ -76,7 +76,7 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
   }
 
   learn(step: LearnedStep, after: Float32Array, trajectory = ''): void {
-    if (trajectory !== this.#trajectory && this.#after !== null) this.agent.cut(this.#after);
+    if (trajectory !== this.#trajectory) this.#close();
     this.#trajectory = trajectory;
     this.#after = after;
     this.agent.record(step);
@@ -85,10 +85,8 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
     this.#update();
   }
 
-  cut(after: Float32Array): void {
-    this.agent.cut(after);
-    // A full buffer has no room for the next step.
-    if (this.agent.ready) this.#update();
+  cut(): void {
+    this.#close();
   }
 
   begin(): void {
@@ -134,6 +132,11 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
       clone: start === null,
       seed: (seed + ++this.#rounds) >>> 0,
     };
+  }
+
+  /** What follows is the value of the input after its own last step: others may act after it. */
+  #close(): void {
+    if (this.#after !== null) this.agent.cut(this.#after);
   }
 
   /** While another thread trains, further steps are dropped, because PPO is on policy. */

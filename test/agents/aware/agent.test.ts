@@ -157,6 +157,32 @@ test('after a change of the workload the embedding is that of the newest episode
   t.deepEqual(embedding.value, alone.value);
 });
 
+test('a segment ends with the input after its own last step, not after another’s', (t) => {
+  const learner = new PpoLifeCycleLearner({
+    engine,
+    features: 3,
+    context: 0,
+    actions: 7,
+    ppo: onlineSettings,
+    batch: 8,
+    seed: 1,
+    start: null,
+  });
+  t.teardown(() => learner.dispose());
+  const agent = new AwareAgent(learner, null);
+  const online = {
+    ...LIFE_CYCLE_RUN_INITIAL,
+    life: { ...LIFE_CYCLE_INITIAL, phase: 'online' as const },
+  };
+  const mask = new Uint8Array(7).fill(1);
+  const [input, own, foreign] = [1, 2, 3].map((value) => new Float32Array(3).fill(value));
+  const choice = agent.decide(online, input!, mask)!;
+  const step = { input: input!, mask, action: choice.action, reward: 1 };
+  agent.learn(online, { ...step, choice, host: 'a' }, own!);
+  agent.learn(online, { ...step, choice: null, host: 'b' }, foreign!);
+  t.deepEqual(learner.agent.rollout.export().segments, [{ from: 0, to: 1, after: own! }]);
+});
+
 test('FIRM under the life cycle: offline it clones the fallback and claims no gain', (t) => {
   const features = 3;
   const firm = new FirmLifeCycleLearner({

@@ -369,7 +369,8 @@ test('by name: a function that the operator holds offline stays offline', (t) =>
   t.is(free.phase(free.initialState('/_/f')), 'online');
 });
 
-test('a step counts with its probability when it was chosen, not when it is learned', async (t) => {
+/** It stays online; its updates wait for `done`. */
+function learning() {
   const jobs: { job: TrainingJob; done: (result: TrainingResult) => void }[] = [];
   const offlineTrainer: OfflineTrainer = {
     trainOffline: async () => null,
@@ -379,10 +380,30 @@ test('a step counts with its probability when it was chosen, not when it is lear
   };
   const under = manager({
     target: { bootstrap: false, heldOffline: false },
-    // It stays online.
     lifeCycle: { ...lifeCycleSettings, episodeSteps: 10_000 },
     offlineTrainer,
   });
+  return { under, jobs };
+}
+
+test('after a pause a new segment begins: what was decided before it is not learned', (t) => {
+  const { under, jobs } = learning();
+  const first = play(under, under.initialState('/_/f'), 101);
+  // 1000 s without an observation: the last decision is too old to be judged.
+  play(under, first.state, 101, { start: 201 });
+  t.is(jobs.length, 1);
+  const { segments } = jobs[0]!.job.rollout;
+  t.deepEqual(
+    segments.map(({ from, to }) => [from, to]),
+    [
+      [0, 100],
+      [100, 200],
+    ],
+  );
+});
+
+test('a step counts with its probability when it was chosen, not when it is learned', async (t) => {
+  const { under, jobs } = learning();
   // A step is learned from with the observation after it.
   const first = play(under, under.initialState('/_/f'), 201);
   t.is(jobs.length, 1);
