@@ -193,6 +193,8 @@ export class TcpdumpTap implements Tap {
 
   async stop(): Promise<void> {
     this.#checks?.();
+    // Final: a bridge that comes or goes meanwhile must start no capture, which nothing would stop.
+    this.#connections = null;
     const captures = [...this.#watched.values()].map((one) => one.stop());
     this.#watched.clear();
     await Promise.all([...captures, ...this.#leaving]);

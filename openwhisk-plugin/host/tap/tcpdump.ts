@@ -123,9 +123,11 @@ export class Capture {
    * a second, so that a tcpdump that hangs is noticed.
    */
   askForDrops(isRegular = true): void {
+    // Between an end and the next start the counts are those of the tcpdump that ended.
+    if (this.#child === null) return;
     if (!this.#handlesSignals && performance.now() - this.#readyAt < SIGNAL_GRACE) return;
     if (this.#unanswered >= MAX_UNANSWERED) this.#fail('tcpdump does not answer any more');
-    else if (this.#child?.kill('SIGUSR1') && this.#answers && isRegular) this.#unanswered++;
+    else if (this.#child.kill('SIGUSR1') && this.#answers && isRegular) this.#unanswered++;
   }
 
   /** Resolves when no process is left. */

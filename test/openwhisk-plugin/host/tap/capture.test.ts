@@ -19,8 +19,9 @@ import {
 } from '../../../../config/index.js';
 import { TcpdumpTap } from '../../../../openwhisk-plugin/host/tap/index.js';
 import { Capture } from '../../../../openwhisk-plugin/host/tap/tcpdump.js';
+import { allowed } from '../../../support/slowness.js';
 import { temporaryFolder } from '../../../support/temporary-folder.js';
-import { until } from './bridge.js';
+import { pause, until } from './bridge.js';
 import {
   answerOf,
   BEGIN,
@@ -209,12 +210,65 @@ test('a tcpdump that stops answering is lost, and another one is started', async
   fake.remove();
 });
 
+test('what is to be watched while the tap stops, or afterwards, is not', async (t) => {
+  const fake = otherProcess(ANSWERING);
+  const tap = new TcpdumpTap({ tcpdump: fake.path });
+  t.teardown(() => tap.stop());
+  tap.start(new Recorder());
+  tap.watch([BRIDGE]);
+  await until('the tap listens', () => tap.listeningOn.length === 1);
+  const stopped = tap.stop();
+  // As when a network comes or goes meanwhile.
+  tap.watch([BRIDGE]);
+  t.deepEqual(tap.listeningOn, []);
+  await stopped;
+  tap.watch([BRIDGE]);
+  // Long enough for a process to start.
+  await pause(allowed(300));
+  t.deepEqual(tap.pids, []);
+  fake.remove();
+});
+
+test('a tcpdump that hung is followed by one other, asked for counters or not', async (t) => {
+  const fake = otherProcess(
+    `trap 'echo "0 packets dropped by kernel, 1 packet dropped by ` +
+      `interface" >&2; trap "" USR1' USR1\nprintf '${octal(stream())}'\n` +
+      'while :; do sleep 0.02; done',
+  );
+  const restarts: (() => void)[] = [];
+  const timers: Timers = {
+    ...systemTimers,
+    after: (delay, run) => {
+      if (delay >= 1000) return systemTimers.after(delay, run);
+      restarts.push(run);
+      return () => undefined;
+    },
+  };
+  const { capture, ends, answers } = await listening({ tcpdump: fake.path }, timers);
+  t.teardown(() => capture.stop());
+  capture.askForDrops();
+  await until('its first answer', () => answers() === 1);
+  for (let asked = 0; asked <= 10; asked++) capture.askForDrops();
+  t.deepEqual(ends, ['tcpdump does not answer any more']);
+  restarts.pop()!();
+  // The other one is not there yet.
+  capture.askForDrops();
+  t.is(ends.length, 1);
+  t.is(restarts.length, 0);
+  await until('the other one', () => capture.pid !== null);
+  await capture.stop();
+  fake.remove();
+});
+
 /** A capture of heads that listens, with the reasons of its ends and how often it was answered. */
-async function listening(more: { tcpdump: string; namespaceOf?: number }) {
+async function listening(
+  more: { tcpdump: string; namespaceOf?: number },
+  timers: Timers = systemTimers,
+) {
   let isReady = false;
   let answers = 0;
   const ends: string[] = [];
-  const capture = new Capture('none0', { port: 8080, kind: 'heads', ...more }, systemTimers, {
+  const capture = new Capture('none0', { port: 8080, kind: 'heads', ...more }, timers, {
     packet: () => undefined,
     listening: () => {
       isReady = true;
