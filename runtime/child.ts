@@ -1,9 +1,11 @@
-import { EXIT, type ExitCode, reportError } from '../config/index.js';
+import { EXIT, type ExitCode, reportError, reportProblem } from '../config/index.js';
 import { flushLog } from './logger.js';
 import type { SystemdNotifier } from './notify.js';
 import { processFaults } from './process-faults.js';
 
 const STOP_MILLIS = 3000;
+/** How long a stop waits for a start that is under way. */
+const START_MILLIS = 10_000;
 /** For a slow reader of the log: time for the lines that wait when the part has stopped. */
 const FLUSH_MILLIS = 500;
 
@@ -32,12 +34,27 @@ export async function runAsProcess(
   let stopping = false;
   let stopRequested = false;
   let code: ExitCode = EXIT.ok;
+  let deadline: NodeJS.Timeout | undefined;
+  const endAfter = (millis: number, what: 'start' | 'stop'): void => {
+    clearTimeout(deadline);
+    deadline = setTimeout(() => {
+      reportProblem(
+        `the ${what} has not ended within ${millis / 1000} s of the signal`,
+        'the process ends without it; the log may say what it waited for',
+      );
+      process.exit(EXIT.failed);
+    }, millis);
+  };
   const stop = (): void => {
-    stopRequested = true;
-    if (!running || stopping) return;
+    if (running === null) {
+      if (!stopRequested) endAfter(START_MILLIS, 'start');
+      stopRequested = true;
+      return;
+    }
+    if (stopping) return;
     stopping = true;
     systemd?.stopping();
-    setTimeout(() => process.exit(EXIT.failed), (running.stopMillis ?? STOP_MILLIS) + FLUSH_MILLIS);
+    endAfter((running.stopMillis ?? STOP_MILLIS) + FLUSH_MILLIS, 'stop');
     running.stop().then(
       () => end(code),
       (error) => end(reportError(error)),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Broker, hostNameFrom, type Logger, RateLimitedLog } from '../../broker/index.js';
 import type { Inspection } from '../../broker/services/index.js';
 import { type Config, mebibytes, messageOf, type Random, timeOfDay } from '../../config/index.js';
@@ -76,12 +76,15 @@ export interface RunningHook {
  * weight, so that any order among them takes from pods at the same level.
  */
 const POD_LOSS = 0.05;
-/** Time that a stop waits for the kernel to lower memory limits, ms. */
-const SETTLE_MILLIS = 2000;
 /** Rotated audit logs that are kept; `hook.auditRotateMiB` bounds the disk that they take. */
 const AUDIT_FILES = 5;
-/** Time that a stop waits for systemd, ms. */
-const SYSTEMD_MILLIS = 10_000;
+/**
+ * Times that a stop waits, ms: for the kernel to lower memory limits, and at the same time for the
+ * tcpdumps, which are killed after 1 s; then for a listing of the engine that is under way, and for
+ * systemd. The audit log has the rest of `all`, after which the part's process ends
+ * (runtime/wiring/hook.ts).
+ */
+const STOP_MILLIS = { memory: 2000, tap: 2000, engine: 1000, systemd: 10_000, all: 13_900 };
 
 const pathsOf = ({ hook }: Config) => ({
   lock: join(hook.stateDir, 'hook.lock'),
@@ -326,23 +329,28 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const bus = broker === null ? null : new HookBus(hook, broker, targetLog);
   bus?.start(identity.version, targets);
 
+  const waitFor = (step: string, work: Promise<unknown>, millis: number): Promise<void> =>
+    inStop(step, work, millis, logger);
   let stopped: Promise<void> | null = null;
   const stop = async (): Promise<void> => {
+    const begun = performance.now();
     stopping = true;
-    // No message may change modes, and so enforce again, during the stop.
-    bus?.stop();
     killSwitch.close();
-    sampler.stop();
     // After this, no function is enforced.
     functions.refresh(true);
     for (const container of containers.values())
       pipeline.tracker.endContainer(container, 'stopped');
     hook.restoreNow('restore', 'stopped');
-    await withDeadline(applier.settled(), SETTLE_MILLIS);
+    // Before anything is awaited: no message may change modes, and so enforce again.
+    bus?.stop();
+    sampler.stop();
+    await Promise.all([
+      waitFor('memory_limits', applier.settled(), STOP_MILLIS.memory),
+      waitFor('tap', platform.tap.stop(), STOP_MILLIS.tap),
+    ]);
     reporter.flush();
     reporter.stop();
-    await platform.tap.stop();
-    await platform.engine.stop();
+    await waitFor('engine', platform.engine.stop(), STOP_MILLIS.engine);
     const { length } = hook.restoreNow('restore', 'stopped');
     if (length > 0)
       logger.warn(
@@ -350,10 +358,10 @@ async function start(options: HookOptions, release: () => void): Promise<Running
         'limits of some containers differ from the user limits; run `gleaner restore`',
       );
     // systemd resets other limits while it takes memory limits; they are written again.
-    await withDeadline(platform.limits.settled?.() ?? Promise.resolve(), SYSTEMD_MILLIS);
-    await restoring;
+    const settled = platform.limits.settled?.() ?? Promise.resolve();
+    await waitFor('systemd', Promise.all([settled, restoring]), STOP_MILLIS.systemd);
     containers.close();
-    await audit.close();
+    await waitFor('audit_log', audit.close(), STOP_MILLIS.all - (performance.now() - begun));
     limited.close();
     release();
   };
@@ -364,6 +372,8 @@ async function start(options: HookOptions, release: () => void): Promise<Running
       return stopped;
     },
     reload: (next) => {
+      // It would sample and enforce again.
+      if (stopping) return;
       policies.check(next.functions.overrides);
       decider.settings = decisionSettings(next.decision, next.hook.sampleMs, capacity);
       boosts = next.decision.boost.enabled;
@@ -386,6 +396,21 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   };
 }
 
-/** Uses real time also on a simulated platform, because it waits for the kernel. */
-const withDeadline = (work: Promise<void>, millis: number): Promise<void> =>
-  Promise.race([work, setTimeout(millis, undefined, { ref: false })]);
+/**
+ * Waits for one step of a stop, which continues if that fails or takes longer than `millis`. In
+ * real time also on a simulated platform, because the steps wait for the kernel.
+ */
+async function inStop(
+  step: string,
+  work: Promise<unknown>,
+  millis: number,
+  logger: Logger,
+): Promise<void> {
+  const ended = new AbortController();
+  const { signal } = ended;
+  const late = sleep(millis, `not done after ${millis / 1000} s`, { signal }).catch(() => null);
+  const problem = await Promise.race([work.then(() => null, messageOf), late]);
+  ended.abort();
+  if (problem !== null)
+    logger.warn({ step, problem }, 'a step of the stop failed: the stop continues');
+}

@@ -60,8 +60,7 @@ export async function runHookPart(
   });
   simulated?.play();
   return {
-    // Memory that a loan has given back must first be reclaimed by the kernel (2 s), and systemd
-    // may take 10 s for its answers.
+    // Just above what the hook's own stop waits for the kernel, systemd and the disk.
     stopMillis: 14_000,
     stop: async () => {
       // Time goes on while the hook stops: a simulated host that stood still would never let it

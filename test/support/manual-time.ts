@@ -27,6 +27,11 @@ export class ManualTime implements Clock, Timers {
     return (this.#epoch + this.#now * 1000) as Micros;
   }
 
+  /** Timers that are neither over nor cancelled. */
+  get pending(): number {
+    return this.#queue.length;
+  }
+
   after(delay: Millis, run: () => void): Cancel {
     return this.#add(delay, run, 0);
   }

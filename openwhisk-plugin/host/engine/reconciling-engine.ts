@@ -153,6 +153,7 @@ export class ReconcilingEngine implements ContainerEngine {
   }
 
   #pass(kind: 'listing' | 'full'): void {
+    if (this.#listener === null) return;
     if (this.#passRunning) {
       if (this.#passWanted !== 'full') this.#passWanted = kind;
       return;
@@ -173,7 +174,7 @@ export class ReconcilingEngine implements ContainerEngine {
         this.#passRunning = null;
         const next = this.#passWanted;
         this.#passWanted = 'no';
-        if (next !== 'no' && this.#listener) this.#pass(next);
+        if (next !== 'no') this.#pass(next);
       });
   }
 
@@ -312,7 +313,7 @@ export class ReconcilingEngine implements ContainerEngine {
     if (kind === 'unknown') return;
     this.#cancelRecovery ??= systemTimers.after(RECOVERY, () => {
       this.#cancelRecovery = null;
-      if (this.#listener) this.#pass('listing');
+      this.#pass('listing');
     });
   }
 

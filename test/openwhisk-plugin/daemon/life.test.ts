@@ -7,6 +7,7 @@ import { type Config, SeededRandom } from '../../../config/index.js';
 import { runHook } from '../../../openwhisk-plugin/daemon/index.js';
 import { HookLock, HookLockedError } from '../../../openwhisk-plugin/host/lock/index.js';
 import type { ContainerInfo, LimitWriter } from '../../../openwhisk-plugin/host/ports/index.js';
+import { allowed } from '../../support/slowness.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { FakePlatform } from './fake-platform.js';
 import { HookRig } from './hook-rig.js';
@@ -275,6 +276,51 @@ test('containers that start while the hook stops are not boosted', async (t) => 
   rig.platform.listener.containerStarted(late);
   await stopped;
   t.deepEqual(rig.platform.cgroups.get(late.id)?.writes ?? [], []);
+});
+
+test('a reload while the hook stops, or afterwards, starts nothing again', async (t) => {
+  const { rig, lower } = await lowered();
+  const stopped = rig.hook.stop();
+  rig.hook.reload(rig.config);
+  await stopped;
+  rig.hook.reload(rig.config);
+  rig.hook.toggleKillSwitch();
+  rig.hook.toggleKillSwitch();
+  t.deepEqual(lower(), [1000, 1000, 1000]);
+  t.is(rig.platform.time.pending, 0);
+});
+
+test('a stop restores and ends in its time whatever does not end, and names it', async (t) => {
+  const { rig, lower } = await lowered();
+  const asked: string[] = [];
+  const hangs = (name: string) => () => {
+    asked.push(`${name} ${lower().every((quota) => quota === 1000)}`);
+    return new Promise<void>(() => undefined);
+  };
+  rig.platform.stop = hangs('stop');
+  const begun = performance.now();
+  await rig.hook.stop();
+  // The engine and the tap are one object here.
+  t.deepEqual(asked, ['stop true', 'stop true']);
+  t.true(performance.now() - begun < allowed(14_000));
+  const gaveUp = rig.lines.filter(({ message }) => message.startsWith('a step of the stop failed'));
+  t.deepEqual(
+    gaveUp.map(({ level, fields }) => [level, (fields as { step: string }).step]),
+    [
+      ['warn', 'tap'],
+      ['warn', 'engine'],
+    ],
+  );
+  (await HookLock.acquire(join(rig.folder, 'hook.lock'))).release();
+});
+
+test('a stop continues after a part that cannot be stopped', async (t) => {
+  const { rig, lower } = await lowered();
+  rig.platform.stop = () => Promise.reject(new Error('a made failure'));
+  await rig.hook.stop();
+  t.deepEqual(lower(), [1000, 1000, 1000]);
+  t.regex(JSON.stringify(rig.lines), /a made failure/);
+  (await HookLock.acquire(join(rig.folder, 'hook.lock'))).release();
 });
 
 test('after ten thousand activations nothing runs and memory is bounded', async (t) => {

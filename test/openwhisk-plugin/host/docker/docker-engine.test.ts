@@ -204,6 +204,23 @@ test('a network that comes or goes changes the bridges', async (t) => {
   await s.close();
 });
 
+test('a stopped engine is asked for no other listing, whatever it still waits for', async (t) => {
+  const s = await scripted();
+  await s.engine.start(s.recorder);
+  s.state.inspectDelay = 10_000;
+  const late = s.add(7);
+  s.tell('container', 'start', late.id, LATER, late.name);
+  const asked = (path: string): number =>
+    s.stub.requests.filter(({ url }) => url.includes(path)).length;
+  while (asked(late.id) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  const listings = asked('/networks');
+  // Its inspection fails by that.
+  await s.engine.stop();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  t.is(asked('/networks'), listings);
+  await s.stub.close();
+});
+
 test('a container whose inspect is unreadable is counted and does not hide others', async (t) => {
   const s = await scripted();
   s.add(1).startedAt = 'never';
