@@ -41,4 +41,6 @@ export default {
   concurrency: real || lane !== undefined ? 1 : 2,
   timeout: `${minutes}m`,
   workerThreads: false,
+  // A worker that does not end after its tests.
+  require: [['./dist/test/support/worker-end.js', 30_000]],
 };
