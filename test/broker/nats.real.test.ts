@@ -274,8 +274,8 @@ if (natsServerHere()) {
         host: 'one',
         boot: 'boot',
       });
+      t.teardown(() => aggregator.stop());
       await until(() => fields >= 2, 'two mean fields');
-      await aggregator.stop();
       t.pass();
       await broker.close();
     },

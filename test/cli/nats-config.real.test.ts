@@ -338,6 +338,7 @@ test.serial('everything works with these permissions, and a viewer changes nothi
   await until(() => all.every(({ broker }) => broker.connected), 'everybody is connected');
   const run = { clock: systemClock, timers: systemTimers, intervalMs: 200 };
   const running = runAggregator({ ...run, broker: aggregator!.broker, host: 'host-a' });
+  t.teardown(() => running.stop());
   const settings = {
     cap: { cpu: millis(4000) as never, memory: (1 << 30) as never },
     preset: 'default' as const,
@@ -349,6 +350,7 @@ test.serial('everything works with these permissions, and a viewer changes nothi
     random: new SeededRandom(1),
     manager: createManager('greedy', settings),
   });
+  t.teardown(() => host.stop());
   // The dashboard by a viewer's credentials, with a token of its own.
   const token = 'a token of some length';
   const dashboard = await runDashboard({
@@ -365,6 +367,7 @@ test.serial('everything works with these permissions, and a viewer changes nothi
   const rig = await new HookRig((config) =>
     Object.assign(config.hook, { stepActivations: 1 }),
   ).start(hook!.broker);
+  t.teardown(() => rig.hook.stop());
   const container = rig.container({ quota: 1000 });
   await until(() => host.ownedShards > 0 && running.publishing, 'leases are taken', 20_000);
   await until(
@@ -527,9 +530,6 @@ test.serial('everything works with these permissions, and a viewer changes nothi
     .put('global', new TextEncoder().encode('{"v":1,"kill":true,"author":"op"}'));
   await until(() => rig.hook.figures().host.killed, 'the kill switch by key-value');
   t.deepEqual(operator!.errors, []);
-  await rig.hook.stop();
-  await host.stop();
-  await running.stop();
 });
 
 test.serial('wrong credentials are reported within a second, not as a timeout', async (t) => {
@@ -632,6 +632,7 @@ test.serial('a part with the most verbose log does not log its seed', async (t) 
     'aggregator',
   ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  t.teardown(() => child.kill('SIGKILL'));
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk));

@@ -71,8 +71,7 @@ test('a size is recommended, written, and undone after an OOM kill', async (t) =
     const event = decodeEvent(data);
     if (event.ok && event.message.kind === 'action') reasons.push(event.message.reason);
   });
-  const hook = await startRealHook(config, bus.connect());
-  t.teardown(() => hook.stop());
+  await startRealHook(t, config, bus.connect());
   const agents = runAgentHost({
     broker: bus.connect(),
     clock: systemClock,

@@ -52,9 +52,11 @@ async function stage(
   const chrome = await chromiumHere(t);
   if (chrome === null) return null;
   const server = new RealServer();
+  t.teardown(() => server.remove());
   await server.up();
   const gleaner = new SyntheticGleaner(await server.connect('synthetic'), functions);
   gleaner.start();
+  t.teardown(() => gleaner.stop());
   const dashboard = await runDashboard({
     broker: await server.connect('dashboard'),
     clock: systemClock,
@@ -65,12 +67,14 @@ async function stage(
     maxFunctions: 5000,
     version: '1.2.3',
   });
+  t.teardown(() => dashboard.stop());
   const { dark, timezoneId, ...viewport } = view;
   const page = await chrome.newPage({
     viewport,
     colorScheme: dark ? 'dark' : 'light',
     ...(timezoneId === undefined ? {} : { timezoneId }),
   });
+  t.teardown(() => page.close());
   page.setDefaultTimeout(allowed(10_000));
   const pageErrors: string[] = [];
   page.on('pageerror', (error) => pageErrors.push(String(error.stack)));
@@ -78,12 +82,6 @@ async function stage(
     // A lost server is told by the browser itself; everything else (the policy above all) is ours.
     if (message.type() === 'error' && !/net::|Failed to load resource/.test(message.text()))
       pageErrors.push(message.text());
-  });
-  t.teardown(async () => {
-    await page.close();
-    gleaner.stop();
-    await dashboard.stop();
-    await server.remove();
   });
   await load(page, dashboard.address);
   return { server, gleaner, dashboard, page, pageErrors };

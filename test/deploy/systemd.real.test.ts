@@ -88,6 +88,7 @@ test.serial(
       env,
       stdio: 'ignore',
     });
+    t.teardown(() => hook.kill('SIGKILL'));
     const ended = new Promise((resolve) => hook.on('exit', resolve));
     await until(() => told.includes('READY=1'), 20_000, 'ready');
     const count = (): number => told.match(/WATCHDOG=1/g)?.length ?? 0;

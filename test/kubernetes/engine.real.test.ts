@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
 import { KubernetesNode } from '../../bench/kubernetes/node.js';
 import { cgroupDrivers } from '../../bench/kubernetes/pods.js';
 import { millis } from '../../config/index.js';
@@ -11,11 +12,14 @@ const node = new KubernetesNode();
 const real = onNode(node);
 
 const MIB = 1024 * 1024;
-const engineOf = (): KubernetesEngine =>
-  new KubernetesEngine({
+function engineOf(t: ExecutionContext): KubernetesEngine {
+  const engine = new KubernetesEngine({
     socketPath: node.socket,
     reconcileEvery: millis(3_600_000),
   });
+  t.teardown(() => engine.stop());
+  return engine;
+}
 
 for (const [n, driver] of cgroupDrivers().entries()) {
   const other = new KubernetesNode(207 + 10 * n, driver);
@@ -27,7 +31,7 @@ for (const [n, driver] of cgroupDrivers().entries()) {
 }
 
 real('a pod is known soon after its start, with its limits, and gone after its end', async (t) => {
-  const engine = engineOf();
+  const engine = engineOf(t);
   const seen = new Recorder();
   await engine.start(seen);
   const facts = await engine.facts();
@@ -55,11 +59,10 @@ real('a pod is known soon after its start, with its limits, and gone after its e
   t.is(seen.started[1]?.address, pod.address);
   await node.pods.remove(pod);
   await seen.until((r) => r.ended.length === 2);
-  await engine.stop();
 });
 
 real('of many pods that come and go at once each is announced and ended once', async (t) => {
-  const engine = engineOf();
+  const engine = engineOf(t);
   const seen = new Recorder();
   await engine.start(seen);
   const all = Array.from({ length: isWhole ? 50 : 12 }, (_, n) => n);
@@ -78,11 +81,10 @@ real('of many pods that come and go at once each is announced and ended once', a
   await seen.until((r) => r.ended.length >= pods.length);
   t.deepEqual(seen.ended.map(({ id }) => id).sort(), pods.map(({ container }) => container).sort());
   t.deepEqual(await engine.snapshot(), []);
-  await engine.stop();
 });
 
 real('pods that come and go while containerd is down are known once it is back', async (t) => {
-  const engine = engineOf();
+  const engine = engineOf(t);
   const seen = new Recorder();
   const stays = await node.pods.create();
   const goes = await node.pods.create();
@@ -97,5 +99,4 @@ real('pods that come and go while containerd is down are known once it is back',
   t.is(seen.ended[0]?.id, goes.container);
   t.is(seen.started[2]?.id, comes.container);
   t.false(seen.ended.some(({ id }) => id === stays.container));
-  await engine.stop();
 });

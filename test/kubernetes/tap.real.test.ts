@@ -57,8 +57,9 @@ class Seen implements TapListener {
   }
 }
 
-async function capture(interfaceName: string, pods: readonly Pod[]) {
+async function capture(t: ExecutionContext, interfaceName: string, pods: readonly Pod[]) {
   const tap = new TcpdumpTap();
+  t.teardown(() => tap.stop());
   const seen = new Seen();
   tap.start(seen);
   tap.watch([{ interfaceName, networkName: 'pods', gateway: null }]);
@@ -92,7 +93,7 @@ real('on all interfaces each activation is seen once, on bridge and ptp', async 
     await node.pods.create({ network: 'ptp' }),
     await node.pods.create({ network: 'ptp' }),
   ];
-  const { tap, seen } = await capture('any', pods);
+  const { tap, seen } = await capture(t, 'any', pods);
   const addresses = addressesOf(pods);
   await run(process.execPath, ['-e', sender('1', COUNT / 4, addresses)]);
   await complete(t, seen, activationIds('1', COUNT / 4, addresses));
@@ -109,7 +110,7 @@ real('on the bridge, and on the veth of a ptp pod, each activation is seen once'
     [node.bridge, bridged],
     [veth, routed],
   ] as const) {
-    const { tap, seen } = await capture(interfaceName, [pod]);
+    const { tap, seen } = await capture(t, interfaceName, [pod]);
     await run(process.execPath, ['-e', sender('2', COUNT, [pod.address])]);
     await complete(t, seen, activationIds('2', COUNT, [pod.address]));
     await tap.stop();
@@ -121,7 +122,7 @@ real('activations from a pod are seen, on the same bridge and from another subne
   const target = await node.pods.create();
   const neighbor = await node.pods.create();
   const elsewhere = await node.pods.create({ network: 'ptp' });
-  const { tap, seen } = await capture('any', [target]);
+  const { tap, seen } = await capture(t, 'any', [target]);
   const ids: string[] = [];
   for (const [prefix, invoker] of [
     ['3', neighbor],
@@ -138,10 +139,10 @@ real('activations from a pod are seen, on the same bridge and from another subne
 
 real('in the pods’ own networks each activation is seen once', async (t) => {
   const engine = new KubernetesEngine({ socketPath: node.socket, capture: 'pod' });
+  t.teardown(() => engine.stop());
   const pods = new Recorder();
   await engine.start(pods);
   const tap = new TcpdumpTap();
-  t.teardown(() => engine.stop());
   t.teardown(() => tap.stop());
   const seen = new Seen();
   tap.start(seen);
@@ -182,7 +183,7 @@ real('in the pods’ own networks each activation is seen once', async (t) => {
 real('after a restart in the pod, and when its address moves, activations are seen', async (t) => {
   const first = await node.pods.create({ network: 'single' });
   await untilServing(first);
-  const { tap, seen } = await capture('any', [first]);
+  const { tap, seen } = await capture(t, 'any', [first]);
   const ids: string[] = [];
   const send = async (prefix: string): Promise<void> => {
     const script = sender(prefix, 50, [first.address]);

@@ -44,6 +44,7 @@ if (natsServerHere()) {
       host: 'agg',
       ...common,
     });
+    t.teardown(() => aggregator.stop());
     const agentsBroker = await server.connect('agents');
     const agents = runAgentHost({
       broker: agentsBroker,
@@ -54,6 +55,7 @@ if (natsServerHere()) {
       }),
       ...common,
     });
+    t.teardown(() => agents.stop());
     await until(() => agents.ownedShards === SHARDS, 'all shards leased');
     const name = '/guest/my pkg/hello.v2@1 & co';
     let step = 0;
@@ -86,8 +88,6 @@ if (natsServerHere()) {
     // The observation that was lost in the outage (step 2) is not repeated; step 3 is answered.
     t.is(targets[1]?.author.sequence, 2);
     await until(() => fields.length > 0, 'the mean field is back');
-    await agents.stop();
-    await aggregator.stop();
   });
 
   test('over NATS a dead agent host is replaced within three intervals', async (t) => {
@@ -113,6 +113,7 @@ if (natsServerHere()) {
           cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) },
         }),
       });
+      t.teardown(() => agents.stop());
       return { agents, broker };
     };
     const one = await start('agents-1');
@@ -153,8 +154,6 @@ if (natsServerHere()) {
       if (earlier.author.host === 'agents-2') t.true(epoch > earlier.epoch, 'a higher epoch');
       else t.is(epoch, earlier.epoch);
     }
-    await one.agents.stop();
-    await two.agents.stop();
   });
 } else {
   test('nats-server is not installed: skipped', (t) => t.pass());

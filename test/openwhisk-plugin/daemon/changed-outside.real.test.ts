@@ -35,7 +35,7 @@ test.serial(
     if (missing(t, dockerAndTap)) return;
     t.timeout(allowed(200_000));
     // One container fits.
-    await together('wskglhkh0', { userMemoryMb: 256 }, async (emulator, hook) => {
+    await together(t, 'wskglhkh0', { userMemoryMb: 256 }, async (emulator, hook) => {
       const io = action('io', { cpus: 1, timeoutMs: allowed(60_000) });
       const first = await emulator.invoke(io, { sleepMs: allowed(500) });
       const id = docker('inspect', '--format', '{{.Id}}', first.containerName as string);

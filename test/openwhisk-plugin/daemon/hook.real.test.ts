@@ -25,7 +25,7 @@ test.serial(
   async (t) => {
     if (missing(t, dockerAndTap)) return;
     t.timeout(allowed(120_000));
-    await together('wskglhka0', {}, async (emulator, hook) => {
+    await together(t, 'wskglhka0', {}, async (emulator, hook) => {
       const io = action('io', { cpus: 1 });
       const sleepMs = allowed(500);
       const first = await emulator.invoke(io, { sleepMs });
@@ -71,7 +71,7 @@ test.serial(
     if (missing(t, dockerAndTap)) return;
     t.timeout(allowed(120_000));
     let ids: string[] = [];
-    await together('wskglhkb0', {}, async (emulator, hook) => {
+    await together(t, 'wskglhkb0', {}, async (emulator, hook) => {
       for (let i = 0; i < 15; i++) {
         await Promise.all([
           emulator.invoke(action('noop'), {}),
@@ -98,6 +98,7 @@ test.serial('a function that needs more CPU than its user’s gets more, and use
   const raise = (config: Config): void =>
     void Object.assign(config.decision.policy, { quota: 'largest-in-range' });
   await together(
+    t,
     'wskglhki0',
     {},
     async (emulator, hook) => {
@@ -130,7 +131,7 @@ test.serial('a function that needs more CPU than its user’s gets more, and use
 test.serial('a failing, a killed and a timed-out activation each end once', async (t) => {
   if (missing(t, dockerAndTap)) return;
   t.timeout(allowed(120_000));
-  await together('wskglhkc0', { oomPolls: allowed(400) }, async (emulator, hook) => {
+  await together(t, 'wskglhkc0', { oomPolls: allowed(400) }, async (emulator, hook) => {
     t.is((await emulator.invoke(action('fail'), {})).kind, 'developer error');
     const killed = await emulator.invoke(action('memory', { memoryMb: 128 }), { megabytes: 300 });
     t.is(killed.kind, 'oom', JSON.stringify(killed));
@@ -153,7 +154,7 @@ test.serial(
   async (t) => {
     if (missing(t, dockerAndTap)) return;
     t.timeout(allowed(120_000));
-    await together('wskglhkd0', {}, async (emulator, hook) => {
+    await together(t, 'wskglhkd0', {}, async (emulator, hook) => {
       const first = await emulator.invoke(action('noop', { cpus: 1 }), {});
       const id = docker('inspect', '--format', '{{.Id}}', first.containerName as string);
       await hook.stop();
@@ -163,7 +164,7 @@ test.serial(
       t.is(before.quota, 100_000);
       group.write(20_000, 16 * before.shares);
       const begun = performance.now();
-      const next = await startRealHook(realHookConfig('wskglhkd0'));
+      const next = await startRealHook(t, realHookConfig('wskglhkd0'));
       const took = performance.now() - begun;
       const restored = kernel(id);
       await next.stop();

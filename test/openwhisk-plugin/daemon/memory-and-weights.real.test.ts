@@ -20,6 +20,7 @@ test.serial(
     const weightOnly = (config: { decision: { policy: object } }): void =>
       void Object.assign(config.decision.policy, { weight: 'short-first' });
     await together(
+      t,
       'wskglhke0',
       {},
       async (emulator, hook) => {
@@ -62,6 +63,7 @@ test.serial(
     if (missing(t, dockerAndTap)) return;
     t.timeout(allowed(120_000));
     await together(
+      t,
       'wskglhkf0',
       {},
       async (emulator, hook) => {
@@ -97,6 +99,7 @@ test.serial(
     if (missing(t, dockerAndTap)) return;
     t.timeout(allowed(120_000));
     await together(
+      t,
       'wskglhkg0',
       { userMemoryMb: 512 },
       async (emulator, hook) => {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
 import type { Config } from '../../../config/index.js';
 import type { RunningHook } from '../../../openwhisk-plugin/daemon/run-hook.js';
 import type { ActionBody } from '../../../simulator/invoker-emulator/images/actions.js';
@@ -99,8 +100,9 @@ export function userShares(id: string): number {
   return Number(execFileSync('systemctl', unit, { encoding: 'utf8' }));
 }
 
-/** An invoker of 2 GB and a hook that enforces on its containers, until the body has ended. */
+/** An invoker of 2 GB and a hook that enforces on its containers, until the test has ended. */
 export async function together(
+  t: ExecutionContext,
   prefix: string,
   options: Partial<InvokerOptions>,
   body: (emulator: InvokerEmulator, hook: RunningHook) => Promise<void>,
@@ -109,16 +111,12 @@ export async function together(
   const image = await ensureActionImage();
   const config = realHookConfig(prefix);
   configure(config);
-  const hook = await startRealHook(config);
+  const hook = await startRealHook(t, config);
   const emulator = new InvokerEmulator({ image, prefix, userMemoryMb: 2048, ...options });
-  try {
-    await sleep(500);
-    await emulator.start();
-    await body(emulator, hook);
-  } finally {
-    await hook.stop();
-    await emulator.stop();
-  }
+  t.teardown(() => emulator.stop());
+  await sleep(500);
+  await emulator.start();
+  await body(emulator, hook);
 }
 
 export const counters = (hook: RunningHook): Record<string, number> =>

@@ -1,3 +1,4 @@
+import type { ExecutionContext } from 'ava';
 import { type Broker, silentLogger } from '../../../broker/index.js';
 import { type Config, configSchema, SeededRandom } from '../../../config/index.js';
 import { runHook } from '../../../openwhisk-plugin/daemon/index.js';
@@ -23,12 +24,23 @@ export function realHookConfig(prefix: string): Config {
 
 /**
  * As `gleaner hook` runs it: dockerd, tcpdump, cgroups. But it does not ask to be the only one on
- * this engine, as each has its prefix.
+ * this engine, as each has its prefix. It is stopped at the test's end, also if that fails or times
+ * out during the start.
  */
-export async function startRealHook(
+export function startRealHook(
+  t: ExecutionContext,
   config: Config,
   broker: Broker | null = null,
 ): Promise<RunningHook> {
+  const started = runRealHook(config, broker);
+  t.teardown(async () => {
+    const hook = await started.catch(() => null);
+    await hook?.stop();
+  });
+  return started;
+}
+
+async function runRealHook(config: Config, broker: Broker | null): Promise<RunningHook> {
   const { engineLock: _, ...platform } = await hostPlatform(config);
   return runHook({ platform, broker, config, logger: silentLogger, random: new SeededRandom(1) });
 }

@@ -134,6 +134,7 @@ const killTcpdump = (): void => tcpdumps().forEach((pid) => void process.kill(pi
 
 /** A hook that has learned both functions. */
 async function withHook(
+  t: ExecutionContext,
   body: (hook: RunningHook, auditPath: string) => Promise<void>,
 ): Promise<void> {
   const config = realHookConfig(PREFIX);
@@ -144,7 +145,7 @@ async function withHook(
     overrides: [{ match: '/guest/quota', memoryPolicy: 'faasrm' }],
   });
   tcpdumpRuns('well');
-  const hook = await startRealHook(config);
+  const hook = await startRealHook(t, config);
   try {
     await until('the tap listens', 10_000, () => listens(hook));
     await Promise.all(
@@ -227,7 +228,7 @@ async function lose(
   t: ExecutionContext,
   { causeLoss, cause, meanwhile, repair, cutOff = false }: Loss,
 ): Promise<void> {
-  await withHook(async (hook, auditPath) => {
+  await withHook(t, async (hook, auditPath) => {
     const calls = await lowered();
     // A weight may be the user's again by now.
     const changed = FUNCTIONS.flatMap((name) =>
