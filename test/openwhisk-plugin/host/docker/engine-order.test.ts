@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import fc from 'fast-check';
+import { allowed } from '../../../support/slowness.js';
 import type { Recorder } from './recorder.js';
 import { scripted } from './scripted-engine.js';
 
@@ -49,13 +50,13 @@ test('of two containers with one address the later one is announced last', async
   const s = await scripted();
   await s.engine.start(s.recorder);
   const old = s.add(1);
-  s.state.delays.set(old.id, 60);
+  s.state.delays.set(old.id, allowed(600));
   s.tell('container', 'start', old.id, at(0), old.name);
   const young = s.add(2);
   young.address = old.address;
   s.tell('container', 'start', young.id, at(1), young.name);
   await s.recorder.until((r) => r.count(`started ${young.name}`) === 1);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await new Promise((resolve) => setTimeout(resolve, allowed(700)));
   t.is(s.recorder.count(`started ${old.name}`), 0, 'it has ended: its address is taken');
   await s.close();
 });
