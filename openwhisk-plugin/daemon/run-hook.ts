@@ -81,10 +81,10 @@ const AUDIT_FILES = 5;
 /**
  * Times that a stop waits, ms: for the kernel to lower memory limits, and at the same time for the
  * tcpdumps, which are killed after 1 s; then for a listing of the engine that is under way, and for
- * systemd. The audit log has the rest of `all`, after which the part's process ends
- * (runtime/wiring/hook.ts).
+ * limits that the kernel or systemd has not taken yet. The audit log has the rest of `all`, after
+ * which the part's process ends (runtime/wiring/hook.ts).
  */
-const STOP_MILLIS = { memory: 2000, tap: 2000, engine: 1000, systemd: 10_000, all: 13_900 };
+const STOP_MILLIS = { memory: 2000, tap: 2000, engine: 1000, limits: 10_000, all: 13_900 };
 
 const pathsOf = ({ hook }: Config) => ({
   lock: join(hook.stateDir, 'hook.lock'),
@@ -351,15 +351,17 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     reporter.flush();
     reporter.stop();
     await waitFor('engine', platform.engine.stop(), STOP_MILLIS.engine);
-    const { length } = hook.restoreNow('restore', 'stopped');
+    const changed = hook.restoreNow('restore', 'stopped');
+    // systemd resets other limits while it takes memory limits; they are written again.
+    const settled = platform.limits.settled?.() ?? Promise.resolve();
+    const all = Promise.all([applier.settled(), settled, restoring]);
+    await waitFor('limits', all, STOP_MILLIS.limits);
+    const { length } = changed.filter((each) => !each.ended && applier.isChanged(each));
     if (length > 0)
       logger.warn(
         { containers: length },
         'limits of some containers differ from the user limits; run `gleaner restore`',
       );
-    // systemd resets other limits while it takes memory limits; they are written again.
-    const settled = platform.limits.settled?.() ?? Promise.resolve();
-    await waitFor('systemd', Promise.all([settled, restoring]), STOP_MILLIS.systemd);
     containers.close();
     await waitFor('audit_log', audit.close(), STOP_MILLIS.all - (performance.now() - begun));
     limited.close();

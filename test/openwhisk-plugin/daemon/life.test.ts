@@ -314,6 +314,21 @@ test('a stop restores and ends in its time whatever does not end, and names it',
   (await HookLock.acquire(join(rig.folder, 'hook.lock'))).release();
 });
 
+test('a stop waits for a memory limit that the kernel lowers slowly', async (t) => {
+  const rig = await new HookRig().start();
+  const { cgroup, info } = rig.container();
+  const lent = info.user.memory * 2;
+  for (const limits of [cgroup.inForce, cgroup.expected]) Object.assign(limits, { memory: lent });
+  const lower = cgroup.lowerMemory.bind(cgroup);
+  cgroup.lowerMemory = async (limit) => {
+    await new Promise((resolve) => setTimeout(resolve, 3500));
+    return lower(limit);
+  };
+  await rig.hook.stop();
+  t.is(cgroup.inForce.memory, info.user.memory);
+  t.false(rig.lines.some(({ message }) => message.includes('differ from the user limits')));
+});
+
 test('a stop continues after a part that cannot be stopped', async (t) => {
   const { rig, lower } = await lowered();
   rig.platform.stop = () => Promise.reject(new Error('a made failure'));
