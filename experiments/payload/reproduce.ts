@@ -100,10 +100,10 @@ export const payloadReproduction: SeededStudy = {
   name: 'payload',
   description:
     'short-first with and without payload sizes as predictors of CPU time, on held-out seeds ' +
-    '(3 min; --quick: 10 s)',
+    '(5 min; --quick: 10 s)',
   // The constants of the estimate were chosen with smaller seeds.
   firstSeed: 11,
-  seeds: 5,
+  seeds: 10,
   quickSeeds: 2,
   run({ seeds, quick, command, onRun }) {
     const size = quick ? QUICK : SIZE;
