@@ -30,6 +30,8 @@ const FUNCTIONS = ['quota', 'weight'] as const;
 type Name = (typeof FUNCTIONS)[number];
 /** What is asked for is .2 s; a machine that does other things as well may be later. */
 const BOUND = 2000;
+/** Activations that a loss must interrupt last longer, so that their end restores nothing. */
+const INTERRUPTED = BOUND + 1000;
 /** As many that weights of cgroup v2, whole numbers, are not rounded to the user's. */
 const SHARES = 1024;
 
@@ -162,11 +164,11 @@ async function withHook(
  * Two activations with every kind of limit lowered; on a busy machine a start may be too late for
  * that, and the next one is not.
  */
-async function lowered(): Promise<{ over: Promise<unknown> }> {
+async function lowered(sleep: number): Promise<{ over: Promise<unknown> }> {
   const lower = (): boolean =>
     changedLimits('quota').length === 3 && changedLimits('weight').includes('shares');
   for (let tries = 1; ; tries++) {
-    const over = Promise.all(FUNCTIONS.map((name) => call(name, { sleep: allowed(1000) })));
+    const over = Promise.all(FUNCTIONS.map((name) => call(name, { sleep: allowed(sleep) })));
     try {
       await until(`every kind of limit is another (${tries} tries)`, 600, lower);
       return { over };
@@ -229,7 +231,7 @@ async function lose(
   { causeLoss, cause, meanwhile, repair, cutOff = false }: Loss,
 ): Promise<void> {
   await withHook(t, async (hook, auditPath) => {
-    const calls = await lowered();
+    const calls = await lowered(INTERRUPTED);
     // A weight may be the user's again by now.
     const changed = FUNCTIONS.flatMap((name) =>
       changedLimits(name).map((limit) => `${name} ${limit}`),
@@ -260,7 +262,7 @@ async function lose(
     repair?.();
     await until('the tap listens again', 15_000, () => listens(hook));
     t.false(tapCheck(hook.inspect().host.tap).detail.includes(`lost on ${network.interfaceName}`));
-    if (!cutOff) await (await lowered()).over;
+    if (!cutOff) await (await lowered(1000)).over;
     await hook.stop();
     t.true(atUsers());
     const restores = restoresIn(auditPath);
