@@ -3,6 +3,7 @@ import {
   constants,
   fchmodSync,
   fstatSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readSync,
@@ -12,7 +13,7 @@ import { dirname } from 'node:path';
 import { type Micros, messageOf } from '../../config/index.js';
 import type { RestoreReport } from '../host/cgroup/index.js';
 import type { ContainerInfo } from '../host/ports/index.js';
-import { AuditRecord, type AuditResource, auditLine } from './audit.js';
+import { AuditRecord, type AuditResource, auditLine, LINE_END } from './audit.js';
 
 export interface RestoreAuthor {
   /** As in {@link AuditRecord}: `restore`, `operator:<name>`. */
@@ -65,7 +66,10 @@ export function restoreLines(
   return text;
 }
 
-/** Appends lines to an audit log that a hook may have open. Throws the file system's error. */
+/**
+ * Appends lines to an audit log that a hook may have open. Throws the file system's error; whole
+ * lines may be written then.
+ */
 export function appendToAudit(path: string, text: string): void {
   if (text === '') return;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -79,8 +83,21 @@ export function appendToAudit(path: string, text: string): void {
     if (size > 0) readSync(file, last, 0, 1, size - 1);
     // A killed hook may have left an incomplete line.
     const data = Buffer.from(last.toString() === '\n' ? text : `\n${text}`, 'utf8');
-    for (let written = 0; written < data.length; ) written += writeSync(file, data, written);
+    appendLines(file, data);
   } finally {
     closeSync(file);
+  }
+}
+
+/** A line that a full disk cuts off is removed. */
+function appendLines(file: number, data: Buffer): void {
+  let written = 0;
+  try {
+    while (written < data.length) written += writeSync(file, data, written);
+  } catch (error) {
+    const whole = data.subarray(0, written).lastIndexOf(LINE_END) + 1;
+    // From the current end, because the hook may have appended too.
+    if (whole < written) ftruncateSync(file, fstatSync(file).size - (written - whole));
+    throw error;
   }
 }

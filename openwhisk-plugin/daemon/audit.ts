@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Logger, RateLimitedLog } from '../../broker/index.js';
 import { type Cancel, type Micros, messageOf, millis, type Timers } from '../../config/index.js';
@@ -60,7 +60,7 @@ export interface AuditOptions {
   readonly timeOfDay?: (at: Micros) => Micros;
 }
 
-const LINE_END = 10;
+export const LINE_END = 10;
 
 function linesIn(data: Buffer): number {
   let lines = 0;
@@ -281,13 +281,19 @@ export class AuditLog {
     await mkdir(dirname(this.#options.path), { recursive: true, mode: 0o700 });
     const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
     const file = await open(this.#options.path, flags, 0o600);
-    // An older file may have another mode; names of functions are private.
-    await chmod(this.#options.path, 0o600);
-    this.#size = (await file.stat()).size;
-    // A crash in the middle of a line must not take the next record with it.
-    if (this.#size > 0) {
-      const { buffer } = await file.read(Buffer.alloc(1), 0, 1, this.#size - 1);
-      if (buffer[0] !== LINE_END) await file.write('\n');
+    try {
+      // An older file may have another mode; names of functions are private.
+      await file.chmod(0o600);
+      this.#size = (await file.stat()).size;
+      // A crash in the middle of a line must not take the next record with it.
+      if (this.#size > 0) {
+        const { buffer } = await file.read(Buffer.alloc(1), 0, 1, this.#size - 1);
+        if (buffer[0] !== LINE_END) await file.write('\n');
+      }
+    } catch (error) {
+      // From version 26 on, Node ends a process that forgets one.
+      await file.close().catch(() => undefined);
+      throw error;
     }
     return file;
   }

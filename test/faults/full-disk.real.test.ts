@@ -13,6 +13,7 @@ import { Journal } from '../../openwhisk-plugin/openwhisk-api/journal.js';
 import { seriesOf } from '../runtime/metrics/exposition.js';
 import { collected, until } from '../support/gleaner.js';
 import { ManualTime } from '../support/manual-time.js';
+import { openFiles } from '../support/open-files.js';
 import { fill, makeRoom, smallDisk } from '../support/small-disk.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -112,6 +113,51 @@ test.serial(
     await log.close();
   },
 );
+
+const PAGE = 4096;
+
+test.serial(
+  'an audit log whose incomplete line cannot be ended on a full disk is closed each time',
+  async (t) => {
+    const folder = smallDisk(t, 24);
+    if (folder === null) return;
+    const path = join(folder, 'audit.jsonl');
+    const incomplete = '{"at":"'.padEnd(PAGE, 'x');
+    writeFileSync(path, incomplete);
+    fill(folder);
+    const log = new AuditLog({ path, rotateBytes: 1e9, files: 1 }, new ManualTime(), silentLogger);
+    for (let i = 0; i < 3; i++) {
+      log.next(micros(0)).activation = `a${i}`;
+      await log.flush();
+      t.deepEqual(openFiles(folder), []);
+    }
+    t.deepEqual([log.failures, log.waiting], [3, 3]);
+    makeRoom(folder);
+    await log.flush();
+    const [first, ...lines] = linesOf(path);
+    t.is(first, incomplete);
+    t.is(lines.length, 3);
+    t.true(lines.every(isWhole));
+    await log.close();
+    t.deepEqual(openFiles(folder), []);
+  },
+);
+
+test.serial('a restore without a hook leaves whole lines when the disk fills', (t) => {
+  const folder = smallDisk(t, 24);
+  if (folder === null) return;
+  const path = join(folder, 'audit.jsonl');
+  const line = `{"who":"other","why":"${'x'.repeat(300)}"}\n`;
+  // The rest of its page has room for some of the lines.
+  const incomplete = '{"at":"'.padEnd(PAGE / 2, 'x');
+  writeFileSync(path, incomplete);
+  fill(folder);
+  const room = Math.floor((PAGE / 2 - 1) / line.length);
+  for (let i = 0; i < 2; i++) {
+    t.throws(() => appendToAudit(path, line.repeat(40)), { code: 'ENOSPC' });
+    t.true(readFileSync(path, 'utf8') === `${incomplete}\n${line.repeat(room)}`);
+  }
+});
 
 test.serial(
   'on a full disk the supervisor continues and counts missing log lines in the file',
