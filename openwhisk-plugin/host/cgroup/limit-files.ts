@@ -41,8 +41,13 @@ class QuotaFiles {
   static open(directory: string, version: 1 | 2): QuotaFiles | null {
     const quota = ControlFile.open(join(directory, CPU_FILES[version].quota), 'r');
     if (quota === null) return null;
-    const period = version === 1 ? ControlFile.open(join(directory, PERIOD_FILE), 'r') : null;
-    return new QuotaFiles(quota, period);
+    try {
+      const period = version === 1 ? ControlFile.open(join(directory, PERIOD_FILE), 'r') : null;
+      return new QuotaFiles(quota, period);
+    } catch (error) {
+      quota.close();
+      throw error;
+    }
   }
 
   /** us; {@link UNREADABLE} when the group is gone. */
@@ -126,13 +131,18 @@ export class CpuFiles {
     this.#groups = groups;
     this.version = version;
     this.directory = directory;
-    this.#weight = ControlFile.open(join(directory, CPU_FILES[version].weight), 'r+');
-    this.#quota = ControlFile.open(join(directory, CPU_FILES[version].quota), 'r+');
-    const own = QuotaFiles.open(directory, version);
-    const period = own?.period(version) ?? UNREADABLE;
-    own?.close();
-    this.#firstPeriod = period > 0 ? period : userPeriod;
-    this.#openBurst();
+    try {
+      this.#weight = ControlFile.open(join(directory, CPU_FILES[version].weight), 'r+');
+      this.#quota = ControlFile.open(join(directory, CPU_FILES[version].quota), 'r+');
+      const own = QuotaFiles.open(directory, version);
+      const period = own?.period(version) ?? UNREADABLE;
+      own?.close();
+      this.#firstPeriod = period > 0 ? period : userPeriod;
+      this.#openBurst();
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
   get hasWeight(): boolean {
@@ -234,8 +244,13 @@ export class MemoryFiles {
     this.version = version;
     this.directory = directory;
     this.#limit = limit;
-    this.#swap = ControlFile.open(join(directory, swap), 'r+');
-    this.#low = low && ControlFile.open(join(directory, low), 'r+');
+    try {
+      this.#swap = ControlFile.open(join(directory, swap), 'r+');
+      this.#low = low && ControlFile.open(join(directory, low), 'r+');
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
   /** Null where the kernel limits no memory. */

@@ -65,7 +65,12 @@ export class CgroupLimitHandle implements LimitHandle {
   ) {
     const { user } = container;
     this.#cpu = cpu && new CpuFiles(cpu, user.periodMicros, context.groups);
-    this.#memory = memory && MemoryFiles.open(memory);
+    try {
+      this.#memory = memory && MemoryFiles.open(memory);
+    } catch (error) {
+      this.#cpu?.close();
+      throw error;
+    }
     this.#freezer = freezer;
     this.#context = context;
     this.#scope = scope;

@@ -1,3 +1,5 @@
+import { rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import { bytes, millicores } from '../../../../config/index.js';
 import { CgroupReadOnlyError } from '../../../../openwhisk-plugin/host/cgroup/cgroup-errors.js';
@@ -7,6 +9,7 @@ import {
   restoreAll,
 } from '../../../../openwhisk-plugin/host/cgroup/index.js';
 import type { ScopeProperty } from '../../../../openwhisk-plugin/host/cgroup/systemd-scope.js';
+import { openFiles } from '../../../support/open-files.js';
 import {
   FixtureTree,
   ID,
@@ -50,6 +53,21 @@ test('v2: limits are written in the kernel formats and read back', async (t) => 
   handle.close();
   await writer.close();
   tree.remove();
+});
+
+test('a container with a file that cannot be opened leaves no file open', async (t) => {
+  const files = ['cpu.weight', 'cpu.max', 'cpu.max.burst'];
+  for (const name of [...files, 'memory.max', 'memory.swap.max', 'memory.low']) {
+    const { tree, container } = v2Tree();
+    const path = join(tree.root, V2_SCOPE, name);
+    rmSync(path);
+    symlinkSync(path, path);
+    const writer = writerOf(tree.root);
+    t.throws(() => writer.open(container), { instanceOf: CgroupReadOnlyError }, name);
+    t.deepEqual(openFiles(tree.root), [], name);
+    await writer.close();
+    tree.remove();
+  }
 });
 
 test('a quota is written for the container’s period, and not below the kernel minimum', (t) => {
