@@ -53,8 +53,16 @@ export const ERRORS = {
 
   // Installation
   GLN_NOT_INSTALLED: {
-    message: '{problem}',
-    hint: 'run `gleaner install`, after restoring a damaged manifest from a backup',
+    message: 'nothing is installed below {root}',
+    hint: '`gleaner install` installs Gleaner; --root names another folder',
+  },
+  GLN_MANIFEST_DAMAGED: {
+    message: '{path} is not a manifest of Gleaner',
+    hint: 'restore it from a backup, or delete it and run `gleaner install` with every --part',
+  },
+  GLN_NO_PREVIOUS_RELEASE: {
+    message: 'there is no previous release',
+    hint: 'an upgrade leaves one; otherwise run `gleaner install` of the release that you need',
   },
   GLN_LIMITS_NOT_RESTORED: {
     message: 'some limits may not be restored: {containers}',

@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { Config } from '../../config/index.js';
 import { EXIT } from '../../config/index.js';
-import { engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import { Journal, openChanges } from '../../openwhisk-plugin/openwhisk-api/index.js';
 import {
   ACTIONS_JOURNAL,
   colorsFor,
+  type GlobalOptions,
   json,
   left,
   loadSettings,
@@ -16,14 +15,15 @@ import {
   styled,
   table,
 } from '../../runtime/index.js';
-import { authorOfRestore, restoreHost } from '../../runtime/wiring/index.js';
-import { collect } from '../gleaner-command.js';
 import {
   checkInstallation,
   install,
+  type Layout,
   layoutOf,
   programFolder,
+  type RemoveOptions,
   remove,
+  restoreWhereDockerIs,
   rollback,
   SERVICE_PARTS,
   type ServicePart,
@@ -37,7 +37,7 @@ interface RootOptions extends OutputOptions {
 
 const ROOT: [string, string, string] = [
   '--root <folder>',
-  'install below this folder, without services',
+  'installation below this folder, for images: no service or container is touched',
   '/',
 ];
 
@@ -52,9 +52,9 @@ function addInstall(program: Command): void {
     .command('install')
     .description('install this version on this host as systemd services, or upgrade an older one')
     .addOption(
-      new Option('--part <name>', 'service to install, repeatable (default: hook)')
-        .choices(SERVICE_PARTS)
-        .argParser(part),
+      new Option('--part <name...>', 'service to install, repeatable (default: hook)').choices(
+        SERVICE_PARTS,
+      ),
     )
     .option('--node <path>', 'node of the services (default: the node that runs this)')
     .option('--rollback', 'return to the previous release')
@@ -81,11 +81,6 @@ function addInstall(program: Command): void {
       }
     },
   );
-}
-
-/** Collects values that commander's `choices` has checked. */
-function part(value: string, before: ServicePart[] | undefined): ServicePart[] {
-  return collect(value, before) as ServicePart[];
 }
 
 function addCheck(program: Command): void {
@@ -127,9 +122,6 @@ function addRemove(program: Command): void {
   addOutputOption(command).action(
     async (options: RootOptions & { keepConfig?: boolean; leaveActions?: boolean }) => {
       const layout = layoutOf(resolve(options.root));
-      const own = layout.at(layout.config);
-      const global = globalOptions(command);
-      const { config } = loadSettings(existsSync(own) ? { config: own, ...global } : global);
       const removed = await remove({
         layout,
         services: serviceManagerOf(layout.root),
@@ -140,7 +132,7 @@ function addRemove(program: Command): void {
             : () => [
                 ...openChanges(Journal.read(layout.at(join(layout.state, ACTIONS_JOURNAL)))).keys(),
               ],
-        restore: () => restoreWhereDockerIs(config),
+        restore: restorerOf(layout, globalOptions(command)),
       });
       if (options.output === 'json') processScreen.write(json({ removed }));
       else for (const path of removed) processScreen.write(`removed ${plainText(path)}\n`);
@@ -148,16 +140,11 @@ function addRemove(program: Command): void {
   );
 }
 
-/** Does nothing without a Docker socket. Rejects with `GLN_HOOK_LOCKED` while a hook runs. */
-async function restoreWhereDockerIs(
-  config: Config,
-): Promise<{ readonly notRestored: readonly string[] }> {
-  const { engineSocket, stateDir } = config.hook;
-  if (!existsSync(engineSocket)) return { notRestored: [] };
-  const lock = await HookLock.acquire(engineLockPath(engineSocket, stateDir));
-  try {
-    return await restoreHost(config, authorOfRestore(author(), 'removed', process.env));
-  } finally {
-    lock.release();
-  }
+/** Reads the configuration at once: an error in it must not come after services were stopped. */
+function restorerOf(layout: Layout, global: GlobalOptions): RemoveOptions['restore'] {
+  // An engine that is named below another root is that of this host, which it does not manage.
+  if (layout.root !== '/') return async () => ({ notRestored: [] });
+  const own = layout.config;
+  const { config } = loadSettings(existsSync(own) ? { config: own, ...global } : global);
+  return () => restoreWhereDockerIs(config, author());
 }

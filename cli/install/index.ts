@@ -1,6 +1,7 @@
 export { checkInstallation } from './check.js';
 export { install, rollback } from './install.js';
-export { layoutOf, SERVICE_PARTS, type ServicePart } from './layout.js';
+export { type Layout, layoutOf, SERVICE_PARTS, type ServicePart } from './layout.js';
 export { programFolder } from './program.js';
-export { remainsOf, remove } from './remove.js';
+export { type RemoveOptions, remainsOf, remove } from './remove.js';
+export { restoreWhereDockerIs } from './restore.js';
 export { type ServiceManager, serviceManagerOf } from './service-manager.js';

@@ -12,17 +12,10 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { inboxPrefixOf } from '../../broker/index.js';
-import { configExample, UsageError } from '../../config/index.js';
+import { configExample, errorClass, UsageError } from '../../config/index.js';
 import { foreignWriter } from '../../runtime/index.js';
 import { type Layout, roleOf, type ServicePart, unitOf } from './layout.js';
-import {
-  hashOf,
-  type Manifest,
-  NotInstalledError,
-  readManifest,
-  requireManifest,
-  writeManifest,
-} from './manifest.js';
+import { hashOf, type Manifest, readManifest, requireManifest, writeManifest } from './manifest.js';
 import { placeProgram } from './program.js';
 import type { ServiceManager } from './service-manager.js';
 
@@ -140,11 +133,13 @@ export function install({ layout, from, parts, node, services }: InstallOptions)
   return finish(layout, services, before, wanted, placed ? [join(layout.releases, release)] : []);
 }
 
-/** Returns to the previous release. */
+class NoPreviousReleaseError extends errorClass('GLN_NO_PREVIOUS_RELEASE') {}
+
+/** Returns to the previous release. @throws `GLN_NO_PREVIOUS_RELEASE` */
 export function rollback(layout: Layout, services: ServiceManager | null): Installed {
   const before = requireManifest(layout);
   if (before.previous === null || !existsSync(layout.at(join(layout.releases, before.previous))))
-    throw new NotInstalledError('there is no previous release');
+    throw new NoPreviousReleaseError();
   return finish(layout, services, before, { ...before, release: before.previous }, []);
 }
 

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { errorClass } from '../../config/index.js';
 import { type Layout, SERVICE_PARTS } from './layout.js';
 
-/** What was to be changed, checked or removed has not been installed here. */
-export class NotInstalledError extends errorClass('GLN_NOT_INSTALLED') {}
+class NotInstalledError extends errorClass('GLN_NOT_INSTALLED') {}
+class ManifestDamagedError extends errorClass('GLN_MANIFEST_DAMAGED') {}
 
 const manifestSchema = z.object({
   release: z.string(),
@@ -22,21 +22,22 @@ export type Manifest = z.infer<typeof manifestSchema>;
 export const hashOf = (text: string | Uint8Array): string =>
   createHash('sha256').update(text).digest('hex');
 
-/** Null: nothing is installed. @throws `GLN_NOT_INSTALLED` if the manifest is unreadable */
+/** Null: nothing is installed. @throws `GLN_MANIFEST_DAMAGED` */
 export function readManifest(layout: Layout): Manifest | null {
   const file = layout.at(layout.manifest);
   if (!existsSync(file)) return null;
   try {
     return manifestSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch (error) {
-    throw new NotInstalledError(`${file} is not a manifest of Gleaner`, error);
+    throw new ManifestDamagedError(file, error);
   }
 }
 
+/** @throws `GLN_NOT_INSTALLED`, `GLN_MANIFEST_DAMAGED` */
 export function requireManifest(layout: Layout): Manifest {
   const manifest = readManifest(layout);
   if (manifest !== null) return manifest;
-  throw new NotInstalledError(`no Gleaner is installed below ${layout.root}`);
+  throw new NotInstalledError(layout.root);
 }
 
 export function writeManifest(layout: Layout, manifest: Manifest): void {

@@ -239,14 +239,13 @@ test('an upgrade keeps the configuration and one previous release to roll back t
   t.deepEqual(readdirSync(layout.at(layout.releases)).sort(), [two, three].sort());
 });
 
-test('a rollback without a previous release fails', (t) => {
+test('a rollback without a previous release, or with a damaged manifest, fails', (t) => {
   const { layout, serviceManager, put } = installFixture(t);
   t.throws(() => rollback(layout, serviceManager), { code: 'GLN_NOT_INSTALLED' });
   put('1.0.0');
-  t.throws(() => rollback(layout, serviceManager), {
-    code: 'GLN_NOT_INSTALLED',
-    message: /no previous release/,
-  });
+  t.throws(() => rollback(layout, serviceManager), { code: 'GLN_NO_PREVIOUS_RELEASE' });
+  writeFileSync(layout.at(layout.manifest), '{}');
+  t.throws(() => rollback(layout, serviceManager), { code: 'GLN_MANIFEST_DAMAGED' });
 });
 
 test('check reports differences from the installation', (t) => {
@@ -365,6 +364,47 @@ test('remove refuses while OpenWhisk has changed limits', async (t) => {
   lines(intent, done);
   t.is((await gleaner(['remove', '--root', layout.root, '--leave-actions'])).code, 0);
   t.deepEqual(remainsOf(layout), []);
+});
+
+test('remove --root neither restores on this host nor reads its configuration', async (t) => {
+  const { layout, put } = installFixture(t);
+  put('1.0.0');
+  // No engine answers on a plain file, so that a restore would fail.
+  const stateDir = layout.at(layout.state);
+  const hook = { engineSocket: layout.at(layout.manifest), stateDir };
+  writeFileSync(layout.at(layout.config), JSON.stringify({ hook }));
+  const { code, err } = await gleaner(['remove', '--root', layout.root], {
+    GLEANER_CONFIG: '/missing/gleaner.yaml',
+  });
+  t.is(code, 0, err);
+  t.deepEqual(remainsOf(layout), []);
+});
+
+test('without an installation, check, remove and a rollback say that there is none', async (t) => {
+  const { layout } = installFixture(t);
+  for (const args of [['check'], ['remove'], ['install', '--rollback']]) {
+    const { code, err } = await gleaner([...args, '--root', layout.root]);
+    t.is(code, 1);
+    t.is(
+      err,
+      `gleaner: nothing is installed below ${layout.root} [GLN_NOT_INSTALLED]\n` +
+        '  `gleaner install` installs Gleaner; --root names another folder\n',
+    );
+  }
+});
+
+test('install --part takes the names of services, once or repeated', async (t) => {
+  const { layout } = installFixture(t);
+  const wrong = await gleaner(['install', '--part', 'foo', '--root', layout.root]);
+  t.is(wrong.code, 2);
+  t.regex(wrong.err, /'foo' is invalid: Allowed choices are hook, agents, aggregator, actions/);
+  t.false(existsSync(layout.root));
+  const args = ['install', '--part', 'agents', '--part=aggregator', '--root', layout.root];
+  t.is((await gleaner(args)).code, 0);
+  t.deepEqual(readdirSync(layout.at(layout.units)).sort(), [
+    'gleaner-agents.service',
+    'gleaner-aggregator.service',
+  ]);
 });
 
 test('remove --keep-config keeps configuration and seeds', async (t) => {

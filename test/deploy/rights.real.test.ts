@@ -4,9 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { stringify } from 'yaml';
-import { install, layoutOf, remainsOf } from '../../cli/install/index.js';
+import {
+  install,
+  layoutOf,
+  remainsOf,
+  remove,
+  restoreWhereDockerIs,
+} from '../../cli/install/index.js';
+import { loadSettings } from '../../runtime/index.js';
 import { runContainer } from '../openwhisk-plugin/host/cgroup/real-containers.js';
-import { gleaner, processesWith, until } from '../support/gleaner.js';
+import { processesWith, until } from '../support/gleaner.js';
 import { docker, dockerAndTap, missing } from '../support/real-parts.js';
 import { allowed } from '../support/slowness.js';
 import { kernelFile, numberIn, weightFile } from './kernel-file.js';
@@ -109,8 +116,14 @@ test.serial(
     t.is(userMemory, 256 * 1024 * 1024);
     writeFileSync(weight, String(userWeight * 4));
     writeFileSync(memory, String(192 * 1024 * 1024));
-    const { code, err } = await gleaner(['remove', '--root', layout.root]);
-    t.is(code, 0, err);
+    const { config } = loadSettings({ config: layout.at(layout.config) });
+    await remove({
+      layout,
+      services: null,
+      keepConfig: false,
+      changedActions: null,
+      restore: () => restoreWhereDockerIs(config, 'test'),
+    });
     t.deepEqual([numberIn(weight), numberIn(memory)], [userWeight, userMemory]);
     t.deepEqual(remainsOf(layout), []);
   },

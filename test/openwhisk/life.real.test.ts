@@ -2,10 +2,17 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { stringify } from 'yaml';
-import { install, layoutOf, remainsOf } from '../../cli/install/index.js';
+import {
+  install,
+  layoutOf,
+  remainsOf,
+  remove,
+  restoreWhereDockerIs,
+} from '../../cli/install/index.js';
+import { loadSettings } from '../../runtime/index.js';
 import { watchContainers } from '../faults/cgroups.js';
 import { isAlive, PARTS, pidsOf } from '../faults/processes.js';
-import { gleaner as run, until } from '../support/gleaner.js';
+import { until } from '../support/gleaner.js';
 import { allowed } from '../support/slowness.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import type { OpenWhiskApi } from './api.js';
@@ -160,8 +167,14 @@ test.serial(
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     await until(() => !pids.some(isAlive), LONG, 'no part runs');
     await sleep(100);
-    const { code, err } = await run(['remove', '--root', layout.root]);
-    t.is(code, 0, err);
+    const { config } = loadSettings({ config: layout.at(layout.config) });
+    await remove({
+      layout,
+      services: null,
+      keepConfig: false,
+      changedActions: null,
+      restore: () => restoreWhereDockerIs(config, 'test'),
+    });
     t.deepEqual(containersBelowUserLimits(), []);
     t.deepEqual(remainsOf(layout), []);
     t.true((await running).response.success);
