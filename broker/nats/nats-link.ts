@@ -1,5 +1,6 @@
-import { type ConnectionOptions, connect, Events, type NatsConnection, NatsError } from 'nats';
+import { type ConnectionOptions, Events, type NatsConnection, NatsError } from 'nats';
 import type { Cancel, GleanerError, Millis, Timers } from '../../config/index.js';
+import { connectClosing } from './closing-transport.js';
 import { connectError, connectionError, isAuthError } from './nats-errors.js';
 
 export interface LinkListener {
@@ -18,9 +19,9 @@ export class NatsLink {
   readonly #servers: readonly string[];
   readonly #timers: Timers;
   readonly #listener: LinkListener;
+  readonly #stop = new AbortController();
   #connection: NatsConnection | null = null;
   #connected = false;
-  #stopped = false;
   #retry: number = RETRY_MIN;
   #cancelRetry: Cancel = () => {};
   #lastLoggedError = '';
@@ -37,12 +38,16 @@ export class NatsLink {
     return this.#connected ? this.#connection : null;
   }
 
+  get #stopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
   start(): void {
     this.#attempt = this.#tryOnce();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stop.abort();
     this.#cancelRetry();
     await this.#attempt;
     const connection = this.#connection;
@@ -54,7 +59,7 @@ export class NatsLink {
   async #tryOnce(): Promise<void> {
     let connection: NatsConnection;
     try {
-      connection = await connect(this.#options);
+      connection = await connectClosing(this.#options, this.#stop.signal);
     } catch (error) {
       this.#failed(error);
       return;

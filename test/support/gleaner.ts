@@ -15,15 +15,19 @@ export interface Ran {
   readonly err: string;
 }
 
-/** One `gleaner` command, to its end. */
-export function gleaner(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+/** One `gleaner` command, to its end. Its code is NaN if it does not end by itself in time. */
+export function gleaner(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  timeoutMs = 180_000,
+): Promise<Ran> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
       [main, ...args],
-      { env: { ...process.env, ...env }, timeout: allowed(180_000), maxBuffer: 16 * 1024 * 1024 },
+      { env: { ...process.env, ...env }, timeout: allowed(timeoutMs), maxBuffer: 16 * 1024 * 1024 },
       (error, out, err) =>
-        resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
+        resolve({ code: error === null ? 0 : Number(error.code ?? Number.NaN), out, err }),
     );
   });
 }
