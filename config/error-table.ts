@@ -24,6 +24,10 @@ export const ERRORS = {
     message: 'cannot create the folder {folder}: {reason}',
     hint: 'set hook.stateDir to a folder of this user, or run as the user that runs Gleaner',
   },
+  GLN_OUTPUT_FOLDER: {
+    message: 'cannot write in {folder} (--out): {reason}',
+    hint: 'name with --out a folder in which this user may write',
+  },
   GLN_ALREADY_UP: {
     message: '`gleaner up` already runs with the state folder {folder} (process {pid})',
     hint: 'stop it first, or use another folder: --set hook.stateDir=FOLDER',

@@ -1,7 +1,9 @@
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isFunctionName, services } from '../../broker/index.js';
-import { reportProblem, UsageError } from '../../config/index.js';
+import { errorClass, messageOf, reportProblem, UsageError } from '../../config/index.js';
 import {
   type Column,
   type GlobalOptions,
@@ -37,6 +39,28 @@ export function printTable<Row>(
   columns: readonly Column<Row>[],
 ): void {
   print(output, value, () => table(rows, columns));
+}
+
+class OutputFolderError extends errorClass('GLN_OUTPUT_FOLDER') {}
+
+/**
+ * Makes the folder of `--out` and writes in it: a long run must not end in an error that was there
+ * at its start. @throws `GLN_OUTPUT_FOLDER`
+ */
+export function makeOutputFolder(folder: string): void {
+  const probe = join(folder, `.gleaner-${process.pid}`);
+  try {
+    mkdirSync(folder, { recursive: true });
+    const file = openSync(probe, 'wx');
+    try {
+      writeSync(file, '-');
+    } finally {
+      closeSync(file);
+      rmSync(probe);
+    }
+  } catch (error) {
+    throw new OutputFolderError(folder, messageOf(error), error);
+  }
 }
 
 /** The options of `gleaner` itself, from any subcommand. */

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -20,7 +20,6 @@ import {
 import {
   compactJson,
   type GlobalOptions,
-  json,
   processScreen,
   stderrProgress,
 } from '../../runtime/index.js';
@@ -30,7 +29,14 @@ import {
   simulationSettings,
   warnIgnored,
 } from '../simulation-settings.js';
-import { addOutputOption, globalOptions, type OutputOptions, wholeNumber } from './common.js';
+import {
+  addOutputOption,
+  globalOptions,
+  makeOutputFolder,
+  type OutputOptions,
+  print,
+  wholeNumber,
+} from './common.js';
 import {
   addActivationsOption,
   addHostOptions,
@@ -120,18 +126,19 @@ export function addCommands(program: Command): void {
     for (const workload of options.workloads)
       hostsOf(placeOf(workload).workload, options, LARGE_HOSTS);
     for (const name of options.managers) if (name !== 'all') namedContender(name);
+    makeOutputFolder(options.out);
     const comparison = withVerdicts(await compare(options, settings, commandOf(self, options)));
-    mkdirSync(options.out, { recursive: true });
+    // Before the files: no figure is lost if one cannot be written.
+    print(options.output, comparison, () => `${comparisonOverview(comparison)}\n`);
     const files: [string, string][] = [
       ['comparison.json', compactJson(comparison)],
       ['runs.csv', runsCsv(comparison)],
       ['report.html', comparisonReport(comparison)],
     ];
-    for (const [name, text] of files) writeFileSync(join(options.out, name), text);
-    if (options.output === 'json') processScreen.write(json(comparison));
-    else {
-      processScreen.write(`${comparisonOverview(comparison)}\n`);
-      for (const [name] of files) processScreen.write(`${join(options.out, name)}\n`);
+    for (const [name, text] of files) {
+      const path = join(options.out, name);
+      writeFileSync(path, text);
+      if (options.output === 'table') processScreen.write(`${path}\n`);
     }
     for (const warning of comparison.warnings) process.stderr.write(`gleaner: ${warning}\n`);
     const ahead = comparison.sections.flatMap(({ beatOracle }) => beatOracle);

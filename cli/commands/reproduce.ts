@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -13,8 +13,14 @@ import { payloadReproduction } from '../../experiments/payload/index.js';
 import type { Reproduction, SeededStudy } from '../../experiments/reproduction.js';
 import { rightSizingReproduction } from '../../experiments/right-sizing/index.js';
 import { FULL, QUICK, reproduceSimppo } from '../../experiments/simppo/index.js';
-import { json, processScreen, stderrProgress } from '../../runtime/index.js';
-import { addOutputOption, type OutputOptions, wholeNumber } from './common.js';
+import { stderrProgress } from '../../runtime/index.js';
+import {
+  addOutputOption,
+  makeOutputFolder,
+  type OutputOptions,
+  print,
+  wholeNumber,
+} from './common.js';
 
 interface ReproduceOptions extends OutputOptions {
   readonly out: string;
@@ -31,15 +37,14 @@ const SEEDED: readonly SeededStudy[] = [
   faasrmReproduction,
 ];
 
-/** Prints a reproduction and writes `<name>.md`. */
+/** Prints a reproduction, then writes `<name>.md`. */
 function deliver(
   name: string,
   { markdown, figures, missed }: Reproduction,
   { out, output }: ReproduceOptions,
 ): void {
-  mkdirSync(out, { recursive: true });
+  print(output, figures, () => markdown);
   writeFileSync(join(out, `${name}.md`), markdown);
-  processScreen.write(output === 'json' ? json(figures) : markdown);
   for (const text of missed) process.stderr.write(`gleaner: missed: ${text}\n`);
   process.exitCode = missed.length > 0 ? EXIT.failed : EXIT.ok;
 }
@@ -125,7 +130,8 @@ function runSeeded(study: SeededStudy, options: SeedOptions): void {
 export function addCommands(program: Command): void {
   const reproduce = program
     .command('reproduce')
-    .description('reproduce the studies behind published results, and compare with their figures');
+    .description('reproduce the studies behind published results, and compare with their figures')
+    .hook('preAction', (_, study) => makeOutputFolder(study.opts<ReproduceOptions>().out));
   for (const study of SEEDED)
     addSeeds(
       addStudy(reproduce, study.name, study.description),

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { metaTraining, trainInThread } from '../../experiments/aware/index.js';
 import { processScreen, stderrProgress } from '../../runtime/index.js';
-import { wholeNumber } from './common.js';
+import { makeOutputFolder, wholeNumber } from './common.js';
 
 interface TrainMetaOptions {
   readonly rounds: number;
@@ -30,6 +30,7 @@ export function addCommands(program: Command): void {
     .option('--seed <n>', 'seed of weights and samples', wholeNumber, metaTraining.seed)
     .option('--out <folder>', 'folder of meta.json and the weights', 'gleaner-meta')
     .action(async ({ rounds, baseRounds, seed, out }: TrainMetaOptions) => {
+      makeOutputFolder(out);
       const progress = stderrProgress();
       let earned = Number.NaN;
       const training = { ...metaTraining, rounds, baseRounds, seed };

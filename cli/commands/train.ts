@@ -6,7 +6,7 @@ import { faasrmRun, type Place, policyRun, runTraining } from '../../experiments
 import { type GlobalOptions, processScreen } from '../../runtime/index.js';
 import type { ClusterMode } from '../../simulator/engine/index.js';
 import { simulationSettings, warnIgnored } from '../simulation-settings.js';
-import { globalOptions, wholeNumber } from './common.js';
+import { globalOptions, makeOutputFolder, wholeNumber } from './common.js';
 import {
   addHostOptions,
   type HostOptions,
@@ -85,7 +85,9 @@ export function addCommands(program: Command): void {
     .option('--out <folder>', 'folder of checkpoint and learning curve', 'gleaner-policy')
     .action(async (own: TrainOptions, self: Command) => {
       const { out, ...options } = { ...own, ...globalOptions(self) };
-      const recent = await runTraining(trainingOf(options), out, options.resume === true);
+      const training = trainingOf(options);
+      makeOutputFolder(out);
+      const recent = await runTraining(training, out, options.resume === true);
       const rewards = recent.map(({ reward }) => reward.toFixed(3)).join(' ');
       if (recent.length > 0)
         processScreen.write(

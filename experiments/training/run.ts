@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectedFaasrm, faasrmCheckpoint, faasrmState } from '../../agents/faasrm/index.js';
 import {
@@ -88,14 +88,13 @@ const COLUMNS = [
 /** Episodes between saves. */
 const SAVED_EVERY = 10;
 
-/** Trains, and saves checkpoint and learning curve in `out`. @returns the newest episodes */
+/** Trains; saves checkpoint and curve in the folder `out`. @returns the newest episodes */
 export async function runTraining(
   training: TrainingRun,
   out: string,
   resumes: boolean,
 ): Promise<readonly EpisodeResult[]> {
   const { episodes } = training;
-  mkdirSync(out, { recursive: true });
   const resume = (resumes ? await resumed(out, training) : null) ?? (await fresh(training));
   const curve = join(out, CURVE);
   if ((resume?.episode ?? 0) === 0) writeFileSync(curve, `${COLUMNS.join(',')}\n`);
