@@ -9,6 +9,8 @@ import { metricsSchema } from './schema/metrics.js';
 import { openwhiskSchema } from './schema/openwhisk.js';
 import { agentsSchema, aggregatorSchema, logSchema, simulatorSchema } from './schema/processes.js';
 
+export const platforms = ['host', 'simulated', 'docker'] as const;
+
 /** The whole configuration; docs/reference/config.md is generated from it. */
 export const configSchema = z.strictObject({
   mode: liveKey(
@@ -17,7 +19,7 @@ export const configSchema = z.strictObject({
     '`observe`: measure only. `recommend`: decide and publish, too. `enforce`: write limits.',
   ),
   platform: key(
-    z.enum(['host', 'simulated', 'docker']),
+    z.enum(platforms),
     'host',
     '`host`: an invoker host. `simulated`: a simulated one. `docker`: real containers under the ' +
       'shipped workload.',

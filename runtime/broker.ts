@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import {
   type Broker,
   type BrokerStatus,
@@ -10,6 +9,7 @@ import {
 } from '../broker/index.js';
 import { NatsBroker } from '../broker/nats/index.js';
 import { type Config, errorClass, type GleanerError, type NatsConfig } from '../config/index.js';
+import { readUpState } from './running-up.js';
 import { statePaths } from './settings.js';
 
 /** A broker that connects in the background and retries forever. */
@@ -66,14 +66,9 @@ class NoServersError extends errorClass('GLN_NATS_UNKNOWN') {}
 export function serversOf(config: Config): readonly string[] {
   if (config.nats.servers.length > 0) return config.nats.servers;
   const { running, folder } = statePaths(config);
-  try {
-    const { servers } = JSON.parse(readFileSync(running, 'utf8')) as { servers?: unknown };
-    if (Array.isArray(servers) && servers.every((server) => typeof server === 'string'))
-      return servers;
-  } catch {
-    // No file: nothing runs here.
-  }
-  throw new NoServersError(folder);
+  const up = readUpState(running);
+  if (up === null) throw new NoServersError(folder);
+  return up.servers;
 }
 
 /** A person waits for it: servers on the same network answer within milliseconds. */

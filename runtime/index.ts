@@ -16,6 +16,7 @@ export * from './output.js';
 export { parts, playDockerWorkload } from './parts.js';
 export { processFaults } from './process-faults.js';
 export { stderrProgress } from './progress.js';
+export { runningUp, type UpState } from './running-up.js';
 export * from './settings.js';
 export { type ChildSpec, type ChildState, Supervisor } from './supervisor.js';
 export { checkConfigWriters, foreignWriter } from './writers.js';

@@ -88,7 +88,7 @@ export function statePaths(config: Config) {
     actions: at(ACTIONS_JOURNAL),
     nats: at('nats'),
     logs: at('logs'),
-    /** Says how `gleaner up` can be reached: process and NATS address. */
+    /** State of `gleaner up`. */
     running: at('up.json'),
   };
 }

@@ -1,15 +1,20 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type ModeOutcome, services } from '../../broker/index.js';
 import { callEveryInstance, callService } from '../../broker/services/index.js';
 import { type Config, EXIT, messageOf, UsageError } from '../../config/index.js';
-import { killFile } from '../../openwhisk-plugin/daemon/index.js';
+import { killFile, killFileHolder } from '../../openwhisk-plugin/daemon/index.js';
+import { engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import {
   configPath,
+  flagsOf,
+  type GlobalOptions,
   left,
   loadSettings,
   makeFolder,
+  runningUp,
   shortList,
   statePaths,
   withBroker,
@@ -74,11 +79,13 @@ function describe(answer: unknown): Omit<RestoredHost, 'host'> {
   const { restored, examined, failed = 0, notRestored = [], auditError } = (answer ?? {}) as Answer;
   if (restored === undefined) return { result: 'restored', ok: true };
   const ok = failed === 0 && notRestored.length === 0;
-  const of = examined === undefined ? '' : ` of ${examined}`;
-  const parts =
-    restored === 0 && ok && examined !== undefined
-      ? [`${examined} containers examined: all have their user limits`]
-      : [`user limits restored in ${restored}${of} containers`];
+  const parts: string[] = [];
+  if (examined === undefined) parts.push(`${restored} containers restored`);
+  else if (!ok) parts.push(`${examined} containers examined, ${restored} restored`);
+  else {
+    parts.push(`${examined} containers examined: all have their user limits`);
+    if (restored > 0) parts.push(`${restored} of them had other limits`);
+  }
   if (notRestored.length > 0) parts.push(`not restored: ${shortList(notRestored)}`);
   else if (failed > 0) parts.push(`${failed} failed`);
   if (typeof auditError === 'string') parts.push(`not in the audit log: ${auditError}`);
@@ -107,16 +114,15 @@ export function addCommands(program: Command): void {
     .addOption(storeForOption());
   addOutputOption(command).action(async (options: RestoreOptions) => {
     const globals = globalOptions(command);
-    const { config } = loadSettings(globals);
+    const config = settingsOf(globals);
     checkOptions(options, config);
     const { hosts, outcome = null } = await restore(options, config, configPath(globals));
-    const { killSwitch } = statePaths(config);
     printTable(
       options.output,
       {
         held:
           options.hold === true &&
-          (outcome !== null || options.host !== undefined || killFile(killSwitch) === 'set'),
+          (outcome !== null || options.host !== undefined || hosts[0]?.ok === true),
         hosts,
         ...(outcome && modeOutcomeJson(outcome)),
       },
@@ -128,6 +134,15 @@ export function addCommands(program: Command): void {
     process.exitCode =
       reported && hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;
   });
+}
+
+/** With the platform of a `gleaner up` that runs, which its `--platform` may have changed. */
+function settingsOf(globals: GlobalOptions): Config {
+  const { config } = loadSettings(globals);
+  const platform = runningUp(statePaths(config).running)?.platform;
+  if (platform === undefined || platform === config.platform || 'platform' in flagsOf(globals))
+    return config;
+  return loadSettings(globals, { platform }).config;
 }
 
 /** @throws UsageError for options that exclude each other */
@@ -170,10 +185,11 @@ async function restore(
     return { hosts: [{ host: 'local', result: `released ${killSwitch}`, ok: true }] };
   }
   if (!hold && !local) return { hosts: await askHooks(host, config) };
-  const hosts = hold ? [holdHere(killSwitch)] : [];
+  const failed = hold ? setKillFile(killSwitch) : null;
   // The hook of a simulated host watches the kill switch and restores by itself.
-  if (config.platform !== 'simulated') hosts.push(await restoreHere(config, configFile));
-  return { hosts };
+  const restored = config.platform === 'simulated' ? [] : [await restoreHere(config, configFile)];
+  if (!hold) return { hosts: restored };
+  return { hosts: [failed ?? (await confirmedHold(config)), ...restored] };
 }
 
 /** Sets or releases the kill switch of all hosts. */
@@ -222,8 +238,8 @@ async function restoreHere(config: Config, configFile: string | undefined): Prom
   return { host: 'local', result: `${result} (${placeOf(config)}; ${source})`, ...rest };
 }
 
-/** Sets the kill switch, a file that the hook watches. The caller restores in any case. */
-function holdHere(file: string): RestoredHost {
+/** Sets the kill switch, a file that the hook watches. Null: it is set. */
+function setKillFile(file: string): RestoredHost | null {
   try {
     makeFolder(dirname(file));
     writeFileSync(file, `${new Date().toISOString()} gleaner restore --hold\n`, { mode: 0o600 });
@@ -234,6 +250,37 @@ function holdHere(file: string): RestoredHost {
       return { host: 'local', result, ok: false };
     }
   }
-  const result = `kill switch set (${file}): user limits apply until --release`;
-  return { host: 'local', result, ok: true };
+  return null;
+}
+
+/** Hooks look at the file every 200 ms. */
+const CONFIRM_MILLIS = 2000;
+
+/** Waits until the hook of this state folder, or of this engine, holds the kill switch. */
+async function confirmedHold(config: Config): Promise<RestoredHost> {
+  const { platform, hook } = config;
+  const { killSwitch, lock } = statePaths(config);
+  const row = (rest: string, ok: boolean): RestoredHost => ({
+    host: 'local',
+    result: `kill switch set (${killSwitch})${rest}`,
+    ok,
+  });
+  const pid =
+    HookLock.holder(lock) ??
+    (platform === 'simulated'
+      ? null
+      : HookLock.holder(engineLockPath(hook.engineSocket, hook.stateDir)));
+  if (pid === null)
+    return row(': no hook found; one with this state folder holds it until --release', true);
+  const end = performance.now() + CONFIRM_MILLIS;
+  while (killFileHolder(killSwitch) !== pid) {
+    if (performance.now() > end)
+      return row(
+        `, but the hook (process ${pid}) did not confirm it within ${CONFIRM_MILLIS / 1000} s: ` +
+          `it may change limits until it does, or ends (kill -9 ${pid})`,
+        false,
+      );
+    await sleep(50);
+  }
+  return row(': user limits apply until --release', true);
 }

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import {
   type Config,
   errorClass,
@@ -7,7 +7,14 @@ import {
   millis,
   systemTimers,
 } from '../../config/index.js';
-import { type ChildState, makeFolder, Supervisor, type statePaths } from '../../runtime/index.js';
+import {
+  type ChildState,
+  makeFolder,
+  runningUp,
+  Supervisor,
+  type statePaths,
+  type UpState,
+} from '../../runtime/index.js';
 import { findProgram } from '../doctor/survey.js';
 import type { LiveModel } from '../live-view.js';
 import { partSpecs, passedArguments } from './children.js';
@@ -49,7 +56,7 @@ export class UpSession {
     this.#inputs = inputs;
     makeFolder(inputs.paths.folder);
     const other = runningUp(inputs.paths.running);
-    if (other !== null) throw new AlreadyUpError(other, inputs.paths.folder);
+    if (other !== null) throw new AlreadyUpError(other.pid, inputs.paths.folder);
     this.#logs = new LogFiles(inputs.paths.logs, (child, error) =>
       this.#note(`cannot write the log of ${child}: ${messageOf(error)}`),
     );
@@ -70,11 +77,12 @@ export class UpSession {
       if (this.#stopping) return;
       this.servers = [`nats://127.0.0.1:${port}`];
     }
-    writeFileSync(
-      paths.running,
-      `${JSON.stringify({ pid: process.pid, servers: this.servers })}\n`,
-      { mode: 0o600 },
-    );
+    const state: UpState = {
+      pid: process.pid,
+      servers: [...this.servers],
+      platform: config.platform,
+    };
+    writeFileSync(paths.running, `${JSON.stringify(state)}\n`, { mode: 0o600 });
     const passed = passedArguments(path, flags, this.servers);
     this.#parts = new Supervisor(
       partSpecs(config, passed, this.#inputs.restore),
@@ -141,17 +149,5 @@ export class UpSession {
     this.#notes.push(text);
     if (this.#notes.length > KEPT_NOTES) this.#notes.shift();
     this.#inputs.note(text);
-  }
-}
-
-/** Process id of the running `gleaner up` that wrote the file; null: none. */
-function runningUp(file: string): number | null {
-  try {
-    const { pid } = JSON.parse(readFileSync(file, 'utf8')) as { pid?: unknown };
-    if (typeof pid !== 'number' || pid === process.pid) return null;
-    // The id of a killed process may have been reused.
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes('up') ? pid : null;
-  } catch {
-    return null;
   }
 }

@@ -1,6 +1,7 @@
-import { type FSWatcher, lstatSync, watch } from 'node:fs';
+import { type FSWatcher, lstatSync, rmSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type Cancel, millis, type Timers } from '../../config/index.js';
+import { HookLock, nameProcess } from '../host/lock/index.js';
 
 /** Sources that turn the kill switch on and off, each on its own. */
 export type KillSource = 'file' | 'signal' | 'service' | 'kv';
@@ -17,6 +18,13 @@ export function killFile(path: string): 'set' | 'unset' | Error {
   }
 }
 
+/** By this link the hook confirms that it holds the kill switch: the file alone holds nothing. */
+const confirmationOf = (path: string): string => `${path}.held`;
+
+/** The process of the hook that holds the kill switch because of its file; null: none. */
+export const killFileHolder = (path: string): number | null =>
+  HookLock.holder(confirmationOf(path));
+
 /**
  * The kill switch, which needs no NATS. User limits apply while any source has it on; the listener
  * is called at the first and at the last.
@@ -29,6 +37,7 @@ export class KillSwitch {
   #path = '';
   #unreadable: (error: Error) => void = () => undefined;
   #isUnreadable = false;
+  #isConfirmed = false;
   #closed = false;
 
   constructor(changed: (killed: boolean, source: KillSource) => void) {
@@ -80,6 +89,7 @@ export class KillSwitch {
     this.#cancel?.();
     this.#cancel = null;
     this.#unwatch();
+    this.#confirm(false);
   }
 
   #check(): void {
@@ -89,6 +99,20 @@ export class KillSwitch {
     if (isUnreadable && !this.#isUnreadable) this.#unreadable(file);
     this.#isUnreadable = isUnreadable;
     this.set('file', file !== 'unset');
+    this.#confirm(file !== 'unset');
+  }
+
+  /** A folder that cannot be written now is tried again. */
+  #confirm(held: boolean): void {
+    if (held === this.#isConfirmed) return;
+    const path = confirmationOf(this.#path);
+    try {
+      if (held) nameProcess(path);
+      else rmSync(path, { force: true });
+      this.#isConfirmed = held;
+    } catch {
+      // Without it `gleaner restore --hold` reports that the hook does not confirm.
+    }
   }
 
   #unwatch(): void {

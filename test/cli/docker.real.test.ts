@@ -51,12 +51,14 @@ test.serial(
     }
     const file = join(tmpdir(), `gleaner-idle-${process.pid}.json`);
     writeFileSync(file, JSON.stringify(workload));
-    const up = startUp({
+    // The file alone, which the commands below read, has a simulated host.
+    const settings = {
       mode: 'enforce',
-      platform: 'docker',
+      platform: 'simulated',
       decision: { controlShare: 0 },
       simulator: { workload: file, prefix: PREFIX },
-    });
+    };
+    const up = startUp(settings, ['--platform', 'docker']);
     t.teardown(up.clean);
     const { hook } = loadConfig({ flags: { 'hook.containerPrefix': PREFIX } }).config;
     const engine = containerEngine(hook);
@@ -92,9 +94,24 @@ test.serial(
     await until(() => quotas().every(({ user, now }) => now === user), 1000, 'user limits');
     t.log(`user limits ${Math.round(performance.now() - killed)} ms after kill -9`);
 
-    const local = await gleaner(['--config', up.config, 'restore', '--hold', '-o', 'json']);
+    const hold = () => gleaner(['--config', up.config, 'restore', '--hold', '-o', 'json']);
+    const release = () => gleaner(['--config', up.config, 'restore', '--release']);
+    await until(lowered, 90_000, 'a lowered quota of the next hook');
+    const next = processesWith(up.folder).find(({ args }) => args.includes('main.js hook'))!;
+    process.kill(next.pid, 'SIGSTOP');
+    const unconfirmed = await hold();
+    t.true(
+      quotas().every(({ user, now }) => now === user),
+      'without the hook',
+    );
+    process.kill(next.pid, 'SIGCONT');
+    t.is(unconfirmed.code, 1);
+    t.regex(unconfirmed.out, new RegExp(`the hook \\(process ${next.pid}\\) did not confirm it`));
+    t.regex(unconfirmed.out, /all have their user limits; \d+ of them had other limits/);
+    await release();
+    const local = await hold();
     t.is(local.code, 0, local.out + local.err);
-    await gleaner(['--config', up.config, 'restore', '--release']);
+    await release();
     up.child.kill('SIGTERM');
     t.is(await up.ended, 0, up.output());
     t.deepEqual(processesWith(up.folder), []);

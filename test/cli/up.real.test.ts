@@ -152,7 +152,7 @@ test.serial(
 
     const restored = await ask('restore', '--all');
     t.is(restored.code, 0, restored.err);
-    t.regex(restored.out, /limits restored/);
+    t.regex(restored.out, /containers examined: all have their user limits/);
     const held = await ask('restore', '--hold');
     t.regex(held.out, /kill switch set \(.*\): user limits apply until --release/);
     await until(

@@ -1,4 +1,4 @@
-import { fork, spawnSync } from 'node:child_process';
+import { fork, spawn, spawnSync } from 'node:child_process';
 import {
   lstatSync,
   mkdirSync,
@@ -15,6 +15,7 @@ import test from 'ava';
 import { commandAsked } from '../../cli/command-line.js';
 import { switchedBy } from '../../cli/commands/restore.js';
 import { commandModules, gleanerProgram } from '../../cli/program.js';
+import { HookLock, nameProcess } from '../../openwhisk-plugin/host/lock/index.js';
 import { gleaner } from '../support/gleaner.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -159,6 +160,60 @@ test('a kill switch on a full disk is set, though nothing can be written to it',
   t.is(lstatSync(file, { throwIfNoEntry: false }), undefined);
 });
 
+test('restore --hold reports whether the hook confirms the kill switch', async (t) => {
+  const folder = temporaryFolder('hold');
+  const options = ['--set', `hook.stateDir=${folder}`, '--set', 'platform=simulated'];
+  const hold = async () => {
+    const { code, out } = await gleaner([...options, 'restore', '--hold', '-o', 'json']);
+    const { held, hosts } = JSON.parse(out) as { held: boolean; hosts: [{ result: string }] };
+    return { code, held, ...hosts[0] };
+  };
+  t.like(await hold(), { code: 0, held: true });
+  t.regex((await hold()).result, /\): no hook found; one with this state folder holds it/);
+  // This process is the hook.
+  const lock = await HookLock.acquire(join(folder, 'hook.lock'));
+  const silent = await hold();
+  t.like(silent, { code: 1, held: false });
+  t.true(silent.result.includes(`but the hook (process ${process.pid}) did not confirm it`));
+  t.notRegex(silent.result, /apply until/);
+  nameProcess(join(folder, 'kill-switch.held'));
+  const confirmed = await hold();
+  t.like(confirmed, { code: 0, held: true });
+  t.regex(confirmed.result, /\): user limits apply until --release$/);
+  lock.release();
+});
+
+test('restore uses the platform of the `gleaner up` that runs', async (t) => {
+  const folder = temporaryFolder('up');
+  const config = join(folder, 'gleaner.yaml');
+  const socket = join(folder, 'docker.sock');
+  const up = spawn('sh', ['-c', 'read _', 'up']);
+  t.teardown(() => up.kill());
+  const running = (state: object): void =>
+    writeFileSync(join(folder, 'up.json'), JSON.stringify({ pid: up.pid, servers: [], ...state }));
+  writeFileSync(
+    config,
+    [
+      'platform: simulated',
+      `hook: { stateDir: ${folder}, engineSocket: ${socket} }`,
+      'simulator: { prefix: wskabc0 }',
+    ].join('\n'),
+  );
+  const restore = async (...args: string[]) =>
+    (await gleaner(['--config', config, ...args, 'restore', '--hold'])).out;
+  running({ platform: 'docker' });
+  const place = `platform docker, containers wskabc0… on ${socket}`;
+  t.true((await restore()).includes(place));
+  t.false((await restore('--set', 'platform=simulated')).includes(place), 'as asked');
+  // Of another release, or damaged.
+  for (const platform of [undefined, 'podman']) {
+    running({ platform });
+    t.false((await restore()).includes('platform'));
+  }
+  running({ platform: 'docker', pid: process.pid });
+  t.false((await restore()).includes(place), 'another program');
+});
+
 test('a failed start ends the process, even with an open channel to its parent', async (t) => {
   const child = fork(
     'dist/cli/main.js',
@@ -205,14 +260,14 @@ test('restore --hold --host fails if the hook cannot restore a limit', (t) => {
   t.deepEqual(asked({ restored: 3, failed: 5, examined: 9, notRestored: names }), {
     host: 'a',
     result:
-      'kill switch set; user limits restored in 3 of 9 containers; ' +
+      'kill switch set; 9 containers examined, 3 restored; ' +
       'not restored: f1, f2 (its loan of memory is in use), f3 and 2 more',
     ok: false,
     notRestored: names,
   });
   // An older hook names none.
   t.like(asked({ restored: 3, failed: 2 }), {
-    result: 'kill switch set; user limits restored in 3 containers; 2 failed',
+    result: 'kill switch set; 3 containers restored; 2 failed',
     ok: false,
   });
   t.deepEqual(asked({ restored: 3, failed: 0, examined: 9, notRestored: [] }), {

@@ -1,1 +1,1 @@
-export { ENGINE_LOCKS, engineLockPath, HookLock, HookLockedError } from './lock.js';
+export { ENGINE_LOCKS, engineLockPath, HookLock, HookLockedError, nameProcess } from './lock.js';

@@ -73,6 +73,15 @@ const holderOf = (pid: number): Holder => ({
   uid: statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? null,
 });
 
+/** Names this process in a link at `path`, for {@link HookLock.holder}; returns its text. */
+export function nameProcess(path: string): string {
+  const text = `${process.pid} ${startTimeOf(process.pid)}`;
+  rmSync(path, { force: true });
+  // A link is made atomically, also on a full disk.
+  symlinkSync(text, path);
+  return text;
+}
+
 /** Only root may write here. In a container it must be the host's, or hooks miss each other. */
 export const ENGINE_LOCKS = '/var/lib/gleaner/engines';
 
@@ -117,7 +126,6 @@ export class HookLock {
 
   /** Rejects with `GLN_HOOK_LOCKED` while another has it, `GLN_HOOK_LOCK` without the file. */
   static async acquire(path: string): Promise<HookLock> {
-    const owner = `${process.pid} ${startTimeOf(process.pid)}`;
     let fd: number | null = null;
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -125,17 +133,14 @@ export class HookLock {
       const pid = HookLock.holder(path);
       if (pid !== null || fd === null)
         throw new HookLockedError(path, pid === null ? null : holderOf(pid));
-      rmSync(path, { force: true });
-      // A link is made atomically, also on a full disk.
-      symlinkSync(owner, path);
-      return new HookLock(path, owner, fd);
+      return new HookLock(path, nameProcess(path), fd);
     } catch (error) {
       if (fd !== null) closeSync(fd);
       throw error instanceof HookLockedError ? error : new HookLockError(path, error);
     }
   }
 
-  /** The living process that holds the lock; null: none. */
+  /** The living process that the lock, or another link of {@link nameProcess}, names. */
   static holder(path: string): number | null {
     try {
       const [pid = '', startTime = ''] = textOf(path).trim().split(' ');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { silentLogger } from '../../../broker/index.js';
 import { type Config, SeededRandom } from '../../../config/index.js';
-import { runHook } from '../../../openwhisk-plugin/daemon/index.js';
+import { killFileHolder, runHook } from '../../../openwhisk-plugin/daemon/index.js';
 import { HookLock, HookLockedError } from '../../../openwhisk-plugin/host/lock/index.js';
 import type { ContainerInfo, LimitWriter } from '../../../openwhisk-plugin/host/ports/index.js';
 import { allowed } from '../../support/slowness.js';
@@ -76,12 +76,18 @@ test('the kill switch file restores within 200 ms and holds until it is gone', a
   rig.advance(200);
   t.deepEqual(lower(), [1000, 1000, 1000]);
   t.true(rig.hook.inspect().host.killed);
+  t.is(killFileHolder(file), process.pid);
   const late = rig.container({ quota: 1000 }, false);
   t.deepEqual(late.cgroup.writes, []);
   rmSync(file);
   rig.advance(200);
   t.false(rig.hook.inspect().host.killed);
+  t.is(killFileHolder(file), null);
+  writeFileSync(file, '');
+  rig.advance(200);
+  t.is(killFileHolder(file), process.pid);
   await rig.hook.stop();
+  t.is(killFileHolder(file), null, 'a hook that has ended confirms nothing');
 });
 
 test('a kill switch that cannot be read holds, and does not end the hook', async (t) => {
