@@ -91,13 +91,20 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** Resolves at SIGINT, SIGTERM, a closed output, or after `after` seconds. */
-export function untilStopped(after?: number): Promise<void> {
-  return new Promise((resolve) => {
+/**
+ * Resolves at SIGINT, SIGTERM, a closed output, or after `after` seconds. Rejects with the reason
+ * of `failed`.
+ */
+export function untilStopped(after?: number, failed?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
     process.once('SIGINT', () => resolve());
     process.once('SIGTERM', () => resolve());
     process.stdout.on('error', () => resolve());
-    if (after !== undefined) setTimeout(resolve, after * 1000);
+    const timer = after === undefined ? undefined : setTimeout(resolve, after * 1000);
+    failed?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(failed.reason);
+    });
   });
 }
 

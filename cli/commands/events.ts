@@ -74,6 +74,11 @@ export function addCommands(program: Command): void {
     const colors = colorsFor(processScreen, process.env);
     let received = 0;
     await withBroker(config, async (broker) => {
+      const refused = new AbortController();
+      broker.onStatus((status) => {
+        if (status.kind === 'error' && status.error.code === 'GLN_BROKER_AUTH')
+          refused.abort(status.error);
+      });
       broker.subscribe(wildcards.events, ({ data }) => {
         const decoded = decodeEvent(data);
         if (!decoded.ok) return;
@@ -87,7 +92,7 @@ export function addCommands(program: Command): void {
             : `${eventText(message, colors)}\n`,
         );
       });
-      await untilStopped(options.follow ? undefined : options.for);
+      await untilStopped(options.follow ? undefined : options.for, refused.signal);
     });
     if (received === 0 && !options.follow)
       reportProblem(
