@@ -176,8 +176,8 @@ export const ERRORS = {
   GLN_BROKER_AUTH: {
     message: 'NATS refuses this client: {detail}',
     hint:
-      'check the credentials in nats.* of the configuration and the permissions of that user ' +
-      '(docs/nats.md)',
+      'commands need --config nats/operator.yaml (queries: viewer.yaml) of `gleaner ' +
+      'nats-config`, parts the credentials in nats.* and their permissions (docs/nats.md)',
   },
   GLN_BROKER_TLS: {
     message: 'the TLS handshake with NATS failed: {detail}',
