@@ -58,6 +58,19 @@ export function tapText({ interface: name, state, cause, since }: TapView): stri
     : `tap does not listen yet${on}; ${limits}`;
 }
 
+const auditViewSchema = z.object({
+  cause: z.string().nullable().describe('Why it cannot be written now; null: it is written.'),
+  waiting: count.describe('Lines that wait for a full or failing disk.'),
+  dropped: count.describe("Lines lost since the hook's start."),
+});
+export type AuditView = Readonly<z.output<typeof auditViewSchema>>;
+
+/** State of the audit log, for health checks and `gleaner status`. */
+export function auditText({ cause, waiting, dropped }: AuditView): string {
+  if (cause === null) return 'audit log is written';
+  return `audit log cannot be written: ${cause}; ${waiting} lines wait, ${dropped} are lost`;
+}
+
 export const hostViewSchema = z.object({
   host: hostField,
   boot: bootField,
@@ -69,8 +82,11 @@ export const hostViewSchema = z.object({
     .array(z.string())
     .describe('Of `file`, `signal`, `service`, `kv` those that hold it.'),
   isEngineReachable: z.boolean(),
-  // Absent in the answers of hooks before 0.2.
+  // Older hooks have neither `tap` nor `audit` in their answers.
   tap: z.array(tapViewSchema).default([]).describe('Where the tap listens, and where it does not.'),
+  audit: auditViewSchema
+    .default({ cause: null, waiting: 0, dropped: 0 })
+    .describe('State of the audit log.'),
   cpu,
   memory,
   poolCpu: cpu.describe('Free to lend now.'),

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import {
+  auditText,
   type ExpectedInstances,
   expectedInstances,
   findServices,
@@ -69,11 +70,17 @@ export function missingServices(
 
 const lostTapsOf = ({ tap }: HostView) => tap.filter(({ state }) => state !== 'listening');
 
-/** A line for each interface on which a hook's tap does not listen. */
-export function tapLines(hosts: readonly { readonly host: HostView }[]): string {
+function problemsOf(host: HostView): string[] {
+  const problems = lostTapsOf(host).map(tapText);
+  if (host.audit.cause !== null) problems.push(auditText(host.audit));
+  return problems;
+}
+
+/** For each hook, a line per interface without the tap, and one for an audit log that fails. */
+export function problemLines(hosts: readonly { readonly host: HostView }[]): string {
   return hosts
     .flatMap(({ host }) =>
-      lostTapsOf(host).map((tap) => `${plainText(host.host)}: ${plainText(tapText(tap))}\n`),
+      problemsOf(host).map((problem) => `${plainText(host.host)}: ${plainText(problem)}\n`),
     )
     .join('');
 }
@@ -123,7 +130,7 @@ export function addCommands(program: Command): void {
           left('engine', (row) => row.engine ?? ''),
         ]),
       );
-      processScreen.write(`\n${hostTable(hooks)}${tapLines(hooks)}`);
+      processScreen.write(`\n${hostTable(hooks)}${problemLines(hooks)}`);
       const failing = failingStores(stores);
       if (failing !== '') processScreen.write(`\n${failing}`);
       const verdict = verdictLines(

@@ -149,7 +149,8 @@ export class AuditLog {
   waiting = 0;
   /** Writes that failed or were incomplete. */
   failures = 0;
-  #failing = false;
+  /** Cause of the newest failure; null: the newest write succeeded. */
+  failure: string | null = null;
   #closed = false;
 
   constructor(options: AuditOptions, timers: Timers, logger: Logger) {
@@ -251,9 +252,9 @@ export class AuditLog {
       }
       this.#size += done;
       if (this.#size >= this.#options.rotateBytes) await this.#rotate();
-      if (this.#failing)
+      if (this.failure !== null)
         this.#logger.info({ dropped: this.dropped }, 'the audit log is written again');
-      this.#failing = false;
+      this.failure = null;
     } catch (error) {
       await this.#failed(error, data, done);
       if (done < data.length) done = data.subarray(0, done).lastIndexOf(LINE_END) + 1;
@@ -263,10 +264,11 @@ export class AuditLog {
 
   /** Leaves whole lines behind, and a closed file. */
   async #failed(error: unknown, data: Buffer, done: number): Promise<void> {
-    const fields = { event: 'audit_log_failed', error: messageOf(error), dropped: this.dropped };
-    if (!this.#failing)
+    const cause = messageOf(error);
+    const fields = { event: 'audit_log_failed', error: cause, dropped: this.dropped };
+    if (this.failure === null)
       this.#log.error('audit', performance.now(), fields, 'the audit log cannot be written');
-    this.#failing = true;
+    this.failure = cause;
     this.failures++;
     const file = this.#file;
     this.#file = null;

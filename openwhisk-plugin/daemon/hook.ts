@@ -103,6 +103,11 @@ export class Hook {
       killedBy: [...killSwitch.sources()],
       isEngineReachable: containerEvents.isEngineReachable,
       tap: pipeline.tap.views(),
+      audit: {
+        cause: parts.audit.failure,
+        waiting: parts.audit.waiting,
+        dropped: parts.audit.dropped,
+      },
       cpu: capacity.cpu,
       memory: capacity.memory,
       poolCpu: cpuPool.free as Millicores,

@@ -1,4 +1,4 @@
-import { type TapView, tapText } from '../../broker/services/index.js';
+import { type AuditView, auditText, type TapView, tapText } from '../../broker/services/index.js';
 import type { Clock } from '../../config/index.js';
 
 /** One thing that a part needs. Degraded: it does its work all the same. */
@@ -98,4 +98,10 @@ export function tapCheck(tap: readonly TapView[]): HealthCheck {
       : lost.join('; ') || `listens on ${tap.map((each) => each.interface).join(', ')}`;
   const isListening = tap.length > 0 && lost.length === 0;
   return { name: 'tap', state: isListening ? 'ok' : 'degraded', detail };
+}
+
+/** Degraded: limits are set all the same, and their lines are kept as long as there is room. */
+export function auditCheck(audit: AuditView): HealthCheck {
+  const state = audit.cause === null ? 'ok' : 'degraded';
+  return { name: 'audit', state, detail: auditText(audit) };
 }

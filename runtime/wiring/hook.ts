@@ -4,7 +4,7 @@ import { runHook } from '../../openwhisk-plugin/daemon/index.js';
 import type { Platform } from '../../openwhisk-plugin/host/ports/index.js';
 import { connectPart } from '../broker.js';
 import type { Running } from '../child.js';
-import { HookMetrics, tapCheck } from '../metrics/index.js';
+import { auditCheck, HookMetrics, tapCheck } from '../metrics/index.js';
 import { hostPlatform } from './host-platform.js';
 import type { PartInputs } from './part.js';
 
@@ -54,6 +54,7 @@ export async function runHookPart(
           detail: host.isEngineReachable ? 'answers' : 'silent',
         },
         tapCheck(host.tap),
+        auditCheck(host.audit),
         { name: 'containers', state: unmanaged > 0 ? 'degraded' : 'ok', detail },
       ];
     },

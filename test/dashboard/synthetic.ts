@@ -302,6 +302,7 @@ export class SyntheticGleaner {
           ...{ state: 'lost' as const, cause: 'tcpdump ended', since: null },
         })),
       ],
+      audit: { cause: null, waiting: 0, dropped: 0 },
       cpu: 8000,
       memory: 16_384 * MIB,
       poolCpu: 2000,

@@ -254,6 +254,12 @@ test.serial(
     t.is(page.get('gleaner_audit_records_total{result="written"}'), 0);
     t.true(page.get('gleaner_audit_write_failures_total')! > 0);
     t.true(page.get('gleaner_audit_records_waiting')! > 0);
+    const ready = await get('/readyz?verbose');
+    t.is(ready.status, 200);
+    t.regex(
+      await ready.text(),
+      /^\[~\] audit: audit log cannot be written: ENOSPC.*\n(?:.*\n)*ok, degraded: .*audit/m,
+    );
     makeRoom(folder);
     await until(() => output().includes('the audit log is written again'), 10_000, 'there is room');
     let written = 0;

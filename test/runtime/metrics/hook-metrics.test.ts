@@ -1,10 +1,13 @@
+import { mkdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import { services } from '../../../broker/index.js';
 import { callEveryInstance } from '../../../broker/services/index.js';
-import { tapLines } from '../../../cli/commands/status.js';
-import { HookMetrics, tapCheck } from '../../../runtime/metrics/index.js';
+import { problemLines } from '../../../cli/commands/status.js';
+import { auditCheck, HookMetrics, tapCheck } from '../../../runtime/metrics/index.js';
 import { MetricSet } from '../../../runtime/metrics/metric-set.js';
 import { HookRig } from '../../openwhisk-plugin/daemon/hook-rig.js';
+import { until } from '../../support/gleaner.js';
 import { seriesOf } from './exposition.js';
 
 async function scrape(rig: HookRig, functions = 20): Promise<Map<string, number>> {
@@ -82,7 +85,7 @@ test('a lost tap is in metrics, health and status until it listens again', async
   };
   const seen = () => ({
     check: tapCheck(rig.hook.figures().host.tap),
-    status: tapLines([rig.hook.inspect()]),
+    status: problemLines([rig.hook.inspect()]),
   });
   t.deepEqual(await states(), [2, 0, 0]);
   t.deepEqual(seen(), {
@@ -108,6 +111,41 @@ test('a lost tap is in metrics, health and status until it listens again', async
   t.deepEqual(await states(), [2, 0, 0]);
   t.is(seen().check.state, 'ok');
   t.is(tapCheck([]).state, 'degraded');
+  await rig.hook.stop();
+});
+
+test('an audit log that cannot be written is in health and status until it is', async (t) => {
+  const rig = await new HookRig().start();
+  const seen = () => ({
+    check: auditCheck(rig.hook.figures().host.audit),
+    status: problemLines([rig.hook.inspect()]),
+  });
+  const written = {
+    check: { name: 'audit', state: 'ok', detail: 'audit log is written' },
+    status: '',
+  };
+  const flushed = async (isDone: () => boolean): Promise<void> => {
+    await until(
+      () => {
+        rig.advance(200);
+        return isDone();
+      },
+      10_000,
+      'a write',
+    );
+  };
+  t.deepEqual(seen(), written);
+  const path = join(rig.folder, 'audit.jsonl');
+  mkdirSync(path);
+  rig.container({ quota: 1000 }).call(400, 200);
+  await flushed(() => rig.hook.figures().audit.failures > 0);
+  const { check, status } = seen();
+  t.is(check.state, 'degraded');
+  t.regex(check.detail, /^audit log cannot be written: EISDIR.*; [1-9]\d* lines wait, 0 are lost$/);
+  t.is(status, `host-a: ${check.detail}\n`);
+  rmdirSync(path);
+  await flushed(() => rig.hook.figures().audit.waiting === 0);
+  t.deepEqual(seen(), written);
   await rig.hook.stop();
 });
 
