@@ -17,6 +17,7 @@ export {
   type ModeChange,
   ModeNotStoredError,
   type ModeOutcome,
+  storedModes,
   storeLater,
   switchMode,
 } from './mode-switch.js';

@@ -3,6 +3,7 @@ import { ModeConflictError } from './errors.js';
 import {
   decodeMode,
   encodeMessage,
+  functionOfModeKey,
   MODE_GLOBAL,
   type ModeValue,
   modeKey,
@@ -60,6 +61,21 @@ export async function changeMode(
     if (done !== null) return;
   }
   throw new ModeConflictError(key);
+}
+
+/** Stored modes and pauses of functions, by name. Rejects as the bucket does. */
+export async function storedModes(broker: Broker): Promise<Map<string, ModeValue>> {
+  const bucket = broker.keyValue(buckets.mode);
+  const stored = new Map<string, ModeValue>();
+  const read = async (key: string): Promise<void> => {
+    const fn = functionOfModeKey(key);
+    if (fn === null) return;
+    const entry = await bucket.get(key);
+    const decoded = entry?.value ? decodeMode(entry.value) : null;
+    if (decoded?.ok) stored.set(fn, decoded.message);
+  };
+  await Promise.all((await bucket.keys()).map(read));
+  return stored;
 }
 
 export interface ModeOutcome {

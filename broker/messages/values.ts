@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { functionToken } from '../function-token.js';
+import { functionName, functionToken } from '../function-token.js';
 import { decoder } from './codec.js';
 import {
   amounts,
@@ -38,7 +38,11 @@ export type ModeValue = z.infer<typeof modeSchema>;
 export const decodeMode = decoder(modeSchema, 4 * 1024);
 
 export const MODE_GLOBAL = 'global';
-export const modeKey = (fn: string): string => `function.${functionToken(fn)}`;
+const FUNCTION_KEY = 'function.';
+export const modeKey = (fn: string): string => `${FUNCTION_KEY}${functionToken(fn)}`;
+/** The function of a {@link modeKey}; null for any other key. */
+export const functionOfModeKey = (key: string): string | null =>
+  key.startsWith(FUNCTION_KEY) ? functionName(key.slice(FUNCTION_KEY.length)) : null;
 
 /**
  * A value of the bucket `gleaner_functions`: a function that some hook has observed, and its agent

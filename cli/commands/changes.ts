@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { services } from '../../broker/index.js';
 import { agentsService, callEveryInstance } from '../../broker/services/index.js';
 import { EXIT, messageOf } from '../../config/index.js';
-import { loadSettings, plainText, withBroker } from '../../runtime/index.js';
+import { inspectHooks, loadSettings, plainText, withBroker } from '../../runtime/index.js';
 import {
   changeEverywhere,
   modeOutcomeJson,
@@ -14,6 +14,7 @@ import {
   author,
   checkFunctionName,
   globalOptions,
+  noteUnseen,
   type OutputOptions,
   print,
   reportNoAnswer,
@@ -46,12 +47,14 @@ function addPause(program: Command, name: 'pause' | 'resume', description: strin
     const paused = name === 'pause';
     const { config } = loadSettings(globalOptions(command));
     const who = { author: author(), reason: options.reason };
-    const outcome = await withBroker(config, (broker) =>
-      changeEverywhere(broker, fn, { paused }, who, options.storeFor),
-    );
+    const { outcome, hooks } = await withBroker(config, async (broker) => {
+      const outcome = await changeEverywhere(broker, fn, { paused }, who, options.storeFor);
+      return { outcome, ...(await inspectHooks(broker, { function: fn, containers: 0 })) };
+    });
     const what = paused ? 'paused, user limits apply on every host' : 'managed again';
     const value = { function: fn, paused, ...modeOutcomeJson(outcome) };
     print(options.output, value, () => `${fn}: ${what}\n`);
+    noteUnseen(fn, hooks);
     process.exitCode = reportModeOutcome(outcome) ? EXIT.ok : EXIT.failed;
   });
 }

@@ -7,6 +7,7 @@ import { errorClass, messageOf, reportProblem, UsageError } from '../../config/i
 import {
   type Column,
   type GlobalOptions,
+  type HookAnswer,
   json,
   type OutputFormat,
   plainText,
@@ -139,6 +140,16 @@ export function warnMissing(
 /** As {@link warnMissing}, of hooks. */
 export const warnMissingHooks = (hosts: readonly string[]): void =>
   warnMissing(hosts.map((host) => ({ service: services.hook, host })));
+
+/** Reports on stderr a function that may be misspelled: no hook knows it. */
+export function noteUnseen(fn: string, hooks: readonly HookAnswer[]): void {
+  if (hooks.length > 0 && hooks.every(({ functions }) => functions.length === 0))
+    reportProblem(
+      `no hook has seen ${fn} yet`,
+      'if the name is right, the change applies from its first activation; `gleaner mode` lists ' +
+        'stored modes and pauses',
+    );
+}
 
 /** @throws an error of usage if `name` is given and cannot be the name of an action */
 export function checkFunctionName(name: string | undefined): void {

@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
-import { EXIT, type Mode, modes } from '../../config/index.js';
+import { storedModes } from '../../broker/index.js';
+import { EXIT, type Mode, messageOf, modes, reportProblem } from '../../config/index.js';
 import { inspectHooks, left, loadSettings, table, withBroker } from '../../runtime/index.js';
 import {
   changeEverywhere,
@@ -12,6 +13,7 @@ import {
   author,
   checkFunctionName,
   globalOptions,
+  noteUnseen,
   type OutputOptions,
   print,
   reportNoAnswer,
@@ -23,6 +25,20 @@ interface ModeOptions extends OutputOptions {
   readonly function?: string;
   readonly reason: string;
   readonly storeFor: number;
+}
+
+interface StoredMode {
+  readonly name: string;
+  readonly mode: Mode | null;
+  readonly paused: boolean;
+}
+
+/** Stored modes and pauses of functions, after an empty line; nothing if there are none. */
+function storedTable(functions: readonly StoredMode[]): string {
+  if (functions.length === 0) return '';
+  const shown = ({ mode, paused }: StoredMode): string =>
+    [mode ?? [], paused ? 'paused' : []].flat().join(', ');
+  return `\n${table(functions, [left('function', ({ name }) => name), left('stored', shown)])}`;
 }
 
 export function addCommands(program: Command): void {
@@ -37,16 +53,20 @@ export function addCommands(program: Command): void {
     checkFunctionName(options.function);
     const { config } = loadSettings(globalOptions(command));
     const fn = options.function ?? null;
-    const { outcome, hooks, unread, missing } = await withBroker(config, async (broker) => {
+    const { outcome, stored, hooks, unread, missing } = await withBroker(config, async (broker) => {
       const who = { author: author(), reason: options.reason };
       const change = { mode: mode === 'default' ? null : (mode as Mode) };
       const outcome =
         mode === undefined
           ? null
           : await changeEverywhere(broker, fn, change, who, options.storeFor);
+      const stored =
+        mode === undefined && fn === null
+          ? await storedModes(broker).catch((error: unknown) => messageOf(error))
+          : null;
       // The hosts alone, or the one function on each.
       const request = fn === null ? { limit: 0 } : { function: fn };
-      return { outcome, ...(await inspectHooks(broker, { ...request, containers: 0 })) };
+      return { outcome, stored, ...(await inspectHooks(broker, { ...request, containers: 0 })) };
     });
     const rows = hooks.map(({ host, functions: [one] }) => ({
       host: host.host,
@@ -55,7 +75,13 @@ export function addCommands(program: Command): void {
       // Null: the hook has seen no activation of it.
       ...(fn !== null && { functionMode: one?.mode ?? null, paused: one?.paused ?? null }),
     }));
-    const value = { set: mode ?? null, function: fn, hosts: rows };
+    // Also of functions that no hook has seen, whose names may be misspelled.
+    const functions =
+      stored instanceof Map
+        ? [...stored].map(([name, { mode, paused }]) => ({ name, mode: mode ?? null, paused }))
+        : null;
+    functions?.sort((a, b) => a.name.localeCompare(b.name));
+    const value = { set: mode ?? null, function: fn, hosts: rows, ...(functions && { functions }) };
     print(options.output, { ...value, ...(outcome && modeOutcomeJson(outcome)) }, () =>
       mode === undefined
         ? table(rows, [
@@ -65,9 +91,15 @@ export function addCommands(program: Command): void {
               if (row.killed) return `${shown} (stopped by the kill switch)`;
               return row.paused ? `${shown} (paused)` : shown;
             }),
-          ])
+          ]) + storedTable(functions ?? [])
         : `${fn ?? 'all functions'}: ${mode}\n`,
     );
+    if (mode !== undefined && fn !== null) noteUnseen(fn, hooks);
+    if (typeof stored === 'string')
+      reportProblem(
+        `cannot read stored modes and pauses of functions: ${stored}`,
+        'read them as an operator, with JetStream: `gleaner status` shows its state',
+      );
     warnMissingHooks(missing);
     warnUnreadable(unread);
     if (rows.length + unread.length === 0) reportNoAnswer('hook');

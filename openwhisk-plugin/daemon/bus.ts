@@ -12,6 +12,7 @@ import {
   decodeActionSettings,
   decodeMode,
   decodePolicyParameters,
+  functionOfModeKey,
   MODE_GLOBAL,
 } from '../../broker/messages/index.js';
 import { announce, serve } from '../../broker/services/index.js';
@@ -19,8 +20,6 @@ import { type Cancel, systemTimers } from '../../config/index.js';
 import type { Hook } from './hook.js';
 import { hookEndpoints } from './service.js';
 import type { TargetReceiver } from './targets.js';
-
-const FUNCTION_KEY = 'function.';
 
 /**
  * Everything that arrives over NATS. The hook never waits for any of it: without NATS it continues
@@ -92,9 +91,7 @@ export class HookBus {
 
   #receiveMode(key: string, value: Uint8Array | null): void {
     const { modes, killSwitch } = this.#hook.controls;
-    const action = key.startsWith(FUNCTION_KEY)
-      ? functionName(key.slice(FUNCTION_KEY.length))
-      : null;
+    const action = functionOfModeKey(key);
     if (key !== MODE_GLOBAL && action === null) return;
     const decoded = value === null ? null : decodeMode(value);
     if (decoded?.ok === false) {

@@ -3,30 +3,10 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { buckets } from '../../broker/index.js';
 import { decodeMode } from '../../broker/messages/index.js';
-import { NatsBroker } from '../../broker/nats/index.js';
 import { natsServerHere, RealServer } from '../broker/contract/server.js';
-import { HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
-import { gleaner, until } from '../support/gleaner.js';
+import { until } from '../support/gleaner.js';
+import { hookOn } from '../support/hook-on-nats.js';
 import { Admin, startWithStore } from '../support/small-store.js';
-
-/**
- * A hook on a fake host, connected to a real nats-server, with a container whose limits Gleaner
- * changes.
- */
-async function hookOn(t: ExecutionContext, server: RealServer) {
-  const rig = new HookRig();
-  const broker = new NatsBroker({ servers: [server.url], name: 'hook' });
-  await until(() => broker.connected, 5000, 'the hook is connected');
-  await rig.start(broker);
-  t.teardown(async () => {
-    await rig.hook.stop();
-    await broker.close();
-  });
-  await broker.flush();
-  const host = () => rig.hook.figures().host;
-  const cli = (...args: string[]) => gleaner(['--nats', server.url, ...args]);
-  return { rig, broker, host, cli };
-}
 
 /**
  * Mode, pause and kill switch take effect, and each command says that it is not stored, why, and
