@@ -49,7 +49,11 @@ function addPause(program: Command, name: 'pause' | 'resume', description: strin
     const who = { author: author(), reason: options.reason };
     const { outcome, hooks } = await withBroker(config, async (broker) => {
       const outcome = await changeEverywhere(broker, fn, { paused }, who, options.storeFor);
-      return { outcome, ...(await inspectHooks(broker, { function: fn, containers: 0 })) };
+      // The change is made, whether or not the hooks can be asked.
+      const { hooks } = await inspectHooks(broker, { function: fn, containers: 0 }).catch(() => ({
+        hooks: [],
+      }));
+      return { outcome, hooks };
     });
     const what = paused ? 'paused, user limits apply on every host' : 'managed again';
     const value = { function: fn, paused, ...modeOutcomeJson(outcome) };
