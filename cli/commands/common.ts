@@ -98,10 +98,14 @@ export function wholeNumber(text: string): number {
  */
 export function untilStopped(after?: number, failed?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.once('SIGINT', () => resolve());
-    process.once('SIGTERM', () => resolve());
-    process.stdout.on('error', () => resolve());
     const timer = after === undefined ? undefined : setTimeout(resolve, after * 1000);
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    process.once('SIGINT', end);
+    process.once('SIGTERM', end);
+    process.stdout.on('error', end);
     failed?.addEventListener('abort', () => {
       clearTimeout(timer);
       reject(failed.reason);
