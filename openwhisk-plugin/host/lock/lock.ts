@@ -37,11 +37,15 @@ class HookLockError extends errorClass('GLN_HOOK_LOCK') {}
 const lives = (pid: number, startTime: string): boolean =>
   startTime !== '' && startTimeOf(pid) === startTime;
 
-/** Field 22 of /proc/<pid>/stat, after the name, which may have spaces; '' if it is hidden. */
+/**
+ * Field 22 of /proc/<pid>/stat, after the name, which may have spaces; '' if it is hidden, or if
+ * the process has ended and its parent has not waited for it, as in a container without an init.
+ */
 function startTimeOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+    const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return state === 'Z' ? '' : (rest[18] ?? '');
   } catch {
     return '';
   }

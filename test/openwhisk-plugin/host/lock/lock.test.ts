@@ -4,6 +4,7 @@ import {
   chmodSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -11,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import {
@@ -31,6 +33,22 @@ function start(t: ExecutionContext, paths: readonly string[]) {
   const line = async (): Promise<string> => String((await once(child.stdout, 'data'))[0]);
   return { child, line };
 }
+
+test('a killed process holds no lock, even if its parent has not waited for it', async (t) => {
+  // `exec` puts a program in the place of the shell that does not wait for the shell's child.
+  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60']);
+  t.teardown(() => parent.kill('SIGKILL'));
+  const pid = Number(String((await once(parent.stdout, 'data'))[0]));
+  const fields = (): string[] => {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  };
+  while (fields()[0] !== 'Z') await sleep(10);
+  const path = join(temporaryFolder('lock'), 'zombie.lock');
+  symlinkSync(`${pid} ${fields()[19]}`, path);
+  t.is(HookLock.holder(path), null);
+  (await HookLock.acquire(path)).release();
+});
 
 test('one of several processes gets a stale lock, and its end by kill -9 frees it', async (t) => {
   t.timeout(120_000);
