@@ -4,17 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { stringify } from 'yaml';
-import {
-  install,
-  layoutOf,
-  remainsOf,
-  remove,
-  restoreWhereDockerIs,
-} from '../../cli/install/index.js';
-import { loadSettings } from '../../runtime/index.js';
+import { install, layoutOf, remainsOf } from '../../cli/install/index.js';
 import { runContainer } from '../openwhisk-plugin/host/cgroup/real-containers.js';
 import { processesWith, until } from '../support/gleaner.js';
 import { docker, dockerAndTap, missing } from '../support/real-parts.js';
+import { removeInstallation } from '../support/remove-installation.js';
 import { allowed } from '../support/slowness.js';
 import { kernelFile, numberIn, weightFile } from './kernel-file.js';
 
@@ -116,14 +110,7 @@ test.serial(
     t.is(userMemory, 256 * 1024 * 1024);
     writeFileSync(weight, String(userWeight * 4));
     writeFileSync(memory, String(192 * 1024 * 1024));
-    const { config } = loadSettings({ config: layout.at(layout.config) });
-    await remove({
-      layout,
-      services: null,
-      keepConfig: false,
-      changedActions: null,
-      restore: () => restoreWhereDockerIs(config, 'test'),
-    });
+    await removeInstallation(layout);
     t.deepEqual([numberIn(weight), numberIn(memory)], [userWeight, userMemory]);
     t.deepEqual(remainsOf(layout), []);
   },

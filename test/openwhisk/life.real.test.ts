@@ -2,17 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { stringify } from 'yaml';
-import {
-  install,
-  layoutOf,
-  remainsOf,
-  remove,
-  restoreWhereDockerIs,
-} from '../../cli/install/index.js';
-import { loadSettings } from '../../runtime/index.js';
+import { install, layoutOf, remainsOf } from '../../cli/install/index.js';
 import { watchContainers } from '../faults/cgroups.js';
 import { isAlive, PARTS, pidsOf } from '../faults/processes.js';
 import { until } from '../support/gleaner.js';
+import { removeInstallation } from '../support/remove-installation.js';
 import { allowed } from '../support/slowness.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import type { OpenWhiskApi } from './api.js';
@@ -167,14 +161,7 @@ test.serial(
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     await until(() => !pids.some(isAlive), LONG, 'no part runs');
     await sleep(100);
-    const { config } = loadSettings({ config: layout.at(layout.config) });
-    await remove({
-      layout,
-      services: null,
-      keepConfig: false,
-      changedActions: null,
-      restore: () => restoreWhereDockerIs(config, 'test'),
-    });
+    await removeInstallation(layout);
     t.deepEqual(containersBelowUserLimits(), []);
     t.deepEqual(remainsOf(layout), []);
     t.true((await running).response.success);

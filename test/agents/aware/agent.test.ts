@@ -34,25 +34,23 @@ import { observation } from '../../support/observations.js';
 
 const engine = new JsEngine();
 
+const learnerWith = (seed: number): PpoLifeCycleLearner =>
+  new PpoLifeCycleLearner({
+    engine,
+    features: 3,
+    context: 0,
+    actions: 7,
+    ppo: onlineSettings,
+    batch: 8,
+    seed,
+    start: null,
+  });
+
 const agentWith = (
   seed: number,
   embedding: FunctionEmbedding,
   mode: 'quota' | 'weight' = 'quota',
-) =>
-  new AwareAgent(
-    new PpoLifeCycleLearner({
-      engine,
-      features: 3,
-      context: 0,
-      actions: 7,
-      ppo: onlineSettings,
-      batch: 8,
-      seed,
-      start: null,
-    }),
-    embedding,
-    mode,
-  );
+) => new AwareAgent(learnerWith(seed), embedding, mode);
 
 test('a live step has the features that the meta-learner was trained on', (t) => {
   const system = new AwareSystem(demandOf(appsOf('train')[3]!), 1);
@@ -158,16 +156,7 @@ test('after a change of the workload the embedding is that of the newest episode
 });
 
 test('a segment ends with the input after its own last step, not after another’s', (t) => {
-  const learner = new PpoLifeCycleLearner({
-    engine,
-    features: 3,
-    context: 0,
-    actions: 7,
-    ppo: onlineSettings,
-    batch: 8,
-    seed: 1,
-    start: null,
-  });
+  const learner = learnerWith(1);
   t.teardown(() => learner.dispose());
   const agent = new AwareAgent(learner, null);
   const online = {
