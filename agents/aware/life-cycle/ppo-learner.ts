@@ -76,7 +76,7 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
   }
 
   learn(step: LearnedStep, after: Float32Array, trajectory = ''): void {
-    if (trajectory !== this.#trajectory) this.#close();
+    if (trajectory !== this.#trajectory) this.cut();
     this.#trajectory = trajectory;
     this.#after = after;
     this.agent.record(step);
@@ -85,8 +85,9 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
     this.#update();
   }
 
+  /** What follows is the value of the input after its own last step: others may act after it. */
   cut(): void {
-    this.#close();
+    if (this.#after !== null) this.agent.cut(this.#after);
   }
 
   begin(): void {
@@ -132,11 +133,6 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
       clone: start === null,
       seed: (seed + ++this.#rounds) >>> 0,
     };
-  }
-
-  /** What follows is the value of the input after its own last step: others may act after it. */
-  #close(): void {
-    if (this.#after !== null) this.agent.cut(this.#after);
   }
 
   /** While another thread trains, further steps are dropped, because PPO is on policy. */
