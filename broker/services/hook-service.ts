@@ -82,7 +82,7 @@ export const hostViewSchema = z.object({
     .array(z.string())
     .describe('Of `file`, `signal`, `service`, `kv` those that hold it.'),
   isEngineReachable: z.boolean(),
-  // Older hooks have neither `tap` nor `audit` in their answers.
+  // Older hooks have neither `tap` nor `audit` nor the optional fields in their answers.
   tap: z.array(tapViewSchema).default([]).describe('Where the tap listens, and where it does not.'),
   audit: auditViewSchema
     .default({ cause: null, waiting: 0, dropped: 0 })
@@ -92,6 +92,11 @@ export const hostViewSchema = z.object({
   poolCpu: cpu.describe('Free to lend now.'),
   poolMemory: memory.describe('Free to lend now.'),
   activations: count.describe("Ended since the hook's start."),
+  harvestedCpuSeconds: seconds
+    .optional()
+    .describe("CPU kept free below user limits since the hook's start, of all functions."),
+  acceleratedCpuSeconds: seconds.optional().describe('CPU used above user limits, likewise.'),
+  savedSeconds: seconds.optional().describe('Estimated reduction of response times, likewise.'),
   running: count,
   containers: count,
   slowerThanControl: z

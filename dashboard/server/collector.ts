@@ -290,7 +290,7 @@ export class Collector {
     entry.seen = now;
     for (const one of functions) this.functions.takeView(host, one, now, entry.clockRate);
     this.#offsets.set(host, nextOffset(request, total));
-    this.overview.host(host, now, view.activations, events.safeguard ?? 0);
+    this.overview.host(view, now, events.safeguard ?? 0);
   }
 
   #forget(host: string): void {

@@ -172,20 +172,8 @@ const NO_LEARNING: FunctionRow['learning'] = {
 const isShown = (learning: FunctionView['learning']): boolean =>
   learning === undefined || learning.activations >= learning.activationsNeeded;
 
-/** Totals of evicted functions since their hook's start. */
-export interface EvictedTotals {
-  harvested: number;
-  lent: number;
-  saved: number;
-}
-
-/**
- * Functions by name, at most `maxFunctions`. The least recently called function is evicted; its
- * share of the hosts' totals is kept.
- */
+/** Functions by name, at most `maxFunctions`: the least recently called is evicted. */
 export class FunctionRegistry {
-  /** By host. */
-  readonly evictedTotals = new Map<string, EvictedTotals>();
   /** Least recently called first. */
   readonly #entries = new Map<string, FunctionEntry>();
   readonly #maxFunctions: number;
@@ -231,20 +219,11 @@ export class FunctionRegistry {
   /** A host is gone, or its hook restarted and counts from zero. Histories stay. */
   forget(host: string): void {
     for (const entry of this.#entries.values()) entry.forget(host);
-    this.evictedTotals.delete(host);
   }
 
   #evictOldest(): void {
     const oldest = this.#entries.keys().next().value;
-    if (oldest === undefined) return;
-    for (const [host, view] of this.#entries.get(oldest)!.views) {
-      const sums = this.evictedTotals.get(host) ?? { harvested: 0, lent: 0, saved: 0 };
-      sums.harvested += view.harvestedCpuSeconds;
-      sums.lent += view.acceleratedCpuSeconds;
-      sums.saved += view.savedSeconds;
-      this.evictedTotals.set(host, sums);
-    }
-    this.#entries.delete(oldest);
+    if (oldest !== undefined) this.#entries.delete(oldest);
   }
 }
 

@@ -76,9 +76,13 @@ export class HostRegistry {
     return this.#hosts.get(host)?.clockRate ?? 1;
   }
 
+  /** Of the hosts that have answered. */
+  views(): HostView[] {
+    return [...this.#hosts.values()].flatMap(({ view }) => (view === null ? [] : [view]));
+  }
+
   verdict(): Verdict {
-    const views = [...this.#hosts.values()].flatMap(({ view }) => (view === null ? [] : [view]));
-    const { comparison, text } = verdictOf(views);
+    const { comparison, text } = verdictOf(this.views());
     return { ...comparisonView(comparison), text };
   }
 

@@ -1,4 +1,5 @@
 import type { LatencyHistogramMessage } from '../../broker/messages/index.js';
+import type { HostView } from '../../broker/services/index.js';
 import { OVERVIEW_COLUMNS, type OverviewColumn, type Totals } from '../wire.js';
 import type { FunctionRegistry } from './function-registry.js';
 import type { HostRegistry } from './host-registry.js';
@@ -40,22 +41,13 @@ export class Overview {
     this.#safeguards.push(at);
   }
 
-  /**
-   * Called after each answer of a hook, when its functions are in the registry. `safeguards`: since
-   * the hook's start.
-   */
-  host(host: string, at: number, activations: number, safeguards: number): void {
+  /** Called after each answer of a hook. `safeguards`: since the hook's start. */
+  host(view: HostView, at: number, safeguards: number): void {
+    const { host, activations, harvestedCpuSeconds = 0, acceleratedCpuSeconds = 0 } = view;
     this.#safeguardTotals.set(host, safeguards);
     const rate = this.#hosts.rateOf(host);
-    let { harvested, lent } = this.#functions.evictedTotals.get(host) ?? { harvested: 0, lent: 0 };
-    for (const { views } of this.#functions.all()) {
-      const own = views.get(host);
-      if (own === undefined) continue;
-      harvested += own.harvestedCpuSeconds;
-      lent += own.acceleratedCpuSeconds;
-    }
-    this.#harvested.take(host, at, harvested, rate);
-    this.#lent.take(host, at, lent, rate);
+    this.#harvested.take(host, at, harvestedCpuSeconds, rate);
+    this.#lent.take(host, at, acceleratedCpuSeconds, rate);
     this.#calls.take(host, at, activations, rate);
   }
 
@@ -103,26 +95,19 @@ export class Overview {
     });
   }
 
-  /** Of all functions; the objectives count for each host. */
+  /**
+   * As the hooks count them, which include functions that are not listed here; older hooks count
+   * none. The objectives count for each host.
+   */
   #sums() {
-    let [harvestedTotal, lentTotal, savedTotal] = [0, 0, 0];
-    for (const { harvested, lent, saved } of this.#functions.evictedTotals.values()) {
-      harvestedTotal += harvested;
-      lentTotal += lent;
-      savedTotal += saved;
-    }
+    const hosts = this.#hosts.views();
     const objectives = { learning: 0, kept: 0, missed: 0 };
     for (const { views } of this.#functions.all())
-      for (const view of views.values()) {
-        harvestedTotal += view.harvestedCpuSeconds;
-        lentTotal += view.acceleratedCpuSeconds;
-        savedTotal += view.savedSeconds;
-        objectives[view.objective ?? 'learning']++;
-      }
+      for (const { objective = 'learning' } of views.values()) objectives[objective]++;
     return {
-      harvestedTotal,
-      lentTotal,
-      savedTotal,
+      harvestedTotal: total(hosts, ({ harvestedCpuSeconds = 0 }) => harvestedCpuSeconds),
+      lentTotal: total(hosts, ({ acceleratedCpuSeconds = 0 }) => acceleratedCpuSeconds),
+      savedTotal: total(hosts, ({ savedSeconds = 0 }) => savedSeconds),
       functionsKept: objectives.kept,
       functionsJudged: objectives.kept + objectives.missed,
       functionsLearning: objectives.learning,

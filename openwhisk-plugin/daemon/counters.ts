@@ -35,6 +35,10 @@ export class Counters {
   late = 0;
   /** Starts whose policy is `target` and whose agent's target was missing or stale. */
   noTarget = 0;
+  /** CPU-ms below and above user limits, and estimated ms saved, of all ended activations. */
+  harvested = 0;
+  accelerated = 0;
+  saved = 0;
   clockSteps = 0;
   unknownContainer = 0;
   unreadableHead = 0;

@@ -44,6 +44,9 @@ export class HostReports implements ReportPort<Container> {
     const { run, reason, duration, initMicros } = activation;
     counters.ended++;
     counters[END_COUNTERS[reason]]++;
+    counters.harvested += run.harvested;
+    counters.accelerated += run.accelerated;
+    counters.saved += run.saved;
     if (activation.stepped) counters.clockSteps++;
     fn.explanations.record(activation);
     if (reason === 'init_failed') return;

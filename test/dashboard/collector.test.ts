@@ -1,3 +1,4 @@
+import { fc, testProp } from '@fast-check/ava';
 import test, { type ExecutionContext } from 'ava';
 import { millis } from '../../config/index.js';
 import { Collector } from '../../dashboard/server/collector.js';
@@ -9,11 +10,11 @@ import { settle } from '../support/settle.js';
 import { HOST, SyntheticGleaner } from './synthetic.js';
 
 /** A collector, and what an open page gets of it. */
-function stage(t: ExecutionContext) {
+function stage(t: ExecutionContext, maxFunctions = 5000) {
   const time = new ManualTime();
   const bus = new MemoryBus(time);
   const broker = bus.connect();
-  const collector = new Collector({ broker, clock: time, timers: time, maxFunctions: 5000 });
+  const collector = new Collector({ broker, clock: time, timers: time, maxFunctions });
   t.teardown(() => collector.stop());
   const stream = new Stream(collector, time, { version: '1.2.3', writable: false });
   const sent: Tick[] = [];
@@ -127,3 +128,26 @@ test('while NATS is away everything stays; hosts expire later', async (t) => {
   await pass(4);
   t.deepEqual(collector.hosts.rows(), []);
 });
+
+testProp(
+  'totals are those of the hooks, whichever functions are called, forgotten and called again',
+  [fc.array(fc.subarray([0, 1, 2, 3, 4]), { minLength: 1, maxLength: 20 })],
+  async (t, seconds) => {
+    // Room for two of five functions.
+    const { bus, collector, pass } = stage(t, 2);
+    const gleaner = new SyntheticGleaner(bus.connect(), 5);
+    gleaner.start(false);
+    await pass(2);
+    for (const called of seconds) {
+      gleaner.tick(called.map((i) => gleaner.names[i]!));
+      await pass(2);
+      const { second } = gleaner;
+      const { harvestedTotal, lentTotal, savedTotal } = collector.totals();
+      // Of each function .5 core-seconds a second, of every third .25, and .01 s x its number.
+      t.deepEqual([harvestedTotal, lentTotal], [5 * 0.5 * second, 2 * 0.25 * second]);
+      t.true(Math.abs(savedTotal - 0.01 * (0 + 1 + 2 + 3 + 4) * second) < 1e-9);
+    }
+    gleaner.stop();
+  },
+  { numRuns: 20 },
+);

@@ -56,7 +56,8 @@ export class SyntheticGleaner {
     );
   }
 
-  start(): void {
+  /** `ticking`: sends a second's messages each second. */
+  start(ticking = true): void {
     const hook = contractedEndpoints(hookService, {
       list: () => ({ host: this.#host(), functions: [...this.names] }),
       inspect: ({ offset = 0, limit, function: one }) => {
@@ -157,6 +158,7 @@ export class SyntheticGleaner {
     this.#running.push(
       serve(this.#broker, { ...common, name: services.agents, host: 'agents0', endpoints: agents }),
     );
+    if (!ticking) return;
     this.#timer = setInterval(() => this.tick(), 1000);
     this.tick();
   }
@@ -167,15 +169,16 @@ export class SyntheticGleaner {
   }
 
   /**
-   * A second of every function: half of what each is given is used, and it waits as long as it
-   * runs.
+   * A second of every function, or of some: half of what each is given is used, and it waits as
+   * long as it runs.
    */
-  tick(): void {
+  tick(called = this.names): void {
     this.second++;
     const { second } = this;
     const send = (subject: string, message: object): void =>
       void this.#broker.publish(subject, encodeMessage(message));
     for (const [i, name] of this.names.entries()) {
+      if (!called.includes(name)) continue;
       const latency = new LatencyHistogram();
       for (let call = 0; call < 10; call++) latency.record(40 + ((i + second * 7) % 40) + call);
       send(subjects.observation(name), {
@@ -308,11 +311,24 @@ export class SyntheticGleaner {
       poolCpu: 2000,
       poolMemory: 8192 * MIB,
       activations: 10 * this.second * this.names.length,
+      ...this.#totals(),
       running: 12,
       containers: 2 * this.names.length,
       slowerThanControl: false,
       comparison: comparisonOf(this.controlSamples, 0.8),
       upSeconds: 14,
+    };
+  }
+
+  /** Of all functions; see {@link view}. */
+  #totals(): Pick<HostView, 'harvestedCpuSeconds' | 'acceleratedCpuSeconds' | 'savedSeconds'> {
+    const views = this.names.map((name) => this.view(name));
+    const total = (of: (view: FunctionView) => number): number =>
+      views.reduce((sum, view) => sum + of(view), 0);
+    return {
+      harvestedCpuSeconds: total((view) => view.harvestedCpuSeconds),
+      acceleratedCpuSeconds: total((view) => view.acceleratedCpuSeconds),
+      savedSeconds: total((view) => view.savedSeconds),
     };
   }
 

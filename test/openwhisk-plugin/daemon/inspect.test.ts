@@ -22,6 +22,35 @@ test('functions are listed by name, whichever start and are forgotten', async (t
   await rig.hook.stop();
 });
 
+test('totals of the host include functions and versions that are forgotten', async (t) => {
+  const rig = await new HookRig((config) =>
+    Object.assign(config.decision, { maxFunctions: 1 }),
+  ).start();
+  let [harvested, accelerated, saved] = [0, 0, 0];
+  for (const [action, version] of [
+    ['/guest/a', '0.0.1'],
+    ['/guest/b', '0.0.1'],
+    ['/guest/a', '0.0.2'],
+  ] as const) {
+    const container = rig.container({ quota: 1000 });
+    for (let i = 0; i < 30; i++) {
+      container.call(100, 200, { action, version });
+      const [newest] = rig.hook.explain(action);
+      harvested += newest!.harvested / 1000;
+      accelerated += newest!.accelerated / 1000;
+      saved += newest!.saved / 1000;
+    }
+    container.end();
+    const { host } = rig.hook.inspect();
+    t.true(Math.abs(host.harvestedCpuSeconds! - harvested) < 1e-6);
+    t.true(Math.abs(host.acceleratedCpuSeconds! - accelerated) < 1e-6);
+    t.true(Math.abs(host.savedSeconds! - saved) < 1e-6);
+  }
+  t.true(harvested > 0);
+  t.is(rig.hook.inspect().functions.length, 1);
+  await rig.hook.stop();
+});
+
 test('the comparison over all functions is made every five seconds at most', async (t) => {
   const rig = await new HookRig((config) =>
     Object.assign(config.decision, { controlShare: 0.5 }),
