@@ -82,9 +82,9 @@ export interface FunctionRow {
   readonly lent: number;
   /** Seconds, an estimate. */
   readonly saved: number;
+  /** With `slo`, `objective` and `learning` of one host: the one with the worst objective. */
   readonly p99: number | null;
   readonly slo: number | null;
-  /** The worst over its hosts. */
   readonly objective: 'learning' | 'kept' | 'missed';
   readonly comparison: ComparisonView;
   /** Warm activations and control samples so far, and how many p99 and objective need. */

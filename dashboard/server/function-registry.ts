@@ -116,6 +116,7 @@ export class FunctionEntry {
         const value = of(view);
         return value === null ? highest : Math.max(highest ?? value, value);
       }, null);
+    const judged = worstView(views);
     // Over several hosts: weighted by containers.
     const containers = sum((view) => view.containers);
     const mean = (of: (view: FunctionView) => number): number =>
@@ -146,11 +147,11 @@ export class FunctionEntry {
       harvested: rounded(sum(({ harvestedCpuSeconds }) => harvestedCpuSeconds)),
       lent: rounded(sum(({ acceleratedCpuSeconds }) => acceleratedCpuSeconds)),
       saved: rounded(sum(({ savedSeconds }) => savedSeconds)),
-      p99: roundedOrNull(worst(({ p99, learning }) => (isShown(learning) ? p99 : null))),
-      slo: roundedOrNull(first.slo),
-      objective: worstObjective(views),
+      p99: roundedOrNull(p99Of(judged)),
+      slo: roundedOrNull(judged.slo),
+      objective: judged.objective ?? 'learning',
       comparison: comparisonView(comparisonOver(views)),
-      learning: first.learning ?? NO_LEARNING,
+      learning: judged.learning ?? NO_LEARNING,
       coldStarts: sum(({ coldStarts }) => coldStarts ?? 0),
       initTime: roundedOrNull(worst(({ initTime }) => initTime ?? null)),
       safeguard: reasonText(first.safeguard),
@@ -169,8 +170,8 @@ const NO_LEARNING: FunctionRow['learning'] = {
 };
 
 /** The p99 of a few activations is only the slowest of them. */
-const isShown = (learning: FunctionView['learning']): boolean =>
-  learning === undefined || learning.activations >= learning.activationsNeeded;
+const p99Of = ({ p99, learning }: FunctionView): number | null =>
+  learning === undefined || learning.activations >= learning.activationsNeeded ? p99 : null;
 
 /** Functions by name, at most `maxFunctions`: the least recently called is evicted. */
 export class FunctionRegistry {
@@ -227,8 +228,13 @@ export class FunctionRegistry {
   }
 }
 
-function worstObjective(views: readonly FunctionView[]): FunctionRow['objective'] {
-  const some = (verdict: FunctionView['objective']): boolean =>
-    views.some(({ objective }) => objective === verdict);
-  return some('missed') ? 'missed' : some('kept') ? 'kept' : 'learning';
+const OBJECTIVES = ['learning', 'kept', 'missed'] as const;
+
+/** The host whose p99 and SLO are shown: that of the worst objective, then of the highest p99. */
+function worstView(views: readonly FunctionView[]): FunctionView {
+  const rank = ({ objective = 'learning' }: FunctionView): number => OBJECTIVES.indexOf(objective);
+  return views.reduce((worst, view) => {
+    const worse = rank(view) - rank(worst) || (p99Of(view) ?? -1) - (p99Of(worst) ?? -1);
+    return worse > 0 ? view : worst;
+  });
 }

@@ -63,3 +63,27 @@ test('the row of a function is made once for each change', (t) => {
   registry.forget(HOST);
   t.is(entry.row(1000), null);
 });
+
+test('p99, SLO, objective and samples of a row are those of the worst host', (t) => {
+  const learning = (activations: number) => ({
+    ...{ activations, activationsNeeded: 100 },
+    ...{ controlSamples: activations, controlSamplesNeeded: 200 },
+  });
+  const hosts = {
+    // The highest p99 of all, within its SLO.
+    a: { objective: 'kept', p99: 300, slo: 400, learning: learning(500) },
+    b: { objective: 'missed', p99: 150, slo: 100, learning: learning(400) },
+    c: { objective: 'missed', p99: 160, slo: 120, learning: learning(300) },
+    d: { objective: 'learning', p99: 900, slo: null, learning: learning(99) },
+  } as const;
+  const row = (...names: (keyof typeof hosts)[]) => {
+    const registry = new FunctionRegistry(2);
+    for (const host of names)
+      registry.takeView(host, { ...view('/guest/a'), ...hosts[host] }, 0, 1);
+    const { objective, p99, slo, learning } = registry.get('/guest/a')!.row(0)!;
+    return { objective, p99, slo, learning };
+  };
+  t.deepEqual(row('a', 'b', 'c', 'd'), hosts.c, 'of two that miss it, the higher p99');
+  t.deepEqual(row('d', 'a'), hosts.a, 'known before unknown');
+  t.deepEqual(row('d'), { ...hosts.d, p99: null }, 'a p99 of too few activations is not shown');
+});
