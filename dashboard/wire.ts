@@ -14,6 +14,8 @@ export interface HostRow {
   readonly isEngineReachable: boolean;
   /** One sentence per interface on which the tap does not listen. */
   readonly tapLost: readonly string[];
+  /** Why the audit log cannot be written, in one sentence; empty: it is written. */
+  readonly auditProblem: string;
   readonly alarm: boolean;
   /** Time of the last report or answer. */
   readonly seen: number;

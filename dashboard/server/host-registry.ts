@@ -1,5 +1,5 @@
 import type { HostReport } from '../../broker/messages/index.js';
-import { type HostView, tapText } from '../../broker/services/index.js';
+import { auditText, type HostView, tapText } from '../../broker/services/index.js';
 import { verdictOf } from '../../config/index.js';
 import type { HostRow, Verdict } from '../wire.js';
 import { comparisonView } from './comparison.js';
@@ -111,6 +111,7 @@ export class HostRegistry {
         killedBy: view?.killedBy ?? [],
         isEngineReachable: view?.isEngineReachable ?? true,
         tapLost: (view?.tap ?? []).filter(({ state }) => state !== 'listening').map(tapText),
+        auditProblem: view === null || view.audit.cause === null ? '' : auditText(view.audit),
         alarm: view?.slowerThanControl ?? false,
         seen: Math.round(seen / 1000),
         silentAfterSeconds: Math.round(silentMillis / 1000),

@@ -565,6 +565,22 @@ test.serial('of two lost bridges of a host each keeps its place and the focus', 
   t.deepEqual(pageErrors, []);
 });
 
+test.serial('a host whose audit log cannot be written needs attention', async (t) => {
+  const made = await stage(t, 5, { width: 1280, height: 860 });
+  if (made === null) return;
+  const { page, gleaner, pageErrors } = made;
+  gleaner.audit = { cause: 'no space left on device', waiting: 12, dropped: 3 };
+  const problem = 'audit log cannot be written: no space left on device; 12 lines wait, 3 are lost';
+  const attention = page.locator('.card', { hasText: 'Needs attention' });
+  await attention.getByText(problem).waitFor();
+  await go(page, '#/hosts');
+  const mark = page.getByText('audit log not written');
+  t.is(await mark.getAttribute('title'), problem);
+  gleaner.audit = { cause: null, waiting: 0, dropped: 3 };
+  await mark.waitFor({ state: 'detached' });
+  t.deepEqual(pageErrors, []);
+});
+
 test.serial('the dialog has a name, closes with Escape and gives the focus back', async (t) => {
   const made = await stage(t, 5, { width: 1280, height: 860 });
   if (made === null) return;

@@ -11,8 +11,9 @@ test('a lost tap is described in words; a host without tap state has no such tex
     { interface: 'docker0', state: 'listening', cause: '', since: null },
     { interface: 'br-7', state: 'lost', cause: 'tcpdump ended (SIGKILL)', since },
   ];
+  const audit: HostView['audit'] = { cause: null, waiting: 0, dropped: 0 };
   const entry = registry.entry('a');
-  Object.assign(entry, { view: { tap }, seen: 1000 });
+  Object.assign(entry, { view: { tap, audit }, seen: 1000 });
   Object.assign(registry.entry('b'), { seen: 1000 });
   t.deepEqual(
     registry.rows().map(({ tapLost }) => tapLost),
@@ -22,6 +23,22 @@ test('a lost tap is described in words; a host without tap state has no such tex
           'user limits in force since 2026-01-02T03:04:05.000Z',
       ],
       [],
+    ],
+  );
+});
+
+test('an audit log that cannot be written is described in words, as `status` does', (t) => {
+  const registry = new HostRegistry();
+  const audit = { cause: 'ENOSPC: no space left on device', waiting: 12, dropped: 3 };
+  Object.assign(registry.entry('a'), { view: { tap: [], audit } });
+  Object.assign(registry.entry('b'), { view: { tap: [], audit: { ...audit, cause: null } } });
+  registry.entry('c');
+  t.deepEqual(
+    registry.rows().map(({ auditProblem }) => auditProblem),
+    [
+      'audit log cannot be written: ENOSPC: no space left on device; 12 lines wait, 3 are lost',
+      '',
+      '',
     ],
   );
 });
@@ -90,7 +107,7 @@ test('a host is silent after two of its reports, one that answered after 20 s', 
     ...{ interval: 600_000, capacity: {}, allocatable: {}, available: {} },
     ...{ granted: {}, pool: {}, demand: {} },
   };
-  Object.assign(registry.entry('answers'), { report, view: { tap: [] } });
+  Object.assign(registry.entry('answers'), { report, view: { tap: [], audit: { cause: null } } });
   Object.assign(registry.entry('reports'), { report });
   Object.assign(registry.entry('unknown'), {});
   t.deepEqual(

@@ -41,6 +41,7 @@ export class SyntheticGleaner {
   controlSamples = 60;
   mode: HostView['mode'] = 'enforce';
   lostBridges: readonly string[] = [];
+  audit: HostView['audit'] = { cause: null, waiting: 0, dropped: 0 };
   second = 0;
   readonly #broker: Broker;
   readonly #running: RunningService[] = [];
@@ -305,7 +306,7 @@ export class SyntheticGleaner {
           ...{ state: 'lost' as const, cause: 'tcpdump ended', since: null },
         })),
       ],
-      audit: { cause: null, waiting: 0, dropped: 0 },
+      audit: this.audit,
       cpu: 8000,
       memory: 16_384 * MIB,
       poolCpu: 2000,

@@ -110,6 +110,8 @@ function hostCard(host: HostRow, now: number): HTMLElement {
   if (host.platform !== '' && host.platform !== 'host') chips.append(chip(host.platform));
   if (host.clockRate !== 1) chips.append(chip(`time ${times(host.clockRate)}`, 'amber'));
   if (host.tapLost.length > 0) chips.append(chip('tap lost', 'red', host.tapLost.join('; ')));
+  if (host.auditProblem !== '')
+    chips.append(chip('audit log not written', 'amber', host.auditProblem));
   if (!host.isEngineReachable) chips.append(chip('engine unreachable', 'red'));
   if (host.alarm) chips.append(chip('slower than control', 'red'));
   const silent = now - host.seen;

@@ -292,6 +292,7 @@ function attentionItems(
     const link = (page = '#/hosts'): Node => h('a', { href: page }, host.host);
     if (host.killed) add('stopped', 'red', link(), host.killedBy.join(', '));
     for (const text of host.tapLost) add('tap', 'red', link(), text, text);
+    if (host.auditProblem !== '') add('audit', 'amber', link(), host.auditProblem);
     if (!host.isEngineReachable) add('engine', 'red', link(), 'is unreachable');
     if (host.alarm) add('slower', 'red', link(), 'than its control arm');
     if (host.isContended) {
