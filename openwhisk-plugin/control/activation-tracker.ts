@@ -131,7 +131,9 @@ export class ActivationTracker<C extends ManagedContainer<C>> {
     activation.expires = (now + limit + DEADLINE_GRACE_MILLIS) as Millis;
     activation.pausedBefore = container.pausedUntil(now);
     activation.late = Math.abs(wall - head.at) > LATE_MICROS;
-    activation.cold = container.activations === 0;
+    // An `/init` comes before the first `/run`, also in a prewarmed container that was found.
+    const isNew = !container.adopted || container.initMicros > 0;
+    activation.cold = container.activations === 0 && isNew;
     activation.initMicros = container.initMicros;
     container.initMicros = 0 as Micros;
   }

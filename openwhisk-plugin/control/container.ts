@@ -17,8 +17,10 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
   /** Newest running activation; they are linked through `older`. */
   newest: Activation<Self> | null = null;
   running = 0;
-  /** Activations since the container's start. */
+  /** Activations since the container's start, or since it was found. */
   activations = 0;
+  /** It was found running: unseen activations may have warmed it, and some been OOM-killed. */
+  adopted = false;
   ended = false;
   /** Its activations can be seen. If not, user limits apply. */
   tapped = false;
@@ -34,13 +36,15 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
   memoryInForce = 0;
   /** OOM kills by the kernel's counter, by the engine's events, and attributed ones. */
   oomKills = 0;
+  /** The counter before the first of them, -1 = not read yet. */
+  oomsBefore = 0;
   oomEvents = 0;
   oomAttributed = 0;
   /** How long `/init` took, until the first `/run` takes it over. */
   initMicros = 0 as Micros;
   /** As counted in the sums of its function and host. */
   readonly demand = new ContainerDemand();
-  /** Counters of the last sample, for differences. */
+  /** Counters of the last sample, for differences; -1 = not read yet. */
   periods = 0;
   throttledPeriods = 0;
   waiting = -1;
@@ -60,6 +64,7 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
     this.newest = null;
     this.running = 0;
     this.activations = 0;
+    this.adopted = false;
     this.ended = false;
     this.tapped = false;
     this.limited = false;
@@ -68,6 +73,7 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
     this.desiredMemory = -1;
     this.memoryInForce = 0;
     this.oomKills = 0;
+    this.oomsBefore = 0;
     this.oomEvents = 0;
     this.oomAttributed = 0;
     this.initMicros = 0 as Micros;
@@ -79,6 +85,13 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
     this.paused = false;
     this.#pausedAt = 0 as Millis;
     this.#pausedMillis = 0 as Millis;
+  }
+
+  /** The container was found running. The kernel's counters begin with its first sample. */
+  adopt(): void {
+    this.adopted = true;
+    this.periods = -1;
+    this.oomsBefore = -1;
   }
 
   get user(): UserLimits {

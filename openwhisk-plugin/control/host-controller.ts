@@ -247,8 +247,10 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   /** Books a fresh sample. True if it shows a new OOM kill. */
   observe(container: C, sample: UsageSample, fn: FunctionRecord, now: Millis): boolean {
     const { step } = fn;
-    step.periods += Math.max(0, sample.periods - container.periods);
-    step.throttledPeriods += Math.max(0, sample.throttledPeriods - container.throttledPeriods);
+    if (container.periods >= 0) {
+      step.periods += Math.max(0, sample.periods - container.periods);
+      step.throttledPeriods += Math.max(0, sample.throttledPeriods - container.throttledPeriods);
+    }
     if (sample.waiting >= 0 && container.waiting >= 0) {
       const waited = Math.max(0, sample.waiting - container.waiting) / 1000;
       step.addWait(waited);
@@ -258,8 +260,10 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     container.periods = sample.periods;
     container.throttledPeriods = sample.throttledPeriods;
     container.waiting = sample.waiting;
-    if (sample.oomKills <= container.oomKills) return false;
-    container.oomKills = sample.oomKills;
+    if (container.oomsBefore < 0) container.oomsBefore = sample.oomKills;
+    const oomKills = sample.oomKills - container.oomsBefore;
+    if (oomKills <= container.oomKills) return false;
+    container.oomKills = oomKills;
     return this.#attributeOom(container, now);
   }
 

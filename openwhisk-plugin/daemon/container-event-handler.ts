@@ -62,9 +62,10 @@ export class ContainerEventHandler implements ContainerEngineListener {
       log.warn('unmanaged_container', clock.monotonic(), fields, message);
       return;
     }
+    const isNew = this.#live && !isFound;
+    if (!isNew) container.adopt();
     this.#pipeline.containerAdded(container);
     this.#countInvoker(info, 1);
-    const isNew = this.#live && !isFound;
     if ((!isNew || info.pod !== undefined) && applier.isChanged(container)) {
       // Left behind by an earlier hook, or on the pod by its last container: the engine's output is
       // the source of truth for user limits.
@@ -162,8 +163,8 @@ export class ContainerEventHandler implements ContainerEngineListener {
     const fn = container.revision?.fn;
     if (fn === undefined) return;
     fn.containers--;
-    // It was never warm, so it says nothing about reuse.
-    if (container.initFailed) return;
+    // It was never warm, or perhaps before it was found: it says nothing about reuse.
+    if (container.initFailed || (container.adopted && container.activations <= 1)) return;
     fn.ended++;
     if (container.activations === 1) fn.endedAfterOne++;
     if (fn.reuseWarned || fn.ended < REUSE_SAMPLE || fn.endedAfterOne < fn.ended) return;
