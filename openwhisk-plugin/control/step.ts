@@ -132,6 +132,8 @@ export class Step {
     const { run } = activation;
     const latency = (activation.duration + activation.initMicros) / 1000;
     if (run.control) {
+      // As below: an end that was not seen has no latency.
+      if (!activation.clean) return;
       if (this.control === NO_LATENCIES) this.control = new LatencyHistogram();
       this.control.record(latency);
       return;

@@ -63,6 +63,10 @@ test('a step begins with its first activation and counts those that ended in it'
     'an end that was not seen has no latency',
   );
   t.is(step.coldLatency.mean, 140, 'init and run');
+  // Ended by its deadline.
+  const minute = { clean: false, duration: 60_000_000 as never };
+  step.record(ended(minute, { control: true }), false, -1, 0);
+  t.deepEqual([step.ended, step.control.count, step.control.mean], [5, 1, 100], 'nor has this one');
   t.is(step.usedCpu, 300, 'the mean of those whose use is known');
 });
 
