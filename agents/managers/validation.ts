@@ -1,4 +1,8 @@
-import type { Observation } from '../../broker/messages/index.js';
+import {
+  type Observation,
+  TARGET_CONCURRENCY_MAX,
+  TARGET_FACTOR_MAX,
+} from '../../broker/messages/index.js';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
 
@@ -55,7 +59,10 @@ export const isValidDecision = ({ cpu, memory, nominalMemory, weightFactor }: De
   isAbsentOrPositive(nominalMemory) &&
   isAbsentOrPositive(weightFactor);
 
-/** Clips amounts to the cap and drops those that are not positive. User limits may exceed it. */
+/**
+ * Clips amounts to the cap, and others to what a target may carry: hooks refuse a target for one
+ * number out of range. Drops those that are not positive. User limits may exceed the cap.
+ */
 function withinCaps(decision: Decision, observation: Observation, cap: Cap): Decision {
   const { user } = observation;
   // A container without a memory limit has nothing to lower or lend.
@@ -83,9 +90,11 @@ function withinCaps(decision: Decision, observation: Observation, cap: Cap): Dec
     kept.memory = Math.ceil(Math.min(memory, mostMemory)) as Bytes;
   if (limited && isRequested(nominalMemory))
     kept.nominalMemory = Math.min(nominalMemory, mostMemory) as Bytes;
-  if (isRequested(weightFactor)) kept.weightFactor = weightFactor;
+  if (isRequested(weightFactor))
+    kept.weightFactor = Math.min(TARGET_FACTOR_MAX, Math.max(1 / TARGET_FACTOR_MAX, weightFactor));
   if (isRequested(containers)) kept.containers = Math.min(CONTAINERS_MAX, Math.ceil(containers));
-  if (isRequested(concurrency)) kept.concurrency = concurrency;
+  if (isRequested(concurrency))
+    kept.concurrency = Math.min(TARGET_CONCURRENCY_MAX, Math.max(1, Math.floor(concurrency)));
   return kept;
 }
 

@@ -14,6 +14,11 @@ import {
   word,
 } from './fields.js';
 
+/** A target's factor on a weight is at least 1 / this. */
+export const TARGET_FACTOR_MAX = 64;
+/** Most activations at once in one container. */
+export const TARGET_CONCURRENCY_MAX = 500;
+
 /**
  * An agent's target for its function (`target.<fn>`, agents → hook). Absent members set no target:
  * user limits apply. The hook clips it to the safeguard's range, and ignores a stale one or one
@@ -28,12 +33,12 @@ export const targetSchema = z.object({
     .describe('CPU and memory are per container, never zero.'),
   memory: memory.refine((value) => value > 0, 'is not positive').optional(),
   weightFactor: finite
-    .min(1 / 64)
-    .max(64)
+    .min(1 / TARGET_FACTOR_MAX)
+    .max(TARGET_FACTOR_MAX)
     .optional()
     .describe("Weight mode: multiplies the activation policy's weight."),
   containers: count.max(10_000).optional(),
-  concurrency: count.min(1).max(500).optional(),
+  concurrency: count.min(1).max(TARGET_CONCURRENCY_MAX).optional(),
   nominalMemory: memory
     .refine((value) => value > 0, 'is not positive')
     .optional()

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { loadExternalManager, managerFile } from '../../../agents/managers/index.js';
 import { ManagerModuleError } from '../../../agents/managers/module-path.js';
+import { targetSchema } from '../../../broker/messages/index.js';
 import {
   type Bytes,
   type Millicores,
@@ -107,6 +108,39 @@ test.serial(
       step(manager.initialState('/a/b')).decision.weightFactor,
       step(manager.initialState('/a/c')).decision.weightFactor,
     );
+  },
+);
+
+test.serial(
+  'numbers out of range are clipped, so that hooks accept the whole target',
+  async (t) => {
+    // The ranges of the message: factors 1/64 to 64, whole limits of 1 to 500 activations.
+    for (const [given, expected] of [
+      [
+        { weightFactor: 1000, concurrency: 1.5 },
+        { weightFactor: 64, concurrency: 1 },
+      ],
+      [
+        { weightFactor: 1e-6, concurrency: 0.2 },
+        { weightFactor: 1 / 64, concurrency: 1 },
+      ],
+      [
+        { weightFactor: 2, concurrency: 9000 },
+        { weightFactor: 2, concurrency: 500 },
+      ],
+    ] as const) {
+      const decision = JSON.stringify({ cpu: 450, ...given, actions: [0, 0, 0] });
+      const manager = await loaded(
+        t,
+        module(`decide: (state) => ({ state, decision: ${decision} }),`),
+      );
+      const decided = manager.decide(manager.initialState('/guest/a'), view(), now).decision;
+      t.deepEqual(decided, { cpu: 450, ...expected, actions: [0, 0, 0] });
+      const { cpu, weightFactor, concurrency } = targetSchema.shape;
+      t.true(cpu.safeParse(decided.cpu).success);
+      t.true(weightFactor.safeParse(decided.weightFactor).success);
+      t.true(concurrency.safeParse(decided.concurrency).success);
+    }
   },
 );
 
