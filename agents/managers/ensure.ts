@@ -1,5 +1,5 @@
 import type { Observation } from '../../broker/messages/index.js';
-import type { Millicores } from '../../config/index.js';
+import type { Millicores, Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 import { allocated } from './validation.js';
 
@@ -45,8 +45,8 @@ export interface EnsureState {
 }
 
 /** Sum of the run times, ms: a cold start does not count as degradation. */
-const runSum = ({ latency, coldStarts, initTime }: Observation): number =>
-  Math.max(0, latency.sum - coldStarts * (initTime ?? 0));
+const runSum = ({ latency, coldStarts, inits = coldStarts, initTime = 0 as Millis }: Observation) =>
+  Math.max(0, latency.sum - inits * initTime);
 
 /**
  * [ENSURE] as [Freyr] reads it: CPU rises when the mean latency is 1.1 × the reference, and falls

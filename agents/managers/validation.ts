@@ -42,6 +42,7 @@ export function isValidObservation(observation: Observation): boolean {
     amount(observation.running) &&
     amount(observation.containers) &&
     amount(observation.initTime ?? 0) &&
+    amount(observation.inits ?? 0) &&
     positive(observation.concurrency) &&
     amount(latency.sum) &&
     amount(control.activations) &&

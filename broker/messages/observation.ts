@@ -54,7 +54,8 @@ export const observationSchema = z.object({
     .describe(
       'Mean time runnable without a CPU per activation; absent if the kernel does not report it.',
     ),
-  initTime: time.optional().describe('Init, mean per cold start; absent without one.'),
+  initTime: time.optional().describe('Init, mean of those that were seen; absent without one.'),
+  inits: count.optional().describe('How many `initTime` is the mean of; absent: `coldStarts`.'),
   user: amounts
     .extend({ shares: nonNegative, sharesFollowMemory: z.boolean().optional() })
     .describe(

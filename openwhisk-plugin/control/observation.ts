@@ -59,7 +59,10 @@ export function closeStep(
   if (!state.sharesFollowMemory) message.user.sharesFollowMemory = false;
   if (step.waits && step.ended > 0) message.cpuWait = millis(step.waited / step.ended);
   if (step.coldLatency.count > 0) message.coldLatency = step.coldLatency.toMessage();
-  if (step.inits > 0) message.initTime = millis(step.initTotal / step.inits);
+  if (step.inits > 0) {
+    message.initTime = millis(step.initTotal / step.inits);
+    if (step.inits !== step.coldStarts) message.inits = step.inits;
+  }
   if (slo > 0 && Number.isFinite(slo)) message.slo = millis(slo);
   step.clear();
   return message;

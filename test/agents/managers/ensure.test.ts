@@ -52,3 +52,10 @@ test('cold starts do not count as degradation, and memory stays the user’s', (
     ],
   );
 });
+
+test('of cold starts whose init was not seen none is subtracted', (t) => {
+  // One init of 500 of ten cold starts: 20 x 150 - 500 = 2500 in 20 runs is 125 each, above
+  // 1.1 x 100. Ten inits would be more than all.
+  const cold = { ...latencies(20, 150), coldStarts: 10, inits: 1, initTime: 500 as never };
+  t.deepEqual(cpus(ensureManager(ENSURE_DEFAULT), [latencies(20, 100), cold]), [1000, 1500]);
+});

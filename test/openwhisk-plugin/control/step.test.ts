@@ -140,7 +140,7 @@ test('an observation has an optional field only where there is something to say'
   const step = new Step();
   step.record(ended(), false, 200, 1000);
   const plainOne = observed(step)!;
-  for (const field of ['cpuWait', 'coldLatency', 'initTime', 'slo'] as const)
+  for (const field of ['cpuWait', 'coldLatency', 'initTime', 'inits', 'slo'] as const)
     t.is(plainOne[field], undefined, field);
   t.deepEqual([plainOne.span, plainOne.concurrency], [millis(4000), 1]);
   step.record(ended(), false, 200, 1000);
@@ -151,6 +151,7 @@ test('an observation has an optional field only where there is something to say'
   const full = observed(step, 250)!;
   t.is(full.cpuWait, millis(2), '6 ms over three activations');
   t.is(full.initTime, millis(40));
+  t.is(full.inits, 2, 'one of them of a container that was warm');
   t.is(full.coldLatency?.sum, 130);
   t.is(full.slo, millis(250));
   t.is(full.throttledShare, 1, 'counters that were read apart');
