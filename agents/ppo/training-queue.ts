@@ -74,9 +74,13 @@ export class TrainingQueue<Job = TrainingJob, Result = TrainingResult> {
   #next(): void {
     if (this.#running !== null || this.#waiting.length === 0) return;
     this.#running = this.#waiting.shift()!;
-    this.#thread ??= this.#start();
-    this.#thread.ref();
-    this.#thread.postMessage(this.#running.job);
+    try {
+      this.#thread ??= this.#start();
+      this.#thread.postMessage(this.#running.job);
+      this.#thread.ref();
+    } catch (error) {
+      this.#ended(null, messageOf(error));
+    }
   }
 
   #start(): Worker {

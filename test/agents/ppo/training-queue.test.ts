@@ -57,3 +57,11 @@ test('after it is closed nothing is learned', async (t) => {
   await queue.close();
   t.is(await queue.learn(1), null);
 });
+
+test('a job that cannot be sent to the thread fails, and the next one is learned', async (t) => {
+  const queue = new TrainingQueue<unknown, number>({ script });
+  t.teardown(() => queue.close());
+  // Functions cannot be cloned.
+  t.deepEqual(await Promise.all([queue.learn(() => 1), queue.learn(4)]), [null, 8]);
+  t.deepEqual(queue.counts, { learned: 1, dropped: 0, failures: 1 });
+});
