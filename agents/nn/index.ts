@@ -1,5 +1,5 @@
 export type { Checkpoint, Expected } from './checkpoint/checkpoint.js';
-export { loadCheckpoint, readShipped, saveCheckpoint } from './checkpoint/folder.js';
+export { loadCheckpoint, readShipped, saveCheckpoint, writeDurably } from './checkpoint/folder.js';
 export { decodeCheckpoint } from './checkpoint/layers-format.js';
 export { PolicyStore } from './checkpoint/store.js';
 export type {

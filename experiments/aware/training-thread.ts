@@ -26,7 +26,7 @@ if (!isMainThread && (workerData as { kind?: unknown } | null)?.kind === 'aware-
     training,
     (progress) => port.postMessage(progress),
   );
-  saveMeta(folder, meta, {
+  await saveMeta(folder, meta, {
     by: 'gleaner train-meta',
     of: '800 composed applications',
     ...training,

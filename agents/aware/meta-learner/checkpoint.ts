@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -10,6 +11,7 @@ import {
   CheckpointMissingError,
   CheckpointNewerError,
   parameterCount,
+  writeDurably,
 } from '../../nn/index.js';
 import { type LearnerState, type PpoAgentShape, ppoShapes } from '../../ppo/index.js';
 import { Encoder, type EncoderShape } from './encoder.js';
@@ -47,11 +49,11 @@ const hashOf = (weights: Uint8Array): string =>
   createHash('sha256').update(weights).digest('hex').slice(0, 16);
 
 /** Weights first, description last: a reader finds the old pair or the new one. */
-export function saveMeta(
+export async function saveMeta(
   folder: string,
   { encoder, base, shape, hidden }: MetaLearner,
   trained: unknown,
-): void {
+): Promise<void> {
   const parts = [encoder.recurrent, encoder.head.export(), base.actor, base.critic];
   const numbers = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -62,8 +64,8 @@ export function saveMeta(
   // Little-endian, as every machine that runs Node is.
   const weights = new Uint8Array(numbers.buffer);
   const weightsFile = `weights-${hashOf(weights)}.bin`;
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, weightsFile), weights);
+  await mkdir(folder, { recursive: true });
+  await writeDurably(join(folder, weightsFile), weights);
   const head = {
     v: VERSION,
     kind: KIND,
@@ -73,9 +75,10 @@ export function saveMeta(
     weightsFile,
     trained,
   };
-  writeFileSync(join(folder, MODEL), `${JSON.stringify(head, null, 2)}\n`);
-  for (const file of readdirSync(folder))
-    if (/^weights-.*\.bin$/.test(file) && file !== weightsFile) rmSync(join(folder, file));
+  await writeDurably(join(folder, MODEL), `${JSON.stringify(head, null, 2)}\n`);
+  for (const file of await readdir(folder))
+    if (/^weights-.*\.bin$/.test(file) && file !== weightsFile)
+      await rm(join(folder, file), { force: true });
 }
 
 /** Throws `GLN_CHECKPOINT_MISSING`, `_DAMAGED`, `_FOREIGN` or `_NEWER`. */

@@ -22,7 +22,7 @@ export async function saveCheckpoint(folder: string, checkpoint: Checkpoint): Pr
 }
 
 /** Under another name, flushed to the disk, then renamed. */
-async function writeDurably(path: string, data: string | Uint8Array): Promise<void> {
+export async function writeDurably(path: string, data: string | Uint8Array): Promise<void> {
   const temporary = `${path}.${process.pid}.part`;
   try {
     const file = await open(temporary, 'w');
