@@ -1,5 +1,6 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
+import { HOSTS_MAX } from '../hosts-max.js';
 import { busyMillis } from './validation.js';
 
 /** One invoker host's newest observation of a function, condensed. */
@@ -13,7 +14,6 @@ export interface HostSnapshot {
 
 /** A host that was silent for longer has no working container of the function, ms. */
 const SNAPSHOT_MAX_AGE = 60_000;
-const HOSTS_MAX = 64;
 
 /** Each host reports its own containers; a manager that scales needs all of them. */
 export function withHostSnapshot(

@@ -1,5 +1,6 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
+import { HOSTS_MAX } from '../hosts-max.js';
 import type { HostState } from './host-state.js';
 
 /** A function on one host, and the directions of the last step there. */
@@ -26,8 +27,6 @@ export interface SimppoState {
   readonly reward: number | null;
 }
 
-/** Invoker hosts of one function that are remembered. */
-const HOSTS_MAX = 64;
 /** Rates are smoothed over so long, ms. */
 const RATE_MS = 100_000;
 

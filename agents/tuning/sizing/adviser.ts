@@ -16,6 +16,7 @@ import {
   type UserMemoryRange,
   userMemoryRange,
 } from '../../../config/index.js';
+import { HOSTS_MAX } from '../../hosts-max.js';
 import {
   busyMillis,
   isValidObservation,
@@ -25,7 +26,7 @@ import {
 } from '../../managers/index.js';
 
 /** Hosts whose user-memory is known. */
-const HOSTS_MAX = 10_000;
+const KNOWN_HOSTS_MAX = 10_000;
 /** Peaks halve in a day [VPA], as a daily peak must be remembered until the next day. */
 const ADVICE: RightSizeConstants = { ...RIGHT_SIZE_DEFAULT, halfLife: 86_400_000 as Millis };
 /** OpenWhisk removes containers after this idle time [OpenWhisk ContainerProxy.scala], ms. */
@@ -58,7 +59,7 @@ type SizingRecord = z.output<typeof sizingRecordSchema>;
 
 /** What was seen of one function; amounts as in {@link SizeAdvice}. */
 class Sizing {
-  /** By host, when it was last heard of and how many there were. */
+  /** By host, the least recently seen first: when that was and how many there were. */
   readonly hosts = new Map<string, { at: Millis; containers: number }>();
   limit = 0;
   /** The largest limit it ever had: what its user asked for, as far as was seen. */
@@ -114,7 +115,9 @@ class Sizing {
     this.calls += calls;
     this.busy += busyMillis(observation);
     this.coldStarts += observation.coldStarts;
+    this.hosts.delete(observation.host);
     this.hosts.set(observation.host, { at: now, containers: observation.containers });
+    if (this.hosts.size > HOSTS_MAX) this.hosts.delete(this.hosts.keys().next().value!);
     if (observation.oomKills > 0) {
       // An OOM kill proves that more than the limit was needed, even if no sample shows it.
       this.kills += observation.oomKills;
@@ -141,7 +144,7 @@ export class SizeAdviser {
   constructor(functions: number, constants: RightSizeConstants = ADVICE) {
     this.#constants = constants;
     this.#sizings = new LRUCache({ max: Math.max(1, functions) });
-    this.#userMemory = new LRUCache({ max: HOSTS_MAX });
+    this.#userMemory = new LRUCache({ max: KNOWN_HOSTS_MAX });
   }
 
   observe(observation: Observation, now: Millis): void {

@@ -232,3 +232,13 @@ test('a record of a clock that is ahead is not of the future', (t) => {
   t.is(after.advice(at(0))[0]!.seen, at(5));
   t.true(after.advice(at(0))[0]!.recent <= mebibytes(300));
 });
+
+test('a function is remembered on the 64 hosts that reported last', (t) => {
+  const adviser = new SizeAdviser(10);
+  for (let host = 1; host <= 70; host++)
+    adviser.observe(observation({ user: user(512), host: `invoker-${host}` }), at(0));
+  // It is still there: the oldest of the next one is the second.
+  adviser.observe(observation({ user: user(512), host: 'invoker-7', step: 2 }), at(0));
+  // Two containers on each.
+  t.is(adviser.advice(at(0))[0]!.containers, 128);
+});
