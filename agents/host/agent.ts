@@ -4,6 +4,7 @@ import type { Observation, PerResource } from '../../broker/messages/index.js';
 import type { AgentDecision, AgentSummary, agentsService } from '../../broker/services/index.js';
 import type { Bytes, Micros, Millicores, Millis, Random } from '../../config/index.js';
 import { localFeatures } from '../features.js';
+import { HOSTS_MAX } from '../hosts-max.js';
 import { type Lateness, latenessAfter, latenessOf } from '../lateness.js';
 import type { Decision, PhaseChange, ResourceManager } from '../resource-manager.js';
 import type { MeanFieldContext } from './mean-field-view.js';
@@ -12,12 +13,12 @@ import type { MeanFieldContext } from './mean-field-view.js';
 export const savedAgentSchema = z.object({
   manager: z.string().max(64),
   steps: z.int().min(0),
+  /** Null: the manager has none, and the agent starts from scratch. */
   state: z.unknown(),
+  paused: z.literal(true).optional(),
 });
 export type SavedAgent = z.infer<typeof savedAgentSchema>;
 
-/** Invoker hosts remembered per function; the least recently seen is dropped. */
-const HOSTS_MAX = 64;
 /** Longest description of an agent, characters. */
 const ABOUT_MAX = 512;
 
@@ -149,13 +150,17 @@ export class Agent {
 
   /** For another host, or for later; null if there is nothing to save. */
   saveState(now: Millis): SavedAgent | null {
-    const state = this.manager.saveState?.(this.#state, now) ?? null;
-    return state === null ? null : { manager: this.manager.name, steps: this.steps, state };
+    const { manager, paused, steps } = this;
+    const state = manager.saveState?.(this.#state, now) ?? null;
+    if (paused) return { manager: manager.name, steps, state, paused };
+    return state === null ? null : { manager: manager.name, steps, state };
   }
 
   /** False if the state is another manager's or unusable: the agent then starts from scratch. */
   loadState(saved: SavedAgent, now: Millis): boolean {
+    this.paused = saved.paused === true;
     if (saved.manager !== this.manager.name) return false;
+    if (saved.state === null) return true;
     const state = this.manager.loadState?.(this.fn, saved.state, now) ?? null;
     if (state === null) return false;
     this.#state = state;

@@ -214,7 +214,8 @@ export const agentsService = {
   pause: {
     changes: true,
     description:
-      'stops targets, for one function or for all; hooks return to user limits and their policies',
+      'stops targets; hooks return to user limits and their policies. Of one function until it ' +
+      'is resumed, on another agent host too; of all functions until the agent host restarts',
     request: maybeFunction,
     answer: agentHostSchema,
   },

@@ -3,7 +3,7 @@ import type { AgentHostRun } from '../../../../agents/host/agent-host.js';
 import { runAgentHost } from '../../../../agents/host/index.js';
 import { assignShards, shardObject, shardOf } from '../../../../agents/host/sharing/index.js';
 import type { ResourceManager } from '../../../../agents/index.js';
-import { type Broker, objectStores, subjects } from '../../../../broker/index.js';
+import { type Broker, objectStores, subjects, wildcards } from '../../../../broker/index.js';
 import { encodeMessage } from '../../../../broker/messages/index.js';
 import { agentsService, callService } from '../../../../broker/services/index.js';
 import { type Millicores, millis, SeededRandom } from '../../../../config/index.js';
@@ -106,6 +106,44 @@ test('an agent keeps its state when its host stops and another takes over', asyn
   t.like(await handOver(hook, 'agents-2'), { loaded: 1, unusable: 0, failures: 0 });
   await two.stop();
 });
+
+for (const manager of [
+  counting,
+  // It has nothing else to save.
+  { ...counting, saveState: undefined, loadState: undefined },
+])
+  test(`a paused function stays paused on another host, ${
+    manager.saveState === undefined ? 'without' : 'with'
+  } a saved state`, async (t) => {
+    const { hook, start, pass, observe } = stage();
+    const targets: unknown[] = [];
+    hook.subscribe(wildcards.targets, (message) => void targets.push(message));
+    const pause = (host: string, endpoint: 'pause' | 'resume') =>
+      callService(hook, {
+        service: 'gleaner-agents',
+        endpoint,
+        host,
+        request: { function: FN },
+      });
+    const one = start('agents-1', { manager: manager as ResourceManager });
+    await pass(200);
+    await observe();
+    t.is(targets.length, 1);
+    await pause('agents-1', 'pause');
+    await observe();
+    const stopped = one.stop();
+    await pass(200);
+    await stopped;
+    const two = start('agents-2', { manager: manager as ResourceManager });
+    await pass(3000);
+    await observe();
+    t.is(targets.length, 1);
+    t.like(await handOver(hook, 'agents-2'), { loaded: 1, unusable: 0, failures: 0 });
+    await pause('agents-2', 'resume');
+    await observe();
+    t.is(targets.length, 2);
+    await two.stop();
+  });
 
 /** A function that moves to the second host when that joins. */
 const MOVING = Array.from({ length: 100 }, (_, i) => `/guest/f${i}`).find(
