@@ -59,6 +59,13 @@ export class AwareAgent {
     return input;
   }
 
+  /** False: it is damaged, or of another meta-learner. */
+  loadEmbedding(value: Float32Array | null): boolean {
+    if (value === null || value.length !== this.embedding?.value.length) return false;
+    this.embedding.value = value;
+    return true;
+  }
+
   /** The agent's choice; null if the fallback decides or no action is allowed. */
   decide(run: LifeCycleRunState, input: Float32Array, mask: Uint8Array): LifeCycleChoice | null {
     if (actorOf(run) !== 'agent') return null;

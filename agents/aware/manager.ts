@@ -99,6 +99,9 @@ const savedStateSchema = z.object({
   life: z.string().max(64 * 1024),
   actor: z.string(),
   critic: z.string(),
+  /** Absent: without the meta-learner, or saved by an older version. */
+  embedding: z.string().optional(),
+  mode: z.enum(['quota', 'weight']).default('quota'),
 });
 
 /**
@@ -259,16 +262,26 @@ export class AwareManager implements ResourceManager<AwareState> {
       life: encodeLifeCycle(this.#owner(fn), { life, guard }, this.#lifeCycle),
       actor: base64(actor),
       critic: base64(critic),
+      ...(agent.embedding === null ? {} : { embedding: base64(agent.embedding.value) }),
+      mode: agent.mode,
     };
   }
 
   loadState(fn: string, saved: unknown): AwareState | null {
     const checked = savedStateSchema.safeParse(saved);
     if (!checked.success) return null;
-    const record = decodeLifeCycle(checked.data.life, this.#owner(fn), this.#lifeCycle);
+    const { life, mode, embedding } = checked.data;
+    const record = decodeLifeCycle(life, this.#owner(fn), this.#lifeCycle);
     const [actor, critic] = [floats(checked.data.actor), floats(checked.data.critic)];
     if (record === null || actor === null || critic === null) return null;
-    if (!this.#agentOf(fn, 'quota').learner.take({ actor, critic })) return null;
+    const agent = this.#agentOf(fn, mode);
+    const isLoaded =
+      (embedding === undefined || agent.loadEmbedding(floats(embedding))) &&
+      agent.learner.take({ actor, critic });
+    if (!isLoaded) {
+      this.#agents.delete(fn);
+      return null;
+    }
     // The operator may have begun to hold it offline since.
     const { state: lifeCycleRun, transitions: unreported } = beginLifeCycleRun(
       { ...LIFE_CYCLE_RUN_INITIAL, ...record },
@@ -320,7 +333,6 @@ export class AwareManager implements ResourceManager<AwareState> {
       seed: (this.#options.seed + hashOf(fn)) >>> 0,
       offlineTrainer,
     };
-    const state = start(mode);
     const learner =
       base === 'firm'
         ? new FirmLifeCycleLearner({ ...common, ddpg: firmSettings })
@@ -328,11 +340,13 @@ export class AwareManager implements ResourceManager<AwareState> {
             ...common,
             ppo: PPO,
             batch: BATCH,
-            start:
-              state === null ? null : widenPolicyInputs(state, { features, actions }, context, PPO),
+            start: () => {
+              const state = start(agent.mode);
+              return state && widenPolicyInputs(state, { features, actions }, context, PPO);
+            },
           });
     const embedding = encoder === null ? null : new FunctionEmbedding(encoder, actions);
-    const agent = new AwareAgent(learner, embedding, mode);
+    const agent: AwareAgent = new AwareAgent(learner, embedding, mode);
     this.#agents.set(fn, agent);
     return agent;
   }

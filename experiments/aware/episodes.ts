@@ -176,7 +176,7 @@ export class AgentRun {
       surrogateFrom: options.cloneOnly ? Number.POSITIVE_INFINITY : undefined,
       batch: BATCH,
       seed,
-      start,
+      start: () => start,
     });
     const embedding =
       encoder === null ? null : new FunctionEmbedding(encoder, SIMPPO_ACTIONS.length);

@@ -17,8 +17,8 @@ export interface PpoLifeCycleLearnerOptions extends LearnerOptions {
   readonly surrogateFrom?: number;
   /** Steps of one update while online. */
   readonly batch: number;
-  /** Initial weights; null: untrained. */
-  readonly start: LearnerState | null;
+  /** Initial weights, asked for at each start; null: untrained. */
+  readonly start: () => LearnerState | null;
 }
 
 /** SIMPPO's learner under the life cycle: one function's PPO agent. */
@@ -49,7 +49,8 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
       rollout: batch,
       random: this.#random.fork('agent'),
     });
-    if (start !== null) agent.import(start);
+    const initial = start();
+    if (initial !== null) agent.import(initial);
     this.#agent = agent;
     return agent;
   }
@@ -96,7 +97,8 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
 
   restart(): void {
     this.forget();
-    if (this.#options.start !== null) this.agent.import(this.#options.start);
+    const initial = this.#options.start();
+    if (initial !== null) this.agent.import(initial);
   }
 
   forget(): void {
@@ -130,7 +132,7 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
       surrogateFrom: surrogateFrom ?? SURROGATE_FROM,
       state: this.agent.export(),
       episodes: this.#pending.episodes,
-      clone: start === null,
+      clone: start() === null,
       seed: (seed + ++this.#rounds) >>> 0,
     };
   }

@@ -43,7 +43,7 @@ const learnerWith = (seed: number): PpoLifeCycleLearner =>
     ppo: onlineSettings,
     batch: 8,
     seed,
-    start: null,
+    start: () => null,
   });
 
 const agentWith = (

@@ -1,5 +1,6 @@
 import test from 'ava';
 import {
+  EMBEDDING_LENGTH,
   type Encoder,
   lifeCycleSettings,
   type OfflineTrainer,
@@ -43,6 +44,7 @@ function manager(
     encoder?: Encoder;
     lifeCycle?: typeof lifeCycleSettings;
     offlineTrainer?: OfflineTrainer;
+    onStart?: (mode: Observation['cpuMode']) => void;
   } = {},
 ) {
   return new AwareManager({
@@ -56,7 +58,10 @@ function manager(
     engine,
     cap,
     seed: 1,
-    start: () => null,
+    start: (mode) => {
+      options.onStart?.(mode);
+      return null;
+    },
     resident: 2,
   });
 }
@@ -70,7 +75,13 @@ function play(
     good = true,
     activations = 20,
     start = 0,
-  }: { good?: boolean; activations?: number; start?: number } = {},
+    cpuMode = 'quota',
+  }: {
+    good?: boolean;
+    activations?: number;
+    start?: number;
+    cpuMode?: Observation['cpuMode'];
+  } = {},
 ) {
   const random = new SeededRandom(1);
   let state = from;
@@ -80,6 +91,7 @@ function play(
   for (let i = 1; i <= steps && changes.length === 0; i++) {
     const seen: Partial<Observation> = {
       activations,
+      cpuMode,
       granted: granted(cpu, 256),
       used: amounts(400, 100),
       peak: amounts(500, 128),
@@ -230,6 +242,44 @@ test('a function that is saved and loaded elsewhere continues with its weights',
   t.deepEqual(other.saveState(loaded!), under.saveState(state));
 });
 
+test('a loaded agent continues with its embedding', (t) => {
+  const options = {
+    encoder: shippedMeta().encoder,
+    target: { bootstrap: false, heldOffline: false },
+  };
+  const under = manager(options);
+  // More than one episode of four steps.
+  const { state } = play(under, under.initialState('/_/f'), 6);
+  const other = manager(options);
+  const loaded = other.loadState('/_/f', JSON.parse(JSON.stringify(under.saveState(state))))!;
+  const embeddingIn = (after: AwareState) =>
+    Object.values(after.hosts)[0]!.pending!.input.slice(-EMBEDDING_LENGTH);
+  const next = play(other, loaded, 1, { start: 6 }).state;
+  t.true(embeddingIn(next).some((value) => value !== 0));
+  t.deepEqual(embeddingIn(next), embeddingIn(state));
+});
+
+test('an agent starts, and starts again, from the weights for the mode that it is in', (t) => {
+  const modes = new Set<string>();
+  const target = { bootstrap: false, heldOffline: false };
+  const options = { target, onStart: (mode: string) => void modes.add(mode) };
+  const under = manager(options);
+  const begun = play(under, under.initialState('/_/f'), 2, { cpuMode: 'weight' }).state;
+  t.deepEqual([...modes], ['weight']);
+  const saved = JSON.parse(JSON.stringify(under.saveState(begun)));
+  modes.clear();
+  const other = manager(options);
+  let state = other.loadState('/_/f', saved)!;
+  t.deepEqual([...modes], ['weight']);
+  // The host changes to quotas, and the operator sends the agent back.
+  state = play(other, state, 2, { start: 2 }).state;
+  modes.clear();
+  target.heldOffline = true;
+  const { changes } = play(other, state, 8, { start: 4 });
+  t.is(changes[0]?.to, 'offline');
+  t.deepEqual([...modes], ['quota']);
+});
+
 test('a saved state that is damaged, foreign, or of other networks is refused', (t) => {
   const under = manager();
   const { state } = play(under, under.initialState('/_/f'), 3);
@@ -237,6 +287,7 @@ test('a saved state that is damaged, foreign, or of other networks is refused', 
   t.is(under.loadState('/_/other', saved), null, 'another function’s');
   t.is(under.loadState('/_/f', { ...saved, actor: 'AAAA' }), null);
   t.is(under.loadState('/_/f', { ...saved, life: '{}' }), null);
+  t.is(under.loadState('/_/f', { ...saved, embedding: 'AAAA' }), null, 'it has none');
   t.is(under.loadState('/_/f', null), null);
   const nan = Buffer.from(new Float32Array([Number.NaN]).buffer).toString('base64');
   t.is(under.loadState('/_/f', { ...saved, actor: nan + saved.actor.slice(nan.length) }), null);

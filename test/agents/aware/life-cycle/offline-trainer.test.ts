@@ -66,7 +66,7 @@ const learner = (offlineTrainer?: OfflineTrainer): PpoLifeCycleLearner =>
       ppo,
       batch: 8,
       seed: 1,
-      start: null,
+      start: () => null,
     },
     ...(offlineTrainer === undefined ? {} : { offlineTrainer }),
   });
@@ -118,7 +118,7 @@ test('offline a policy that was trained before keeps its actor and counts as goo
   trained.dispose();
   const held = new DeferredOfflineTrainer();
   const under = new PpoLifeCycleLearner({
-    ...{ engine, features, context: 0, actions, ppo, batch: 8, seed: 1, start },
+    ...{ engine, features, context: 0, actions, ppo, batch: 8, seed: 1, start: () => start },
     offlineTrainer: held,
   });
   // More episodes than a surrogate is fitted from.
