@@ -11,7 +11,7 @@ export const firmSettings: DdpgSettings = {
   criticLearningRate: 3e-3,
   tau: 3e-3,
   batch: 64,
-  replay: 100_000,
+  replay: 10_000,
   warmUp: 70,
   maxGradNorm: 5,
   noise: { theta: 0.15, sigma: 0.2, step: 1, first: 1, decay: 1e-6 },
