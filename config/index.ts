@@ -30,6 +30,7 @@ export * from './problem.js';
 export * from './random.js';
 export { configExample, configReference, printConfig } from './reference.js';
 export { reloadConfig } from './reload.js';
+export * from './safeguard-range.js';
 export { type FunctionOverride, type Mode, modes, overrideSchema } from './schema/functions.js';
 export { CONTAINER_PREFIX } from './schema/hook.js';
 export * from './schema.js';

@@ -199,7 +199,9 @@ export class AwareManager implements ResourceManager<AwareState> {
     let reward: number | undefined;
     const pending = known?.pending ?? null;
     const fresh =
-      pending !== null && now - pending.at <= settings.staleMs && observation.mode === 'enforce';
+      pending !== null &&
+      now - pending.at <= settings.hook.targetStale &&
+      observation.mode === 'enforce';
     if (arrivals && pending !== null && !fresh) agent.learner.cut();
     if (arrivals && pending !== null && fresh) {
       reward = rewardOf(aimed, slowdown, false, settings.reward);

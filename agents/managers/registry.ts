@@ -17,7 +17,7 @@ type Preset = 'default' | 'freyr';
 
 export interface ManagerSettings
   extends Omit<SimppoParts, 'settings'>,
-    Omit<AwareParts, 'choice' | 'fallback' | 'cap' | 'seed'> {
+    Omit<AwareParts, 'choice' | 'fallback' | 'cap' | 'hook' | 'seed'> {
   /** `freyr`: constants as published, in whole units. */
   readonly preset?: Preset;
   /** Of manager `aware`; default: SIMPPO's agents without the meta-learner. */
@@ -41,10 +41,11 @@ const makers = {
   simppo: (settings) => createSimppo('simppo', settings),
   'single-agent': (settings) => createSimppo('single-agent', settings),
   aware: ({ aware: choice, ...settings }: ManagerSettings) => {
-    const { cap, seed, lifeCycle, lifeCycleOverrides, offlineTrainer, resident } = settings;
+    const { cap, hook, seed, lifeCycle, lifeCycleOverrides, offlineTrainer, resident } = settings;
     return createAware({
       cap,
       choice,
+      hook,
       // User limits, and weights by the activation policy alone: never worse than without Gleaner.
       fallback: fixedManager() as ResourceManager,
       seed,

@@ -1,7 +1,7 @@
 import type { Observation } from '../../broker/messages/index.js';
-import { mebibytes } from '../../config/index.js';
+import { cpuUnitOf, leastAbove, type RangeRules, writeRange } from '../../config/index.js';
 import type { Cap } from '../resource-manager.js';
-import type { ActionSettings } from './settings.js';
+import type { ActionSettings, SimppoSettings } from './settings.js';
 
 /** One step in one dimension [SIMPPO]. */
 export const SIMPPO_ACTIONS = [
@@ -38,20 +38,21 @@ interface Range {
   readonly upper: number;
 }
 
-// The hooks' default safeguard range: agents do not ask for what a hook would clip.
-const THETA_USER = 0.9;
-const TARGET_UTILIZATION = 0.75;
-const CPU_UNIT = 50;
-const CPU_UNIT_SHARE = 0.05;
-const MEMORY_UNIT = mebibytes(16);
-
-/** The safeguard's range of one resource, from its highest known peak; null: user limits only. */
-function rangeOf(peak: number, user: number, unit: number, cap: number): Range | null {
+/**
+ * The safeguard's range of one resource, from its highest known peak, as agents do not ask for what
+ * a hook would clip. Null: user limits only.
+ */
+function rangeOf(
+  peak: number,
+  user: number,
+  { unit, floor, cap }: { readonly unit: number; readonly floor: number; readonly cap: number },
+  rules: RangeRules,
+): Range | null {
   if (!(peak > 0) || !(user > 0)) return null;
-  const above = Math.max(peak + unit, peak / TARGET_UTILIZATION);
-  const most = Math.max(cap, user);
-  if (peak <= THETA_USER * user) return { lower: Math.min(user, above), upper: user };
-  return { lower: Math.min(above, most), upper: most };
+  const range = { lower: user, upper: user };
+  const isOver = peak <= rules.thetaUser * user;
+  writeRange(range, isOver, leastAbove(peak, unit, rules), user, floor, cap);
+  return range;
 }
 
 /** Bounds of the next target. Null: user limits only. */
@@ -64,17 +65,17 @@ export function boundsOf(
   { user, cpuMode }: Observation,
   peaks: { readonly cpu: number; readonly memory: number },
   cap: Cap,
-  settings: ActionSettings,
+  { actions: { maxWeightFactor, dimensions }, hook }: Pick<SimppoSettings, 'actions' | 'hook'>,
 ): Bounds {
-  const { maxWeightFactor, dimensions } = settings;
-  const cpuUnit = Math.max(CPU_UNIT, CPU_UNIT_SHARE * user.cpu);
+  const ofCpu = { unit: cpuUnitOf(user.cpu, hook), floor: hook.cpuFloor, cap: cap.cpu };
+  const ofMemory = { unit: hook.memoryUnit, floor: hook.memoryFloor, cap: cap.memory };
   const cpu =
     cpuMode === 'weight'
       ? { lower: 1 / maxWeightFactor, upper: maxWeightFactor }
-      : rangeOf(peaks.cpu, user.cpu, cpuUnit, cap.cpu);
+      : rangeOf(peaks.cpu, user.cpu, ofCpu, hook);
   return {
     cpu: dimensions.cpu ? cpu : null,
-    memory: dimensions.memory ? rangeOf(peaks.memory, user.memory, MEMORY_UNIT, cap.memory) : null,
+    memory: dimensions.memory ? rangeOf(peaks.memory, user.memory, ofMemory, hook) : null,
   };
 }
 

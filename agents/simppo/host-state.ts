@@ -19,8 +19,6 @@ export interface HostState {
   readonly control: { readonly mean: number; readonly runs: number };
 }
 
-/** As the safeguard's, ms. */
-const PEAK_HALF_LIFE = 3_600_000;
 /** Control runs that a mean stands for at most, and from which it says something. */
 const CONTROL_MAX = 200;
 const CONTROL_MIN = 3;
@@ -29,11 +27,12 @@ const CONTROL_MIN = 3;
 function hostStateOf(
   known: HostState | undefined,
   observation: Observation,
+  halfLife: Millis,
   now: Millis,
 ): HostState {
   const { user, peak, activations, control, span, containers, cpuMode } = observation;
   const byWeight = cpuMode === 'weight';
-  const decay = known === undefined ? 0 : 2 ** (-(now - known.at) / PEAK_HALF_LIFE);
+  const decay = known === undefined ? 0 : 2 ** (-(now - known.at) / halfLife);
   const runs = (known?.control.runs ?? 0) + control.activations;
   const mean = known?.control.mean ?? 0;
   // A factor on a weight and millicores of a quota are not each other's continuation.
@@ -77,10 +76,10 @@ export function situationOf(
   now: Millis,
 ) {
   const { observation } = view;
-  const seen = hostStateOf(known, observation, now);
+  const seen = hostStateOf(known, observation, settings.hook.halfLife, now);
   const slowdown = slowdownIn(observation, seen);
   const peaks = { cpu: seen.cpuPeak, memory: seen.memoryPeak };
-  const bounds = boundsOf(observation, peaks, cap, settings.actions);
+  const bounds = boundsOf(observation, peaks, cap, settings);
   const remembered: Remembered = {
     held: seen.held,
     rates: [known?.rate ?? 0, seen.rate],

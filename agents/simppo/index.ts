@@ -35,6 +35,8 @@ export {
 } from './reward.js';
 export {
   type ActionSettings,
+  type HookRules,
+  hookRules,
   type ScalingRewardSettings,
   type SimppoSettings,
   scalingRewardSettings,

@@ -10,6 +10,7 @@ import { SimppoManager } from './manager.js';
 import { BrokerOwnPolicyStore } from './own-policy-store.js';
 import type { RetrainTrigger } from './retrain-trigger.js';
 import {
+  type HookRules,
   liveLearning,
   type SimppoSettings,
   simppoSettings,
@@ -23,6 +24,8 @@ export type SimppoName = (typeof SIMPPO_NAMES)[number];
 export interface SimppoParts {
   readonly cap: Cap;
   readonly settings?: Partial<SimppoSettings>;
+  /** Default: those of the default configuration. */
+  readonly hook?: HookRules;
   /** Default: learns where it decides. */
   readonly trainer?: Trainer;
   readonly seed?: number;
@@ -50,9 +53,19 @@ export function settingsOf(
 /** On the shipped policies, which learn on; without one agents begin online, untrained. */
 export function createSimppo(
   name: SimppoName,
-  { cap, settings: changes, trainer, seed = 1, policies, logger, onStep, trigger }: SimppoParts,
+  {
+    cap,
+    settings: changes,
+    hook,
+    trainer,
+    seed = 1,
+    policies,
+    logger,
+    onStep,
+    trigger,
+  }: SimppoParts,
 ): SimppoByMode {
-  const asked = settingsOf(name, { ...liveLearning, ...changes });
+  const asked = settingsOf(name, { ...liveLearning, ...(hook && { hook }), ...changes });
   const engine = threadEngine();
   const learns = {
     engine,

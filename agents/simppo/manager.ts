@@ -190,7 +190,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const pending = policy.pending(trajectory);
     if (pending === null || known === undefined) return null;
     const span = now - pending.at;
-    if (span > settings.staleMs || view.observation.mode !== 'enforce') {
+    if (span > settings.hook.targetStale || view.observation.mode !== 'enforce') {
       this.#cut(policy, trajectory);
       return null;
     }

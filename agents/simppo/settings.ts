@@ -1,4 +1,14 @@
-import { type Bytes, type Millicores, type Millis, mebibytes } from '../../config/index.js';
+import {
+  type Bytes,
+  type Config,
+  defaultConfig,
+  type Millicores,
+  type Millis,
+  mebibytes,
+  millis,
+  type RangeRules,
+  rangeRules,
+} from '../../config/index.js';
 import { onlineSettings, type PpoSettings, simulatorSettings } from '../ppo/index.js';
 
 /** Which statistics of all other agents an agent sees; `none`: no others and no price. */
@@ -18,6 +28,17 @@ export interface ActionSettings {
     readonly containers: boolean;
   };
 }
+
+/** What hooks make of a target, by their configuration (`decision`). */
+export interface HookRules extends RangeRules {
+  /** They drop an older target, so a longer step is not used for learning. */
+  readonly targetStale: Millis;
+}
+
+export const hookRules = (decision: Config['decision']): HookRules => ({
+  ...rangeRules(decision),
+  targetStale: millis(decision.targetStaleMs),
+});
 
 /** Weights of the reward's terms. */
 export interface RewardSettings {
@@ -64,8 +85,7 @@ export interface SimppoSettings {
   readonly batchMs: Millis;
   /** Time to which `ppo.gamma` refers; other steps are discounted by gamma^(length / this). */
   readonly stepMs: Millis;
-  /** Hooks drop a target after 60 s, so a step that is older is not used for learning. */
-  readonly staleMs: Millis;
+  readonly hook: HookRules;
   /** Activations a second from which a function has its own policy. Infinity: all share one. */
   readonly ownRate: number;
   /** Updates of an agent that was told to retrain, until it serves again. */
@@ -92,7 +112,7 @@ export const simppoSettings: SimppoSettings = {
   minBatch: 32,
   batchMs: Number.POSITIVE_INFINITY as Millis,
   stepMs: 10_000 as Millis,
-  staleMs: 60_000 as Millis,
+  hook: hookRules(defaultConfig.decision),
   ownRate: 1,
   retrainUpdates: 10,
   begin: 'serving',

@@ -1,3 +1,4 @@
+import { cpuUnitOf, leastAbove, writeRange } from '../../config/index.js';
 import type { Run } from './container-state.js';
 import type { FunctionState } from './function-state.js';
 import type { Grant, RangeReason } from './grant.js';
@@ -98,24 +99,11 @@ export function memoryRange(
   );
 }
 
-/** Smallest step above a CPU peak, millicores. */
-export function cpuUnitOf(user: number, settings: DecisionSettings): number {
-  return Math.max(settings.cpuUnit, settings.cpuUnitShare * user);
-}
-
-/**
- * The least limit that a peak may be given: a unit more, and so much that the peak stays below
- * thetaSpike of the limit, so that a steady function never trips itself. The published presets have
- * whole units.
- */
-export function limitAbovePeak(
-  peak: number,
-  unit: number,
-  { preset, thetaSpike, spikeMargin }: DecisionSettings,
-): number {
-  if (preset !== 'default') return (Math.floor(peak / unit) + 1) * unit;
-  return Math.max(peak + unit, peak / (thetaSpike - spikeMargin));
-}
+/** The least limit that a peak may be given; the published presets have whole units. */
+export const limitAbovePeak = (peak: number, unit: number, settings: DecisionSettings): number =>
+  settings.preset === 'default'
+    ? leastAbove(peak, unit, settings)
+    : (Math.floor(peak / unit) + 1) * unit;
 
 /** Only the user's limit. */
 export function userRange(grant: Grant, reason: RangeReason): void {
@@ -140,17 +128,8 @@ function range(
   cap: number,
   settings: DecisionSettings,
 ): void {
-  const above = limitAbovePeak(peak, unit, settings);
-  const most = Math.max(cap, grant.user);
-  if (over) {
-    grant.lower = Math.min(grant.user, Math.max(above, floor));
-    grant.upper = grant.user;
-    grant.reason = 'over_provisioned';
-  } else {
-    grant.lower = Math.min(above, most);
-    grant.upper = most;
-    grant.reason = 'under_provisioned';
-  }
+  writeRange(grant, over, leastAbove(peak, unit, settings), grant.user, floor, cap);
+  grant.reason = over ? 'over_provisioned' : 'under_provisioned';
 }
 
 /**

@@ -7,6 +7,8 @@ import {
   mebibytes,
   millicores,
   millis,
+  type RangeRules,
+  rangeRules,
 } from '../../config/index.js';
 
 /** By CFS quota, or (no quota, stock OpenWhisk) by weight only. */
@@ -19,25 +21,11 @@ export type MemoryPolicy = 'guarantee' | 'faasrm';
 type Preset = 'default' | 'freyr-code' | 'freyr-paper';
 
 /** Every constant of the decision; validated where the configuration is read. */
-export interface DecisionSettings {
+export interface DecisionSettings extends RangeRules {
   readonly preset: Preset;
-  /** Peak at or below this share of the user's limit: over-provisioned. */
-  readonly thetaUser: number;
-  /** Peak at or above this share of a *reduced* limit: spike. */
-  readonly thetaSpike: number;
-  /** The lower bound keeps the expected peak this much below `thetaSpike`. */
-  readonly spikeMargin: number;
-  /** Smallest step above a peak; the larger of this and `cpuUnitShare` x user counts. */
-  readonly cpuUnit: Millicores;
-  readonly cpuUnitShare: number;
-  readonly memoryUnit: Bytes;
   /** Most that one container may ever get. */
   readonly cpuCap: Millicores;
   readonly memoryCap: Bytes;
-  /** Least quota of any container: OpenWhisk's health check must still be answered. */
-  readonly cpuFloor: Millicores;
-  readonly memoryFloor: Bytes;
-  readonly halfLife: Millis;
   /** No peak is taken from a window shorter than this. */
   readonly minimumWindow: Millis;
   /** Share of activations that run at user limits whatever anyone says; 0 = off. */
@@ -85,12 +73,6 @@ export const MAX_WEIGHT_FACTOR = 16;
 
 /** What no operator needs to change, each with its reason. */
 const FIXED = {
-  /** A function that is as busy as before does not trip its own lowered limit. */
-  spikeMargin: 0.05,
-  /** Smaller steps would follow the noise of usage samples. */
-  cpuUnit: 50 as Millicores,
-  cpuUnitShare: 0.05,
-  memoryUnit: mebibytes(16),
   /** Half a CFS period: over less, usage is a burst and not a rate. */
   minimumWindow: 50 as Millis,
   weightClampLow: MIN_WEIGHT_FACTOR,
@@ -116,14 +98,10 @@ export function decisionSettings(
   const { weight, memory } = decision;
   return {
     ...FIXED,
+    ...rangeRules(decision),
     preset: 'default',
-    thetaUser: decision.thetaUser,
-    thetaSpike: decision.thetaSpike,
     cpuCap: decision.cpuCapMillicores === null ? host.cpu : millicores(decision.cpuCapMillicores),
     memoryCap: decision.memoryCapMiB === null ? host.memory : mebibytes(decision.memoryCapMiB),
-    cpuFloor: millicores(decision.cpuFloorMillicores),
-    memoryFloor: mebibytes(decision.memoryFloorMiB),
-    halfLife: millis(decision.peakHalfLifeS * 1000),
     controlShare: decision.controlShare,
     controlSamples: decision.controlSamples,
     sloFactor: decision.sloFactor,

@@ -15,7 +15,12 @@ import {
 } from '../../agents/managers/index.js';
 import { PolicyStore } from '../../agents/nn/index.js';
 import { ThreadTrainer } from '../../agents/ppo/index.js';
-import { RevisionTrigger, type TrajectoryStep, threadEngine } from '../../agents/simppo/index.js';
+import {
+  hookRules,
+  RevisionTrigger,
+  type TrajectoryStep,
+  threadEngine,
+} from '../../agents/simppo/index.js';
 import {
   checkTunerSettings,
   hillClimbing,
@@ -48,6 +53,7 @@ function managerSettings({ agents, decision }: Config): ManagerSettings {
       cpu: decision.cpuCapMillicores === null ? cpuCap : millicores(decision.cpuCapMillicores),
       memory: decision.memoryCapMiB === null ? memoryCap : mebibytes(decision.memoryCapMiB),
     },
+    hook: hookRules(decision),
     aware: agents.aware,
     resident: agents.resident,
     preset: decision.preset === 'default' ? 'default' : 'freyr',

@@ -6,10 +6,12 @@ import {
   defaultConfig,
   MIB,
   type Millicores,
+  type Millis,
   SeededRandom,
 } from '../../config/index.js';
 import {
   createPolicy,
+  type DecisionSettings,
   defaultDecisionSettings,
   type Policies,
 } from '../../openwhisk-plugin/decision/index.js';
@@ -18,6 +20,7 @@ import { ControlPlane } from './control-plane.js';
 import { HookLimitController } from './hook-limit-controller.js';
 import {
   type ClusterOptions,
+  type ControlOptions,
   DEFAULT_CLUSTER,
   DEFAULT_CONTROL,
   type PolicyMaterial,
@@ -86,7 +89,7 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
   if (setsTargets || onObservation !== undefined) {
     const sides = { ...DEFAULT_CONTROL, ...options.control };
     control = new ControlPlane(cluster, limitController, {
-      manager: managerOf(manager, sides),
+      manager: managerOf(manager, sides, settings),
       options: sides,
       random: new SeededRandom(seed).fork('managers'),
       onObservation: onObservation ?? null,
@@ -106,11 +109,17 @@ function materialOf(policy: string): PolicyMaterial {
 
 function managerOf(
   manager: string | ResourceManager,
-  { capMillicores, capMiB }: { readonly capMillicores: number; readonly capMiB: number },
+  { capMillicores, capMiB, staleMs }: ControlOptions,
+  settings: DecisionSettings,
 ): ResourceManager {
   if (typeof manager !== 'string') return manager;
   return createManager(manager, {
     cap: { cpu: capMillicores as Millicores, memory: (capMiB * MIB) as Bytes },
+    hook: {
+      // Agents know no published preset.
+      ...(settings.preset === 'default' ? settings : defaultDecisionSettings),
+      targetStale: staleMs as Millis,
+    },
   });
 }
 

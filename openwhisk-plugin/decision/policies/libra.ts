@@ -1,8 +1,8 @@
-import { MIB } from '../../../config/index.js';
+import { cpuUnitOf, MIB } from '../../../config/index.js';
 import type { Run } from '../container-state.js';
 import type { FunctionState } from '../function-state.js';
 import type { Grant } from '../grant.js';
-import { cpuUnitOf, limitAbovePeak } from '../safeguard.js';
+import { limitAbovePeak } from '../safeguard.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 import { LibraProfile } from './libra-profile.js';
 

@@ -3,11 +3,12 @@ import { boundsOf, cpuTarget, granted } from '../../../agents/simppo/actions.js'
 import {
   apply,
   executed,
+  hookRules,
   maskOf,
   SIMPPO_ACTIONS,
   simppoSettings,
 } from '../../../agents/simppo/index.js';
-import { MIB } from '../../../config/index.js';
+import { configSchema, MIB } from '../../../config/index.js';
 import { amounts, granted as inForce, observation } from '../../support/observations.js';
 import { cap } from './scene.js';
 
@@ -30,21 +31,48 @@ const held = (cpu: number, memory = 256, containers = 2) => ({
 test("the safeguard's range: over-provisioned up to the user limit, others up to the cap", (t) => {
   const seen = observation();
   // Peak 300 of 1000: max(300 + 50, 300 / .75) = 400.
-  t.deepEqual(boundsOf(seen, { cpu: 300, memory: 0 }, cap, settings).cpu, {
+  t.deepEqual(boundsOf(seen, { cpu: 300, memory: 0 }, cap, simppoSettings).cpu, {
     lower: 400,
     upper: 1000,
   });
   // Peak 950 > .9 x 1000: 950 / .75, up to the cap.
-  t.deepEqual(boundsOf(seen, { cpu: 950, memory: 0 }, cap, settings).cpu, {
+  t.deepEqual(boundsOf(seen, { cpu: 950, memory: 0 }, cap, simppoSettings).cpu, {
     lower: 950 / 0.75,
     upper: 4000,
   });
-  t.is(boundsOf(seen, { cpu: 0, memory: 0 }, cap, settings).cpu, null, 'no peak: user limits');
   t.is(
-    boundsOf(seen, { cpu: 300, memory: 1 }, cap, settings).memory,
+    boundsOf(seen, { cpu: 0, memory: 0 }, cap, simppoSettings).cpu,
+    null,
+    'no peak: user limits',
+  );
+  t.is(
+    boundsOf(seen, { cpu: 300, memory: 1 }, cap, simppoSettings).memory,
     null,
     'memory is not managed here',
   );
+});
+
+test('the range is that of the configured safeguard, floors included', (t) => {
+  const { decision } = configSchema.parse({
+    decision: {
+      thetaUser: 0.5,
+      thetaSpike: 0.65,
+      cpuFloorMillicores: 200,
+      memoryFloorMiB: 128,
+    },
+  });
+  const configured = { ...simppoSettings, actions: all, hook: hookRules(decision) };
+  const rangeOf = (cpu: number, memory: number) =>
+    boundsOf(observation(), { cpu, memory: memory * MIB }, cap, configured);
+  // 300 <= .5 x 1000: 300 / (.65 - .05) = 500.
+  t.deepEqual(rangeOf(300, 0).cpu, { lower: 500, upper: 1000 });
+  // 600 > .5 x 1000: 600 / .6 = 1000, up to the cap.
+  t.deepEqual(rangeOf(600, 0).cpu, { lower: 1000, upper: 4000 });
+  // 30 + 50 is below the floor; so is 60 / .6 = 100 MiB.
+  t.deepEqual(rangeOf(30, 60), {
+    cpu: { lower: 200, upper: 1000 },
+    memory: { lower: 128 * MIB, upper: 256 * MIB },
+  });
 });
 
 test('at the bottom of its range an agent asks for the least allowed', (t) => {
@@ -59,8 +87,11 @@ test('at the bottom of its range an agent asks for the least allowed', (t) => {
 
 test('masked: what platform, cap and range do not allow', (t) => {
   const seen = observation();
-  const bounds = boundsOf(seen, { cpu: 300, memory: 100 * MIB }, cap, all);
-  const cpuAlone = boundsOf(seen, { cpu: 300, memory: 100 * MIB }, cap, settings);
+  const bounds = boundsOf(seen, { cpu: 300, memory: 100 * MIB }, cap, {
+    ...simppoSettings,
+    actions: all,
+  });
+  const cpuAlone = boundsOf(seen, { cpu: 300, memory: 100 * MIB }, cap, simppoSettings);
   t.deepEqual(
     mask(held(1000), cpuAlone, seen, settings),
     [1, 0, 1, 0, 0, 0, 0],
@@ -76,7 +107,7 @@ test('masked: what platform, cap and range do not allow', (t) => {
   t.deepEqual(mask(held(700, 150, 1), bounds, seen, all).at(-1), 0, 'one is the least');
   t.deepEqual(mask(held(1000), { cpu: null, memory: null }, seen, settings), [1, 0, 0, 0, 0, 0, 0]);
   const weight = observation({ cpuMode: 'weight' });
-  const factors = boundsOf(weight, { cpu: 0, memory: 0 }, cap, settings);
+  const factors = boundsOf(weight, { cpu: 0, memory: 0 }, cap, simppoSettings);
   t.deepEqual(mask({ ...held(2) }, factors, weight, settings).slice(0, 3), [1, 0, 1]);
   t.deepEqual(mask({ ...held(0.5) }, factors, weight, settings).slice(0, 3), [1, 1, 0]);
 });

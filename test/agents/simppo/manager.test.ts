@@ -10,12 +10,13 @@ import {
 import { newWeights } from '../../../agents/simppo/base-policy.js';
 import {
   createSimppo,
+  hookRules,
   SimppoManager,
   type SimppoSettings,
   simppoSettings,
   threadEngine,
 } from '../../../agents/simppo/index.js';
-import type { Millis } from '../../../config/index.js';
+import { configSchema, type Millis } from '../../../config/index.js';
 import { granted } from '../../support/observations.js';
 import { calls, cap, online, view } from './scene.js';
 
@@ -102,11 +103,11 @@ test.serial('steps are discounted by their length, and a stale target is not lea
   jobs.length = 0;
   const agent = manager({ ...online, batch: 3 });
   let state = agent.initialState('/guest/f');
-  for (const at of [0, 10_000, 30_000, 95_000, 100_000, 110_000]) {
+  for (const at of [0, 10_000, 30_000, 61_000, 66_000, 76_000]) {
     state = agent.decide(state, view({ granted: granted(1000, 256) }), at as Millis).state;
   }
   const [job] = jobs;
-  // Gamma .9 a step of 10 s: one, two, half a one; 65 s is past the hooks' 60 s.
+  // Gamma .9 a step of 10 s: one, two, half a one; 31 s is past the hooks' 30 s.
   const rounded = [...(job?.rollout.discounts ?? [])].map((discount) =>
     Number(discount.toFixed(6)),
   );
@@ -118,6 +119,18 @@ test.serial('steps are discounted by their length, and a stale target is not lea
       [2, 3],
     ],
   );
+});
+
+test.serial('how long a target is in force is configured, in weight mode too', (t) => {
+  const rewards = (targetStaleMs: number) => {
+    const hook = hookRules(configSchema.parse({ decision: { targetStaleMs } }).decision);
+    const agent = manager({ ...online, hook });
+    const seen = view({ cpuMode: 'weight' });
+    const { state } = agent.decide(agent.initialState('/guest/f'), seen, 0 as Millis);
+    return agent.decide(state, seen, 20_000 as Millis).reward;
+  };
+  t.is(rewards(19_999), undefined);
+  t.is(typeof rewards(20_000), 'number');
 });
 
 test.serial('a step with only control runs is no step, and the target is unchanged', (t) => {
@@ -151,7 +164,8 @@ test.serial(
 
 test.serial('few activations are learned from after a time limit', (t) => {
   jobs.length = 0;
-  const agent = manager({ ...online, minBatch: 4, batchMs: 100_000 as Millis });
+  const hook = { ...online.hook, targetStale: 60_000 as Millis };
+  const agent = manager({ ...online, hook, minBatch: 4, batchMs: 100_000 as Millis });
   let state = agent.initialState('/guest/f');
   const rows: number[] = [];
   // A step every 10 s. The first row is decided at 0 s and ten wait at 100 s; a batch of 64 would
