@@ -76,7 +76,7 @@ function narrowColumns(rows: readonly FunctionRow[], colors: Colors): Column<Fun
     left<FunctionRow>('function', (row) => row.name),
     hosts.size > 1 && left<FunctionRow>('host', (row) => row.host),
     left('mode', modeText),
-    right<FunctionRow>('calls', (row) => count(row.activations)),
+    right<FunctionRow>('activations', (row) => count(row.activations)),
     quota &&
       right<FunctionRow>('cores now/user', (row) =>
         row.cpuMode === 'quota' ? pair(cores(row.cpu), cores(row.userCpu)) : '-',
@@ -96,7 +96,7 @@ function narrowColumns(rows: readonly FunctionRow[], colors: Colors): Column<Fun
 }
 
 /** Columns that a narrow table leaves out, in this order. */
-const OPTIONAL_COLUMNS = ['calls', 'objective', 'MiB now/user', 'mode'];
+const OPTIONAL_COLUMNS = ['activations', 'objective', 'MiB now/user', 'mode'];
 
 /** Every column, each with one unit. */
 function wideColumns(rows: readonly FunctionRow[], colors: Colors): Column<FunctionRow>[] {
@@ -109,7 +109,7 @@ function wideColumns(rows: readonly FunctionRow[], colors: Colors): Column<Funct
     left<FunctionRow>('function', (row) => row.name),
     left<FunctionRow>('host', (row) => row.host),
     left('mode', modeText),
-    figureOf('calls', (row) => count(row.activations)),
+    figureOf('activations', (row) => count(row.activations)),
     figureOf('running', (row) => count(row.running)),
     figureOf('containers', (row) => count(row.containers)),
     left<FunctionRow>('cpu by', (row) => row.cpuMode),

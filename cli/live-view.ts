@@ -53,7 +53,7 @@ function limits(
 function columns(colors: Colors): Column<FunctionView>[] {
   return [
     left('function', (row) => row.name),
-    right('calls', (row) => count(row.activations)),
+    right('activations', (row) => count(row.activations)),
     right('run', (row) => (row.running > 0 ? colors.bold(String(row.running)) : '-')),
     right('user', (row) => limits(row.userCpu, row.userShares, row.userMemory, row.cpuMode)),
     right('now', (row) => colored(row, colors)),
@@ -76,7 +76,7 @@ function objective(row: FunctionView, colors: Colors): string {
 }
 
 /** Columns that a narrow screen leaves out, in this order. */
-const OPTIONAL_COLUMNS = ['lent MiB', 'run', 'safeguard', 'saved', 'calls', 'user'];
+const OPTIONAL_COLUMNS = ['lent MiB', 'run', 'safeguard', 'saved', 'activations', 'user'];
 
 /** Joins parts to lines, broken between parts at the screen's width. */
 function folded(parts: readonly string[], width: number): string[] {
@@ -140,7 +140,7 @@ export function renderLive(
           `mode ${mode}`,
           `${cores(host.cpu)} cores ${mebibytesText(host.memory)} MiB`,
           `pool ${cores(host.poolCpu)} cores ${mebibytesText(host.poolMemory)} MiB`,
-          `calls ${host.activations}`,
+          `activations ${host.activations}`,
           `running ${host.running}`,
         ],
         width,
@@ -191,14 +191,14 @@ export function renderPlain(model: LiveModel): string {
   let harvested = 0;
   let borrowed = 0;
   let saved = 0;
-  let calls = 0;
+  let activations = 0;
   let kept = 0;
   let missed = 0;
   for (const row of model.functions) {
     harvested += row.harvestedCpuSeconds;
     borrowed += row.acceleratedCpuSeconds;
     saved += row.savedSeconds;
-    calls += row.activations;
+    activations += row.activations;
     if (row.objective === 'kept') kept++;
     else if (row.objective === 'missed') missed++;
   }
@@ -211,7 +211,7 @@ export function renderPlain(model: LiveModel): string {
   const compared = verdict === undefined ? '' : `  ${verdict}`;
   const figures = [
     `functions ${model.functions.length}`,
-    `calls ${calls}`,
+    `activations ${activations}`,
     `harvested ${harvested.toFixed(1)} core-s`,
     `borrowed ${borrowed.toFixed(1)} core-s`,
     `saved ${saved.toFixed(1)} s`,

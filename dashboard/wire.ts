@@ -40,7 +40,7 @@ export interface HostRow {
   readonly functions: number;
   readonly containers: number;
   readonly running: number;
-  readonly calls: number;
+  readonly activations: number;
   /** Rate of the host's clock: 10 on a simulated host at tenfold speed. */
   readonly clockRate: number;
 }
@@ -66,7 +66,7 @@ export interface FunctionRow {
   readonly manager: string;
   readonly phase: string;
   readonly cpuMode: 'quota' | 'weight';
-  readonly calls: number;
+  readonly activations: number;
   /** Recent activations per second of the host's clock; null: not known yet. */
   readonly rate: number | null;
   readonly running: number;
@@ -188,14 +188,14 @@ export interface Totals {
   readonly savedTotal: number;
   /** Share of the last five minutes' activations with an objective; null: no activation. */
   readonly sloKept: number | null;
-  readonly sloCalls: number;
+  readonly sloActivations: number;
   readonly functionsKept: number;
   readonly functionsJudged: number;
   readonly functionsLearning: number;
   /** Safeguard trips in the last minute, and since the hooks' start. */
   readonly safeguardRate: number;
   readonly safeguardTotal: number;
-  readonly callRate: number;
+  readonly activationRate: number;
   readonly verdict: Verdict;
   readonly phases: Readonly<Record<string, number>>;
   readonly managers: Readonly<Record<string, number>>;
@@ -211,7 +211,7 @@ export const OVERVIEW_COLUMNS = [
   'lent',
   'sloKept',
   'safeguard',
-  'calls',
+  'activations',
 ] as const;
 export type OverviewColumn = (typeof OVERVIEW_COLUMNS)[number];
 export type Columns<K extends string> = Record<K, (number | null)[]>;
@@ -296,7 +296,7 @@ export const FUNCTION_COLUMNS = [
   'throttled',
   'slowdown',
   'weight',
-  'calls',
+  'activations',
 ] as const;
 export type FunctionColumn = (typeof FUNCTION_COLUMNS)[number];
 

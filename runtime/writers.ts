@@ -20,9 +20,9 @@ const SUDO: Trust = {
 const OTHERS_WRITE = 0o002;
 
 /**
- * Who can change what a process of root reads or runs at a path, such as `/etc/gleaner belongs to
- * user 1000`, by its owner and mode or those of a folder above it. Null if only root can, if the
- * process is not root's, which has no rights to lose, or if there is no file.
+ * The user that can change what a process of root reads or runs at a path, such as `/etc/gleaner
+ * belongs to user 1000`, by its owner and mode or those of a folder above it. Null if only root
+ * can, if the process is not root's, which has no rights to lose, or if there is no file.
  */
 export function foreignWriter(path: string, trust: Trust = SUDO): string | null {
   if (process.getuid?.() !== 0) return null;

@@ -173,5 +173,5 @@ need(
 );
 rmSync(download, { recursive: true, force: true });
 if (!works())
-  fail('what was installed does not compute', 'the engine `tensorflow` runs without it, slower');
+  fail('the installed library does not compute', 'the engine `tensorflow` runs without it, slower');
 console.error('tensorflow:install: done; `gleaner engines` shows it');

@@ -30,7 +30,7 @@ export interface AwareStep {
   readonly host: string;
 }
 
-/** One function's AWARE agent: who decides, what is learned, what a change of phase does. */
+/** One function's AWARE agent: its decisions, its learning, and its changes of phase. */
 export class AwareAgent {
   readonly learner: LifeCycleLearner;
   /** Null: without the meta-learner. */

@@ -71,5 +71,5 @@ export const totalAmounts = z.object({
 const spread = <T>(of: z.ZodType<T>) => z.object({ min: of, mean: of, max: of });
 export const spreads = z.object({ cpu: spread(cpu), memory: spread(memory) });
 
-/** Who sent it, when in the sender's own order. */
+/** The sender, and the place in its own order. */
 export const sender = { host: hostField, boot: bootField, sequence: sequenceField };

@@ -124,7 +124,7 @@ export function addAgentCommands(agents: Command): void {
             right('step', (row) => count(row.step)),
             left('phase', (row) => row.phase),
             left('invoker', (row) => row.host),
-            right('calls', (row) => count(row.activations)),
+            right('activations', (row) => count(row.activations)),
             right('price cpu', (row) => row.price?.cpu.toFixed(2) ?? '-'),
             ...FEATURES.map((feature, i) =>
               right(

@@ -88,9 +88,9 @@ function sizesText(sizes: readonly JudgedSize[], all: number): string {
     right('recommended MiB', (row) => mebibytesText(row.to)),
     right('peak MiB', (row) => mebibytesText(row.evidence.highest)),
     right('recent MiB', (row) => mebibytesText(row.evidence.recent)),
-    right('calls', (row) => String(row.evidence.calls)),
+    right('activations', (row) => String(row.evidence.calls)),
     right('hours', (row) => hours(row.evidence.seen)),
-    right('doubt %', (row) => (100 * row.uncertainty).toFixed(1)),
+    right('uncertainty %', (row) => (100 * row.uncertainty).toFixed(1)),
     right('frees MiB', (row) => mebibytesText(row.frees)),
     right('costs starts', (row) => String(row.costs)),
     right('saves starts/h', (row) => (row.saves === null ? '-' : row.saves.toFixed(1))),
@@ -101,7 +101,7 @@ function sizesText(sizes: readonly JudgedSize[], all: number): string {
   const hidden = rest > 0 ? `--all shows ${rest} more with too little evidence\n` : '';
   return `${rows}
 COSTS STARTS: cold starts of the new revision, once. SAVES STARTS/H: cold starts saved (estimate).
-DOUBT: chance that the next activation needs more memory than any before; the size has a margin.
+UNCERTAINTY: chance that the next activation exceeds all before it; the size has a margin.
 ${hidden}`;
 }
 

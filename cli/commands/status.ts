@@ -94,7 +94,7 @@ function hostTable(hosts: readonly HookAnswer[]): string {
     right('memory MiB', ({ host }) => mebibytesText(host.memory)),
     right('pool cores', ({ host }) => cores(host.poolCpu)),
     right('pool MiB', ({ host }) => mebibytesText(host.poolMemory)),
-    right('calls', ({ host }) => count(host.activations)),
+    right('activations', ({ host }) => count(host.activations)),
     right('running', ({ host }) => count(host.running)),
   ]);
 }

@@ -184,12 +184,12 @@ export class Collector {
       contention = new ContentionWindow(MINUTE);
       this.#waiting.set(host, contention);
     }
-    const calls = activations + control.activations;
+    const ended = activations + control.activations;
     const busy = latency.sum + control.activations * control.mean;
     contention.take({
       at: now,
       function: name,
-      waited: cpuWait === undefined ? null : cpuWait * calls,
+      waited: cpuWait === undefined ? null : cpuWait * ended,
       ran: (used.cpu / 1000) * busy,
       throttled: throttledShare * latency.sum,
       span: observation.span,

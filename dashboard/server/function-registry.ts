@@ -17,7 +17,7 @@ export class FunctionEntry {
   readonly views = new Map<string, FunctionView>();
   readonly history = new Series<FunctionColumn>(FUNCTION_COLUMNS, POINTS);
   readonly learning: { step: number; reward: number }[] = [];
-  readonly #calls = new RateWindow(RATE_WINDOW);
+  readonly #activations = new RateWindow(RATE_WINDOW);
   #manager = '';
   #phase = '';
   #usedCpu = 0;
@@ -32,7 +32,7 @@ export class FunctionEntry {
   /** `clockRate`: of the host's clock. */
   takeView(host: string, view: FunctionView, now: number, clockRate: number): void {
     this.views.set(host, view);
-    this.#calls.take(host, now, view.activations, clockRate);
+    this.#activations.take(host, now, view.activations, clockRate);
     this.#row = null;
   }
 
@@ -45,13 +45,12 @@ export class FunctionEntry {
 
   forget(host: string): void {
     if (this.views.delete(host)) this.#row = null;
-    this.#calls.forget(host);
+    this.#activations.forget(host);
   }
 
   observe(observation: Observation, now: number): void {
     const { activations, control, used, peak, granted, user, latency, coldLatency, cpuWait } =
       observation;
-    const calls = activations + control.activations;
     const warm = new LatencyHistogram();
     warm.add(withoutPart(latency, coldLatency));
     const cold = new LatencyHistogram();
@@ -67,7 +66,7 @@ export class FunctionEntry {
       userCpu: user.cpu,
       userMemory: user.memory,
       slo: view?.slo,
-      calls,
+      activations: activations + control.activations,
       wait: cpuWait,
       slowdown: view?.slowdown,
       control: control.activations > 0 ? control.mean : null,
@@ -100,7 +99,7 @@ export class FunctionEntry {
 
   /** Null until a hook has listed the function. The same object until something changes. */
   row(now: number): FunctionRow | null {
-    const rate = roundedOrNull(this.#calls.rate(now));
+    const rate = roundedOrNull(this.#activations.rate(now));
     if (this.#row?.rate !== rate) this.#row = this.#makeRow(rate);
     return this.#row;
   }
@@ -132,7 +131,7 @@ export class FunctionEntry {
       manager: this.#manager || first.target?.author.split('@')[0] || '',
       phase: this.#phase,
       cpuMode: first.cpuMode,
-      calls: sum(({ activations }) => activations),
+      activations: sum(({ activations }) => activations),
       rate,
       running: sum(({ running }) => running),
       containers,

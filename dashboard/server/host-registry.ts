@@ -136,7 +136,7 @@ export class HostRegistry {
         functions: report?.functions ?? 0,
         containers: view?.containers ?? report?.containers ?? 0,
         running: view?.running ?? report?.running ?? 0,
-        calls: view?.activations ?? 0,
+        activations: view?.activations ?? 0,
         clockRate,
       });
     }

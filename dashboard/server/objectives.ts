@@ -3,14 +3,14 @@ import { bucketBound, type LatencyHistogramMessage } from '../../broker/messages
 interface StepObjective {
   readonly at: number;
   readonly kept: number;
-  readonly calls: number;
+  readonly activations: number;
 }
 
 /**
  * Activations of a step within the objective. The bucket that contains the objective counts in
  * proportion to its part below.
  */
-export function keptCalls({ first, counts }: LatencyHistogramMessage, slo: number): number {
+export function keptActivations({ first, counts }: LatencyHistogramMessage, slo: number): number {
   let kept = 0;
   for (const [i, n] of counts.entries()) {
     const index = first + i;
@@ -21,7 +21,7 @@ export function keptCalls({ first, counts }: LatencyHistogramMessage, slo: numbe
   return kept;
 }
 
-/** Share of calls within their function's objective, over a window. */
+/** Share of activations within their function's objective, over a window. */
 export class ObjectiveWindow {
   readonly #steps: StepObjective[] = [];
   readonly #windowMillis: number;
@@ -31,19 +31,19 @@ export class ObjectiveWindow {
   }
 
   take(at: number, latency: LatencyHistogramMessage, slo: number): void {
-    const calls = latency.counts.reduce((sum, n) => sum + n, 0);
-    if (calls > 0) this.#steps.push({ at, kept: keptCalls(latency, slo), calls });
+    const activations = latency.counts.reduce((sum, n) => sum + n, 0);
+    if (activations > 0) this.#steps.push({ at, kept: keptActivations(latency, slo), activations });
   }
 
-  view(now: number): { share: number | null; calls: number } {
+  view(now: number): { share: number | null; activations: number } {
     while (this.#steps.length > 0 && this.#steps[0]!.at < now - this.#windowMillis)
       this.#steps.shift();
     let kept = 0;
-    let calls = 0;
+    let activations = 0;
     for (const step of this.#steps) {
       kept += step.kept;
-      calls += step.calls;
+      activations += step.activations;
     }
-    return { share: calls === 0 ? null : kept / calls, calls };
+    return { share: activations === 0 ? null : kept / activations, activations };
   }
 }

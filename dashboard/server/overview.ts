@@ -23,7 +23,7 @@ export class Overview {
   readonly #objectives = new ObjectiveWindow(SLO_WINDOW);
   readonly #harvested = new RateWindow(RATE_WINDOW);
   readonly #lent = new RateWindow(RATE_WINDOW);
-  readonly #calls = new RateWindow(RATE_WINDOW);
+  readonly #activations = new RateWindow(RATE_WINDOW);
   readonly #safeguards: number[] = [];
   readonly #safeguardTotals = new Map<string, number>();
 
@@ -48,13 +48,13 @@ export class Overview {
     const rate = this.#hosts.rateOf(host);
     this.#harvested.take(host, at, harvestedCpuSeconds, rate);
     this.#lent.take(host, at, acceleratedCpuSeconds, rate);
-    this.#calls.take(host, at, activations, rate);
+    this.#activations.take(host, at, activations, rate);
   }
 
   /** A host is gone, or its hook restarted and counts from zero. */
   forget(host: string): void {
     this.#safeguardTotals.delete(host);
-    for (const window of [this.#harvested, this.#lent, this.#calls]) window.forget(host);
+    for (const window of [this.#harvested, this.#lent, this.#activations]) window.forget(host);
   }
 
   totals(now: number): Totals {
@@ -66,10 +66,10 @@ export class Overview {
       lentCores: this.#lent.rate(now) ?? 0,
       ...this.#sums(),
       sloKept: slo.share,
-      sloCalls: Math.round(slo.calls),
+      sloActivations: Math.round(slo.activations),
       safeguardRate: this.#safeguards.length,
       safeguardTotal: total([...this.#safeguardTotals.values()], (count) => count),
-      callRate: this.#calls.rate(now) ?? 0,
+      activationRate: this.#activations.rate(now) ?? 0,
       verdict: this.#hosts.verdict(),
       ...this.agents,
     };
@@ -91,7 +91,7 @@ export class Overview {
       lent: totals.lentCores,
       sloKept: totals.sloKept,
       safeguard: totals.safeguardRate,
-      calls: totals.callRate,
+      activations: totals.activationRate,
     });
   }
 

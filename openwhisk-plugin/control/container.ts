@@ -155,7 +155,7 @@ export class Activation<C extends ManagedContainer<C>> implements EndedActivatio
   /** The decision and its accounting; created once and reused. */
   run!: Run;
   id = '';
-  /** Who decided, for the audit log: a policy or an agent. */
+  /** Author of the decision, for the audit log: a policy or an agent. */
   author = '';
   /** A fresh target of the function's agent was there. */
   hasTarget = false;

@@ -40,7 +40,7 @@ export interface Explanation {
   trippedMemory: boolean;
   targetCpu: number;
   targetMemory: number;
-  /** CPU-ms kept free, CPU-ms above the user's limit, ms saved (an estimate): what it brought. */
+  /** CPU-ms kept free, CPU-ms used above the user's limit, ms saved (an estimate). */
   harvested: number;
   accelerated: number;
   saved: number;

@@ -11,7 +11,7 @@ import type { Activation, ManagedContainer } from './container.js';
 import type { EndedActivation } from './ended-activation.js';
 import type { FunctionRecord, Revision } from './function-record.js';
 
-/** Who changes a limit and why, for the audit log; with the activation that it is for. */
+/** Author and reason of a change, for the audit log; with the activation that it is for. */
 export interface LimitChange<C extends ManagedContainer<C>> {
   readonly who: string;
   readonly why: string;

@@ -15,7 +15,7 @@ interface OpenLimit {
   /** Every value of ours since, and the newest. */
   readonly setByGleaner: ReadonlySet<number>;
   readonly newest: number;
-  /** Who made the newest change; null: a person. */
+  /** Author of the newest change; null: a person. */
   readonly why: ChangeReason | null;
   /** Wall clock of the newest change, ms. */
   readonly at: number;

@@ -30,7 +30,7 @@ export interface Allowance {
 
 type NoChange =
   | 'has that value already'
-  | 'at the edge of what is allowed'
+  | 'at the edge of the allowed range'
   | 'mode'
   | 'sequence'
   | 'no such limit here'
@@ -47,7 +47,7 @@ export interface Planned {
   /** Limits whose request was outside the allowed range and was clipped. */
   readonly clipped: readonly WritableLimit[];
   readonly left: { readonly [Limit in WritableLimit]?: NoChange };
-  /** Who sets the edge to which the memory was moved; empty: it was not moved. */
+  /** Source of the bound to which the memory was moved; empty: it was not moved. */
   readonly rangeLimit: string;
 }
 
@@ -149,7 +149,7 @@ export function planChange({
       const falls = current !== undefined && value < current;
       if (value === current)
         left[limit] = clipped.includes(limit)
-          ? 'at the edge of what is allowed'
+          ? 'at the edge of the allowed range'
           : 'has that value already';
       else if (mode !== 'enforce') left[limit] = 'mode';
       // The tuner holds each limit by its own clock.

@@ -88,7 +88,7 @@ export class RightSizing {
       for (const fn of wave.kept) {
         journal.append({ v: 1, kind: 'kept', function: fn, at: inputs.now });
         const kept = { function: fn, from: {}, to: {} };
-        this.#tell(kept, 'memory', 'kept: watched, and no call was killed');
+        this.#tell(kept, 'memory', 'kept: watched, and no activation was killed');
       }
       const outcomes: ActionOutcome[] = [];
       for (const { change, size } of wave.killed)
@@ -194,7 +194,7 @@ export class RightSizing {
   ): string {
     const action = listed.get(fn);
     if (action === undefined) return 'no such action, or no key of its namespace';
-    if (action.action.limits.memory * MIB !== from) return 'no call since its limit is another';
+    if (action.action.limits.memory * MIB !== from) return 'no activation since its limit changed';
     const planned = this.#parts.controller.plan(
       action,
       { function: fn, memory: to, why: 'right-size' },
@@ -226,7 +226,7 @@ export class RightSizing {
     const reason =
       outcome.result === 'failed'
         ? `not undone yet: ${outcome.note}`
-        : `undone: a call was killed at ${size} MB`;
+        : `undone: an activation was killed at ${size} MB`;
     this.#tell(outcome, 'memory', reason);
     return outcome;
   }

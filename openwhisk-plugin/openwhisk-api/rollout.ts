@@ -25,7 +25,7 @@ type SizeVerdict =
   | 'ready'
   /** More than its current size, up to its user's: written at once. */
   | 'raise'
-  | 'too few calls'
+  | 'too few activations'
   | 'too short a time'
   | 'cost exceeds benefit'
   | 'changed recently'
@@ -39,7 +39,7 @@ export interface SizeRecommendation {
   readonly from: Bytes;
   readonly to: Bytes;
   readonly evidence: SizeAdvice;
-  /** Chance that the next call needs more than any before, if calls are alike. */
+  /** Chance that the next activation needs more than any before, if all are alike. */
   readonly uncertainty: number;
   /** Room that its containers leave to others. */
   readonly frees: Bytes;
@@ -145,7 +145,7 @@ function verdictOf(
     return original !== null && from < original * MIB ? 'raise' : 'its own limit is too small';
   if (isBelowKilledSize || (evidence.killedAt !== null && to <= evidence.killedAt))
     return 'killed at this size';
-  if (evidence.calls < rules.leastCalls) return 'too few calls';
+  if (evidence.calls < rules.leastCalls) return 'too few activations';
   if (evidence.seen < rules.leastSeen) return 'too short a time';
   if (
     rules.rule === 'margin' &&
@@ -159,7 +159,7 @@ function verdictOf(
 
 /**
  * Cold starts per hour that all advised sizes save, by {@link keepAliveTime}, scaled to those that
- * were seen if these are fewer: calls come in bursts, which the estimate does not know.
+ * were seen if these are fewer: activations come in bursts, which the estimate does not know.
  */
 export function savedPerHour(advice: readonly SizeAdvice[], warmPoolMemory: number): number {
   const uses = (sizeOf: (one: SizeAdvice) => number): WarmPoolUse[] =>

@@ -93,7 +93,7 @@ export function awareFunction(
   const cpu = power('cpu');
   const io = power('io');
   const above = Math.max(...parts.map(({ segment, ratio }) => grownTo(segment.memory, ratio)));
-  // Room for the largest inputs of a scenario: what users who were bitten once ask for.
+  // Memory for the largest inputs of a scenario, as users ask for after an OOM kill.
   const most = Math.max(
     ...app.segments.map((name) => {
       const { input, memory } = SEGMENTS[name];

@@ -92,7 +92,7 @@ export function scaleToLoad(
   const before = expectedLoad(workload, cores);
   if (!(load > 0 && cores > 0 && before > 0)) {
     throw new WorkloadError(workload.name, [
-      `cannot be brought from load ${before} to ${load} on ${cores} cores`,
+      `cannot be scaled from load ${before} to ${load} on ${cores} cores`,
     ]);
   }
   const factor = before / load;

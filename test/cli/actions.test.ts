@@ -127,7 +127,7 @@ test('apply names the bounds that keep a limit unchanged', async (t) => {
   t.is(code, 0);
   t.regex(
     out,
-    /unchanged .*memory: at the edge of what is allowed; memory: at least 384 MB \(\S+bounds\)/,
+    /unchanged .*memory: at the edge of the allowed range; memory: at least 384 MB \(\S+bounds\)/,
   );
   t.is(fakeOpenWhisk.puts().length, 0);
 });

@@ -50,8 +50,8 @@ test('the default table fits 100 columns, also with both kinds of CPU limits', (
   t.is(
     one.text,
     `\
-FUNCTION                MODE       CALLS  CORES NOW/USER  MIB NOW/USER  P99/SLO MS  OBJECTIVE
-/guest/image-thumbnail  recommend  10285          0.25/1       128/256    899/1327  kept
+FUNCTION                MODE       ACTIVATIONS  CORES NOW/USER  MIB NOW/USER  P99/SLO MS  OBJECTIVE
+/guest/image-thumbnail  recommend        10285          0.25/1       128/256    899/1327  kept
 `,
   );
   const mixed = functionTable(

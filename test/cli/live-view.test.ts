@@ -70,7 +70,8 @@ test('the header names platform, manager, NATS, host, mode and pool', (t) => {
   t.is(first, 'gleaner  platform simulated  manager greedy  NATS  up 9 s');
   t.is(
     second,
-    'host invoker0  mode enforce  4 cores 8192 MiB  pool 2.5 cores 1024 MiB  calls 12  running 1',
+    'host invoker0  mode enforce  4 cores 8192 MiB  pool 2.5 cores 1024 MiB  ' +
+      'activations 12  running 1',
   );
 });
 
@@ -150,8 +151,8 @@ test('without a terminal the view is one line of sums', (t) => {
   // 1.5 + 1.5 harvested, 2 borrowed, 3.25 saved; one of two functions is within its objective.
   t.is(
     renderPlain(model),
-    'up 9 s  mode enforce  functions 2  calls 24  harvested 3.0 core-s  borrowed 2.0 core-s  ' +
-      'saved 3.3 s  SLO kept 1/2  not enough control samples yet: 0 of 20',
+    'up 9 s  mode enforce  functions 2  activations 24  harvested 3.0 core-s  ' +
+      'borrowed 2.0 core-s  saved 3.3 s  SLO kept 1/2  not enough control samples yet: 0 of 20',
   );
 });
 

@@ -112,7 +112,11 @@ test('a size is recommended, written, and undone after an OOM kill', async (t) =
     (await fetchSizeEvidence(broker)).advice[0]?.calls ?? 0;
 
   for (let i = 0; i < 12; i++) t.true((await invoke(30)).ok);
-  await until(async () => (await callsSeen()) >= 12, LONG, 'the agents have heard of the calls');
+  await until(
+    async () => (await callsSeen()) >= 12,
+    LONG,
+    'the agents have heard of the activations',
+  );
   const [recommended] = await rightSizingOf(config, controller, null).recommend(
     await fetchSizeEvidence(broker),
     [],
@@ -147,7 +151,7 @@ test('a size is recommended, written, and undone after an OOM kill', async (t) =
   t.true((await invoke(smaller + 64)).ok);
   await until(() => reasons.length >= 2, LONG, 'both changes are reported');
   t.regex(reasons[0]!, /^right-sized to/);
-  t.regex(reasons[1]!, /^undone: a call was killed/);
+  t.regex(reasons[1]!, /^undone: an activation was killed/);
   t.true(
     Journal.read(statePaths(config).actions).some(
       (entry) => entry.kind === 'killed' && entry.memory === smaller,

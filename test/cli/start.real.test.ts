@@ -34,7 +34,7 @@ test.serial('npm start shows figures, and a SIGTERM to it stops everything', asy
     await endOwn(child, state);
     rmSync(state, { recursive: true, force: true });
   });
-  await prints(/calls [1-9]/);
+  await prints(/activations [1-9]/);
   child.kill('SIGTERM');
   t.is(await ended, 0, output());
   t.regex(output(), /all user limits are restored/);
@@ -48,7 +48,7 @@ test.serial('a killed start script ends every part', async (t) => {
     await endOwn(child, state);
     rmSync(state, { recursive: true, force: true });
   });
-  await prints(/calls/);
+  await prints(/activations/);
   child.kill('SIGKILL');
   await ended;
   await until(() => processesWith(state).length === 0, 10_000, 'no process is left');

@@ -72,7 +72,7 @@ test.serial(
       'all three services in the status',
     );
     t.regex((await ask('status')).out, /^SERVICE +HOST +VERSION/);
-    t.regex((await ask('functions')).out, /^FUNCTION +MODE +CALLS/);
+    t.regex((await ask('functions')).out, /^FUNCTION +MODE +ACTIVATIONS/);
 
     // Another one in the same folder would take the first one's address away from the command line.
     const second = await ask('up', '--plain', '--for', '1');
@@ -186,7 +186,7 @@ test.serial('killed parts are restarted, and a killed supervisor ends all of the
   t.teardown(up.clean);
   const part = (name: string) =>
     processesWith(up.folder).find(({ args }) => args.includes(name))?.pid;
-  await until(() => up.output().includes('calls'), 20_000, 'a first line');
+  await until(() => up.output().includes('activations'), 20_000, 'a first line');
   for (const name of ['main.js hook', 'main.js agents', 'main.js aggregator', 'nats-server']) {
     const pid = part(name);
     t.truthy(pid, name);

@@ -87,7 +87,7 @@ test('a host that no longer answers has no rates, while its reports keep it', as
   await pass(6);
   const rates = () => collector.rows().map(({ rate }) => rate);
   t.true(rates().length === 3 && rates().every((rate) => rate !== null && rate > 0));
-  t.true(collector.totals().callRate > 0 && collector.totals().harvestedCores > 0);
+  t.true(collector.totals().activationRate > 0 && collector.totals().harvestedCores > 0);
   gleaner.stop();
   for (let i = 0; i < 35; i++) {
     gleaner.tick();
@@ -95,7 +95,7 @@ test('a host that no longer answers has no rates, while its reports keep it', as
   }
   t.is(collector.hosts.rows().length, 1);
   t.deepEqual(rates(), [null, null, null]);
-  t.like(collector.totals(), { callRate: 0, harvestedCores: 0, lentCores: 0 });
+  t.like(collector.totals(), { activationRate: 0, harvestedCores: 0, lentCores: 0 });
 });
 
 test('while NATS is away everything stays; hosts expire later', async (t) => {
@@ -115,7 +115,7 @@ test('while NATS is away everything stays; hosts expire later', async (t) => {
   };
   const before = shown();
   t.like(before.totals, { sloKept: 1, safeguardRate: 1 });
-  t.true(before.totals.callRate > 0 && before.totals.harvestedCores > 0);
+  t.true(before.totals.activationRate > 0 && before.totals.harvestedCores > 0);
   t.is(before.waiting[0]?.names.length, 3);
   t.not(before.hosts[0]?.waitShare, null);
   // Longer than the expiry of hosts, and than each window of the figures.

@@ -5,7 +5,7 @@ import test from 'ava';
 import { LatencyHistogram } from '../../broker/messages/index.js';
 import { ContentionWindow } from '../../dashboard/server/contention-window.js';
 import { HostGuard } from '../../dashboard/server/host-guard.js';
-import { keptCalls, ObjectiveWindow } from '../../dashboard/server/objectives.js';
+import { keptActivations, ObjectiveWindow } from '../../dashboard/server/objectives.js';
 import { RateWindow } from '../../dashboard/server/rates.js';
 import { rounded, Series } from '../../dashboard/server/series.js';
 import { Token } from '../../dashboard/server/token.js';
@@ -22,7 +22,7 @@ test('a wait is attributed to other running functions in proportion to their CPU
   // 90 ms over 300 ms of the others: b 200/300, c 100/300.
   t.deepEqual(matrix[0], [0, 60, 30]);
   t.deepEqual(waited, [90, 0, 0]);
-  // Who is alone waits for its own other calls.
+  // One that runs alone waits for its own other activations.
   const alone = new ContentionWindow(60_000);
   alone.take({ at: 1000, function: 'a', waited: 5, ran: 7, throttled: 0, span: 1000 });
   t.deepEqual(alone.view('host', 2000, 10).matrix, [[5]]);
@@ -95,12 +95,12 @@ test('the bucket that contains the objective counts in proportion to its part be
   const histogram = new LatencyHistogram();
   for (let i = 0; i < 8; i++) histogram.record(10);
   for (let i = 0; i < 2; i++) histogram.record(1000);
-  t.is(keptCalls(histogram.toMessage(), 100), 8);
-  t.is(keptCalls(histogram.toMessage(), 5000), 10);
+  t.is(keptActivations(histogram.toMessage(), 100), 8);
+  t.is(keptActivations(histogram.toMessage(), 5000), 10);
   const window = new ObjectiveWindow(60_000);
   t.is(window.view(0).share, null);
   window.take(0, histogram.toMessage(), 100);
-  t.deepEqual(window.view(1000), { share: 0.8, calls: 10 });
+  t.deepEqual(window.view(1000), { share: 0.8, activations: 10 });
   t.is(window.view(61_000).share, null);
 });
 

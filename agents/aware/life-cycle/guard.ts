@@ -1,6 +1,6 @@
 import type { GuardSettings } from './settings.js';
 
-/** Who acts, and how many steps in a row are evidence for a change. */
+/** Whether the fallback acts, and how many steps in a row are evidence for a change. */
 export interface GuardState {
   readonly fallbackActs: boolean;
   readonly steps: number;

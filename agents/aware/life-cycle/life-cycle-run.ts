@@ -42,7 +42,7 @@ export interface LifeCycleRunStep {
   readonly ended: boolean;
 }
 
-/** Who takes the next step. */
+/** Decides the next step: the agent or its fallback. */
 export const actorOf = ({ life, guard }: LifeCycleRunState): 'agent' | 'fallback' =>
   agentActs(life.phase) && !(life.phase === 'online' && guard.fallbackActs) ? 'agent' : 'fallback';
 

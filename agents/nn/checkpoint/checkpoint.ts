@@ -13,7 +13,7 @@ export interface CheckpointNetwork {
 
 /** What a checkpoint says, wherever it is kept. */
 export interface Checkpoint {
-  /** Who reads it: `ppo`, `faasrm`, ... */
+  /** Its reader: `ppo`, `faasrm`, ... */
   readonly kind: string;
   readonly seed: number;
   readonly counters: Readonly<Record<string, number>>;

@@ -19,7 +19,7 @@ export interface Packages {
 /** From dist/agents/nn/tensorflow; `npm run tensorflow:install` fills it. */
 const installed = new URL('../../../../.tensorflow/', import.meta.url);
 
-/** The project's own packages first, then what `tensorflow:install` brought. */
+/** The project's own packages first, then those of `tensorflow:install`. */
 export const projectPackages: Packages = {
   load(name) {
     // The library's notes about processors go to stderr otherwise.

@@ -187,7 +187,7 @@ export class ConcurrencyTuners {
     };
     const [learned, guard] = await Promise.all([
       loadTable(this.#store, owner, search, settings.grid).catch(orNothing('a concurrency table')),
-      loadGuard(this.#store, owner).catch(orNothing('what was known of harmful limits')),
+      loadGuard(this.#store, owner).catch(orNothing('a list of harmful limits')),
     ]);
     tuned.state = this.#tuner.initialState(learned ?? undefined, guard);
   }

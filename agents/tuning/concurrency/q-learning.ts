@@ -24,7 +24,7 @@ export interface QLearningState {
   readonly pending: Pending | null;
   /** By `place.cpuBin.memoryBin`; a state never acted in has no row and is worth 0. */
   readonly table: Readonly<Record<string, Row>>;
-  /** By place, what the limit last brought; empty without replay. */
+  /** By place, the newest result of its limit; empty without replay. */
   readonly known: Readonly<Record<string, Known>>;
 }
 

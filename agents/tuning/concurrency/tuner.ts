@@ -16,7 +16,7 @@ export interface TunerView {
  * Why the limit is what it is. `frozen`: the agent retrains; `settling`: the limit in force has
  * just changed; `holding`: for time or activations; `unbound`: demand did not fill the limit;
  * `disallowed`: the platform accepts none of the grid; `invalid`: the sample cannot be one;
- * `begun`: brought into the grid; `searched`: the search's step, which may be to stay.
+ * `begun`: moved into the grid; `searched`: the search's step, which may be to stay.
  */
 export type TunerReason =
   | 'frozen'

@@ -234,7 +234,7 @@ export function functionPage(name: string): Page {
       setText(
         facts,
         [
-          `${number(row.calls)} activations, ${number(row.rate)} per second`,
+          `${number(row.activations)} activations, ${number(row.rate)} per second`,
           `${counted(row.containers, 'container')} on ${counted(row.hosts, 'host')}`,
           counted(row.coldStarts, 'cold start') +
             (row.initTime === null ? '' : ` of ${span(row.initTime)} on average`),

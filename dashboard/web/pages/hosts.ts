@@ -137,7 +137,7 @@ function hostCard(host: HostRow, now: number): HTMLElement {
         `${host.functions} functions active`,
         `${host.containers} containers`,
         `${host.running} running`,
-        `${number(host.calls)} activations`,
+        `${number(host.activations)} activations`,
       ].join(', ') + (host.version === '' ? '' : `; Gleaner ${host.version}`),
     ),
   );

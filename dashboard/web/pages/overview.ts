@@ -139,7 +139,7 @@ export function overviewPage(): Page {
         '',
         totals.functionsJudged === 0 && totals.functionsLearning > 0
           ? `learning the objectives of ${counted(totals.functionsLearning, 'function')}`
-          : `of ${number(totals.sloCalls)} activations; ` +
+          : `of ${number(totals.sloActivations)} activations; ` +
               `${totals.functionsKept} of ${totals.functionsJudged} functions by p99`,
         overview.sloKept,
       );
@@ -164,7 +164,7 @@ export function overviewPage(): Page {
       setChildren(
         facts,
         ...fact('Functions', `${functions.length}`),
-        ...fact('Activations per second', number(totals.callRate)),
+        ...fact('Activations per second', number(totals.activationRate)),
         ...fact('Saved, an estimate', span(totals.savedTotal * 1000)),
         ...fact('Managers', Object.keys(totals.managers).join(', ') || '–'),
         ...fact('Hosts', `${state.hosts.length}`),

@@ -84,7 +84,7 @@ test('each lack of evidence has its name, and its boundary', (t) => {
     changes: Parameters<typeof adviceOf>[1],
     more: Parameters<typeof inputs>[0] = {},
   ) => recommendSizes(inputs({ advice: [adviceOf('/a/f', changes)], ...more }))[0]?.verdict;
-  t.is(verdict({ calls: 99 }), 'too few calls');
+  t.is(verdict({ calls: 99 }), 'too few activations');
   t.is(verdict({ calls: 100 }), 'ready');
   t.is(verdict({ seen: (HOUR - 1) as never }), 'too short a time');
   t.is(verdict({ seen: HOUR as never }), 'ready');

@@ -98,9 +98,9 @@ test('scaling to a load multiplies the gaps and leaves durations as they are', (
   );
 });
 
-test('what cannot be brought to a load is refused', (t) => {
+test('a workload that cannot be scaled to a load is refused', (t) => {
   const made = workload({});
-  t.throws(() => scaleToLoad(made, { load: 0, cores: 1 }), { message: /cannot be brought/ });
+  t.throws(() => scaleToLoad(made, { load: 0, cores: 1 }), { message: /cannot be scaled/ });
   const silent = workload({ arrivals: { perMinute: [0] } });
-  t.throws(() => scaleToLoad(silent, { load: 0.7, cores: 1 }), { message: /cannot be brought/ });
+  t.throws(() => scaleToLoad(silent, { load: 0.7, cores: 1 }), { message: /cannot be scaled/ });
 });

@@ -124,7 +124,7 @@ test('a limit that demand does not fill is left alone', (t) => {
   t.is(steps(upward, Array(4).fill(sample(90, { busy: 5000 * 90 }))).said[3], 'searched 110');
 });
 
-test('a limit outside of the grid is brought into it; refused ones are no targets', (t) => {
+test('a limit outside of the grid is moved into it; refused ones are no targets', (t) => {
   t.is(steps(upward, Array(4).fill(sample(100))).said[3], 'begun 90');
   const most = (limit: number): TunerView => ({
     sample: sample(limit),
