@@ -1,4 +1,4 @@
-import type { ContentionView, FunctionRow } from '../../wire.js';
+import type { ContentionView, FunctionRow, HostRow } from '../../wire.js';
 import { h, setChildren, setStyle } from '../dom.js';
 import { cores, NONE, nameParts, percent, span, times } from '../format.js';
 import {
@@ -7,6 +7,8 @@ import {
   comparisonMark,
   emptyNote,
   functionLink,
+  type Heading,
+  type PlainRow,
   PlainTable,
   pageHead,
   space,
@@ -17,35 +19,35 @@ import type { Page, State } from '../state.js';
 
 const SHOWN_MIN = 0.5;
 const FULL_SHARE = 0.25;
-/** Least share of a function's wait that is named, and what is said if none is. */
+/** Least share of a function's wait that is named, and the text if none is. */
 const NAMED_SHARE = 0.05;
 const FOR_MANY = `for many functions, each less than ${percent(NAMED_SHARE)}`;
 
+const NOTHING_RAN = 'nothing ran in the last minute';
+const COLUMNS: readonly Heading[] = [
+  { title: 'Function' },
+  {
+    title: 'Weight',
+    unit: '× its own',
+    hint: 'its containers’ weight against their own',
+    right: true,
+  },
+  { title: 'Waited', unit: '% of its time', hint: 'runnable without a CPU', right: true },
+  { title: 'Throttled', hint: 'by its own quota', right: true },
+  { title: 'Ran', unit: 'CPU time', right: true },
+  {
+    title: 'Change',
+    unit: 'of response time',
+    hint: 'compared with the control arm, with 95 % interval',
+    right: true,
+  },
+];
+
 export function contentionPage(): Page {
   const select = h('select', { 'aria-label': 'Host' });
-  const matrix = h('div.scroll');
-  const functions = new PlainTable(
-    [
-      { title: 'Function' },
-      {
-        title: 'Weight',
-        unit: '× its own',
-        hint: 'its containers’ weight against their own',
-        right: true,
-      },
-      { title: 'Waited', unit: '% of its time', hint: 'runnable without a CPU', right: true },
-      { title: 'Throttled', hint: 'by its own quota', right: true },
-      { title: 'Ran', unit: 'CPU time', right: true },
-      {
-        title: 'Change',
-        unit: 'of response time',
-        hint: 'compared with the control arm, with 95 % interval',
-        right: true,
-      },
-    ],
-    'nothing ran in the last minute',
-  );
   const summary = h('div.chips');
+  const matrix = h('div.scroll');
+  const functions = new PlainTable(COLUMNS, NOTHING_RAN);
   const element = h(
     'div',
     pageHead('Contention', summary, space(), select),
@@ -77,63 +79,65 @@ export function contentionPage(): Page {
 
   function update(state: State): void {
     latest = state;
-    const names = state.waiting.map(({ host }) => host);
-    if (!names.includes(chosen)) chosen = names[0] ?? '';
-    setChildren(select, ...names.map((name) => h('option', { 'data-key': name }, name)));
-    if (select.value !== chosen) select.value = chosen;
-    select.hidden = names.length < 2;
+    chosen = offerHosts(select, state.waiting, chosen);
     const waiting = state.waiting.find(({ host }) => host === chosen);
     const host = state.hosts.find((one) => one.host === chosen);
-    setChildren(
-      summary,
-      ...(host === undefined
-        ? []
-        : [
-            host.waitShare === null
-              ? chip(
-                  'CPU wait is not measured here',
-                  '',
-                  'the kernel does not measure it, or nothing ran in the last minute',
-                )
-              : chip(
-                  `${percent(host.waitShare, 1)} of the time waiting for a CPU`,
-                  host.isContended ? 'amber' : 'green',
-                  'run-queue wait / (wait + CPU time) of all activations in the last minute',
-                ),
-            chip(
-              [
-                `${cores(host.usedCpu)} used, ${cores(host.grantedCpu)} granted`,
-                `of ${cores(host.allocatableCpu)} cores`,
-              ].join(' '),
-            ),
-            chip(`${host.running} running`),
-          ]),
-    );
+    setChildren(summary, ...(host === undefined ? [] : hostChips(host)));
     const text = JSON.stringify(waiting ?? null);
     if (text === shown) return;
     shown = text;
     const none = waiting === undefined || waiting.names.length === 0;
-    setChildren(matrix, none ? emptyNote('nothing ran in the last minute') : matrixOf(waiting));
-    functions.set(
-      none
-        ? []
-        : waiting.names.map((name, i) => ({
-            key: name,
-            cells: cellsOf(name, i, waiting, state.functions.get(name)),
-          })),
-    );
+    setChildren(matrix, none ? emptyNote(NOTHING_RAN) : matrixOf(waiting));
+    functions.set(none ? [] : functionRows(waiting, state.functions));
   }
   return { title: 'Contention', element, update };
 }
 
+/** Offers the hosts, if there are several. Returns the host to show: `chosen` if it is known. */
+function offerHosts(
+  select: HTMLSelectElement,
+  waiting: readonly ContentionView[],
+  chosen: string,
+): string {
+  const names = waiting.map(({ host }) => host);
+  const shown = names.includes(chosen) ? chosen : (names[0] ?? '');
+  setChildren(select, ...names.map((name) => h('option', { 'data-key': name }, name)));
+  if (select.value !== shown) select.value = shown;
+  select.hidden = names.length < 2;
+  return shown;
+}
+
+function hostChips(host: HostRow): HTMLElement[] {
+  const wait =
+    host.waitShare === null
+      ? chip(
+          'CPU wait is not measured here',
+          '',
+          'the kernel does not measure it, or nothing ran in the last minute',
+        )
+      : chip(
+          `${percent(host.waitShare, 1)} of the time waiting for a CPU`,
+          host.isContended ? 'amber' : 'green',
+          'run-queue wait / (wait + CPU time) of all activations in the last minute',
+        );
+  const amounts =
+    `${cores(host.usedCpu)} used, ${cores(host.grantedCpu)} granted ` +
+    `of ${cores(host.allocatableCpu)} cores`;
+  return [wait, chip(amounts), chip(`${host.running} running`)];
+}
+
+/** A function of the matrix, and its place in the view. */
+interface Entry {
+  readonly name: string;
+  readonly at: number;
+}
+
 function matrixOf(waiting: ContentionView): HTMLElement {
-  const waiters = waiting.names.flatMap((name, i) =>
-    waiting.waited[i]! > SHOWN_MIN ? [{ name, i }] : [],
-  );
+  const above = (millis: readonly number[]): Entry[] =>
+    waiting.names.flatMap((name, at) => (millis[at]! > SHOWN_MIN ? [{ name, at }] : []));
+  const waiters = above(waiting.waited);
   if (waiters.length === 0) return emptyNote('no function waited for a CPU');
-  const runners = waiting.names.flatMap((name, j) =>
-    waiting.ran[j]! > SHOWN_MIN ? [{ name, j }] : [],
-  );
+  const runners = above(waiting.ran);
   const label = (name: string): HTMLElement => h('span', { title: name }, nameParts(name)[1]);
   const table = h(
     'table.matrix',
@@ -148,29 +152,12 @@ function matrixOf(waiting: ContentionView): HTMLElement {
     ),
     h(
       'tbody',
-      ...waiters.map(({ name, i }) =>
+      ...waiters.map((waiter) =>
         h(
           'tr',
-          { 'data-key': name },
-          h('th', { scope: 'row' }, functionLink(name)),
-          ...runners.map(({ name: runner, j }) => {
-            const value = waiting.matrix[i]![j]!;
-            // Full color: a quarter of its time spent waiting for this one function.
-            const own = waiting.waited[i]! + waiting.ran[i]!;
-            const share = own > 0 ? Math.min(1, value / own / FULL_SHARE) : 0;
-            const tooltip = `${name} waited ${span(value)} while ${runner} ran`;
-            const cell = h(
-              'td',
-              {
-                class: i === j && value === 0 ? 'self' : null,
-                'data-key': runner,
-                title: tooltip,
-              },
-              i === j && value === 0 ? '·' : value > SHOWN_MIN ? short(value) : '',
-            );
-            setStyle(cell, '--share', share.toFixed(3));
-            return cell;
-          }),
+          { 'data-key': waiter.name },
+          h('th', { scope: 'row' }, functionLink(waiter.name)),
+          ...runners.map((runner) => matrixCell(waiting, waiter, runner)),
         ),
       ),
     ),
@@ -178,8 +165,27 @@ function matrixOf(waiting: ContentionView): HTMLElement {
   return h(
     'div',
     table,
-    h('ul.list.matrix-list', ...waiters.map(({ name, i }) => waiterLine(name, i, waiting))),
+    h('ul.list.matrix-list', ...waiters.map(({ name, at }) => waiterLine(name, at, waiting))),
   );
+}
+
+function matrixCell(waiting: ContentionView, waiter: Entry, runner: Entry): HTMLElement {
+  const value = waiting.matrix[waiter.at]![runner.at]!;
+  // Full color: a quarter of its time spent waiting for this one function.
+  const own = waiting.waited[waiter.at]! + waiting.ran[waiter.at]!;
+  const share = own > 0 ? Math.min(1, value / own / FULL_SHARE) : 0;
+  const isSelf = waiter.at === runner.at && value === 0;
+  const cell = h(
+    'td',
+    {
+      class: isSelf ? 'self' : null,
+      'data-key': runner.name,
+      title: `${waiter.name} waited ${span(value)} while ${runner.name} ran`,
+    },
+    isSelf ? '·' : value > SHOWN_MIN ? short(value) : '',
+  );
+  setStyle(cell, '--share', share.toFixed(3));
+  return cell;
 }
 
 /** Replaces the matrix on a narrow screen: the functions that one function waited for most. */
@@ -204,6 +210,15 @@ function waiterLine(name: string, i: number, waiting: ContentionView): HTMLEleme
 
 const short = (millis: number): string =>
   millis < 1000 ? `${Math.round(millis)}` : `${(millis / 1000).toFixed(1)}s`;
+
+const functionRows = (
+  waiting: ContentionView,
+  functions: ReadonlyMap<string, FunctionRow>,
+): PlainRow[] =>
+  waiting.names.map((name, i) => ({
+    key: name,
+    cells: cellsOf(name, i, waiting, functions.get(name)),
+  }));
 
 function cellsOf(
   name: string,

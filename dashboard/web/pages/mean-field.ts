@@ -1,22 +1,33 @@
+import type { Columns, MeanFieldColumn, MeanFieldRow } from '../../wire.js';
 import { h, setChildren, setStyle } from '../dom.js';
 import { ago, cores, counted, instant, memory, number, percent, words } from '../format.js';
-import { card, chip, Kpi, PlainTable, pageHead, plotCard, tableCard, td } from '../parts.js';
+import {
+  card,
+  chip,
+  type Heading,
+  Kpi,
+  type PlainRow,
+  PlainTable,
+  pageHead,
+  plotCard,
+  tableCard,
+  td,
+} from '../parts.js';
 import { Plot } from '../plot.js';
 import type { Page } from '../state.js';
 
+const HOSTS_SHOWN = 100;
+const HOST_COLUMNS: readonly Heading[] = [
+  { title: 'Host' },
+  { title: 'CPU demand', unit: '% of available', right: true },
+  { title: 'CPU price', right: true },
+  { title: 'Memory demand', unit: '% of available', right: true },
+  { title: 'Memory price', right: true },
+];
+
 export function meanFieldPage(): Page {
-  const members = new Kpi('Agents in it', 'violet', 'Active agents in the totals');
-  const demand = new Kpi(
-    'CPU demand',
-    'amber',
-    'Requested limit × time running, of all agents. An idle function requests nothing.',
-  );
-  const price = new Kpi(
-    'Highest CPU price',
-    'red',
-    'Price on the host with the highest demand: demand / available − 1, at most 1',
-  );
-  const memoryPrice = new Kpi('Highest memory price', 'blue', 'The same for memory');
+  const chips = h('div.chips');
+  const figures = new Figures();
   const occupancy = new Plot({
     lines: [
       { label: 'CPU', tone: 'amber' },
@@ -35,27 +46,14 @@ export function meanFieldPage(): Page {
     top: 0.2,
     sync: 'field',
   });
-  const hosts = new PlainTable(
-    [
-      { title: 'Host' },
-      { title: 'CPU demand', unit: '% of available', right: true },
-      { title: 'CPU price', right: true },
-      { title: 'Memory demand', unit: '% of available', right: true },
-      { title: 'Memory price', right: true },
-    ],
-    'no host reports',
-  );
+  const hosts = new PlainTable(HOST_COLUMNS, 'no host reports');
   const features = h('div.list');
-  const chips = h('div.chips');
   const element = h(
     'div',
     pageHead('Mean field', chips),
     h(
       'div.grid',
-      members.element,
-      demand.element,
-      price.element,
-      memoryPrice.element,
+      ...figures.elements,
       plotCard('w6', 'Demand', 'requested / available, on the host with the highest', occupancy),
       plotCard('w6', 'Price', 'of a request', prices),
       tableCard('w7', 'Invoker hosts', '', hosts),
@@ -76,60 +74,11 @@ export function meanFieldPage(): Page {
         setChildren(chips, chip('none published yet', 'amber'));
         return;
       }
-      const { hosts: rows } = meanField;
-      const highest = (of: (row: (typeof rows)[number]) => number): number =>
-        Math.max(0, ...rows.map(of));
-      setChildren(
-        chips,
-        chip(`published by ${meanField.publisher}`, 'green'),
-        chip(`epoch ${meanField.epoch}`),
-        chip(
-          ago(now - meanField.at),
-          now - meanField.at > 30 ? 'amber' : '',
-          instant(meanField.at),
-        ),
-      );
-      members.set(
-        number(meanField.members),
-        '',
-        `on ${counted(meanField.agentHosts, 'agent host')}`,
-        field.members,
-      );
-      demand.set(
-        cores(meanField.demandCpu),
-        `of ${cores(meanField.capacityCpu)} cores`,
-        `${memory(meanField.demandMemory)} of ${memory(meanField.capacityMemory)}`,
-        field.occupancyCpu,
-      );
-      price.set(
-        highest(({ priceCpu }) => priceCpu).toFixed(2),
-        '',
-        `${percent(highest(({ occupancyCpu }) => occupancyCpu))} requested`,
-        field.priceCpu,
-      );
-      memoryPrice.set(
-        highest(({ priceMemory }) => priceMemory).toFixed(2),
-        '',
-        `${percent(highest(({ occupancyMemory }) => occupancyMemory))} requested`,
-        field.priceMemory,
-      );
+      setChildren(chips, ...publisherChips(meanField, now));
+      figures.set(meanField, field);
       occupancy.set([field.at, field.occupancyCpu, field.occupancyMemory]);
       prices.set([field.at, field.priceCpu, field.priceMemory]);
-      hosts.set(
-        [...rows]
-          .sort((a, b) => b.occupancyCpu - a.occupancyCpu)
-          .slice(0, 100)
-          .map((row) => ({
-            key: row.host,
-            cells: [
-              td(row.host),
-              td(percent(row.occupancyCpu)),
-              td(row.priceCpu.toFixed(2), row.priceCpu > 0 ? '' : 'dim'),
-              td(percent(row.occupancyMemory)),
-              td(row.priceMemory.toFixed(2), row.priceMemory > 0 ? '' : 'dim'),
-            ],
-          })),
-      );
+      hosts.set(hostRows(meanField));
       setChildren(features, ...meanField.features.map(featureRow));
     },
     destroy() {
@@ -139,15 +88,80 @@ export function meanFieldPage(): Page {
   };
 }
 
-function featureRow({
-  name,
-  mean,
-  deviation,
-}: {
-  name: string;
-  mean: number;
-  deviation: number;
-}): HTMLElement {
+/** The figures with their recent history. */
+class Figures {
+  readonly #members = new Kpi('Agents in it', 'violet', 'Active agents in the totals');
+  readonly #demand = new Kpi(
+    'CPU demand',
+    'amber',
+    'Requested limit × time running, of all agents. An idle function requests nothing.',
+  );
+  readonly #price = new Kpi(
+    'Highest CPU price',
+    'red',
+    'Price on the host with the highest demand: demand / available − 1, at most 1',
+  );
+  readonly #memoryPrice = new Kpi('Highest memory price', 'blue', 'The same for memory');
+  readonly elements = [this.#members, this.#demand, this.#price, this.#memoryPrice].map(
+    ({ element }) => element,
+  );
+
+  set(meanField: MeanFieldRow, past: Columns<MeanFieldColumn>): void {
+    const { hosts } = meanField;
+    const highest = (of: (host: (typeof hosts)[number]) => number): number =>
+      Math.max(0, ...hosts.map(of));
+    this.#members.set(
+      number(meanField.members),
+      '',
+      `on ${counted(meanField.agentHosts, 'agent host')}`,
+      past.members,
+    );
+    this.#demand.set(
+      cores(meanField.demandCpu),
+      `of ${cores(meanField.capacityCpu)} cores`,
+      `${memory(meanField.demandMemory)} of ${memory(meanField.capacityMemory)}`,
+      past.occupancyCpu,
+    );
+    this.#price.set(
+      highest(({ priceCpu }) => priceCpu).toFixed(2),
+      '',
+      `${percent(highest(({ occupancyCpu }) => occupancyCpu))} requested`,
+      past.priceCpu,
+    );
+    this.#memoryPrice.set(
+      highest(({ priceMemory }) => priceMemory).toFixed(2),
+      '',
+      `${percent(highest(({ occupancyMemory }) => occupancyMemory))} requested`,
+      past.priceMemory,
+    );
+  }
+}
+
+function publisherChips({ publisher, epoch, at }: MeanFieldRow, now: number): HTMLElement[] {
+  const age = now - at;
+  return [
+    chip(`published by ${publisher}`, 'green'),
+    chip(`epoch ${epoch}`),
+    chip(ago(age), age > 30 ? 'amber' : '', instant(at)),
+  ];
+}
+
+const hostRows = ({ hosts }: MeanFieldRow): PlainRow[] =>
+  [...hosts]
+    .sort((a, b) => b.occupancyCpu - a.occupancyCpu)
+    .slice(0, HOSTS_SHOWN)
+    .map((row) => ({
+      key: row.host,
+      cells: [
+        td(row.host),
+        td(percent(row.occupancyCpu)),
+        td(row.priceCpu.toFixed(2), row.priceCpu > 0 ? '' : 'dim'),
+        td(percent(row.occupancyMemory)),
+        td(row.priceMemory.toFixed(2), row.priceMemory > 0 ? '' : 'dim'),
+      ],
+    }));
+
+function featureRow({ name, mean, deviation }: MeanFieldRow['features'][number]): HTMLElement {
   const allowed = h('span.allowed');
   const low = Math.max(0, mean - deviation);
   const high = Math.min(1, mean + deviation);

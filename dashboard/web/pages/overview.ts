@@ -1,4 +1,4 @@
-import type { FunctionRow, Verdict } from '../../wire.js';
+import type { Columns, FunctionRow, OverviewColumn, Totals, Verdict } from '../../wire.js';
 import { h, setChildren, setClass, setText } from '../dom.js';
 import {
   ago,
@@ -38,23 +38,9 @@ const PHASE_TONES: Readonly<Record<string, Tone | 'muted'>> = {
 const SHOWN = 7;
 
 export function overviewPage(): Page {
-  const harvested = new Kpi(
-    'Harvested',
-    'green',
-    'CPU kept free below user limits while functions ran',
-  );
-  const lent = new Kpi('Lent', 'blue', 'CPU used above user limits, from unused CPU of others');
-  const slo = new Kpi(
-    'Within objective',
-    'violet',
-    'Share of the last five minutes’ warm activations within their function’s latency objective',
-  );
-  const safeguard = new Kpi(
-    'Safeguard',
-    'amber',
-    'Activations during which the user’s limit was restored',
-  );
+  const modes = h('div.chips', { id: 'modes' });
   const verdict = new VerdictCard();
+  const figures = new Figures();
   const plot = new Plot({
     lines: [
       { label: 'used', tone: 'violet' },
@@ -66,53 +52,24 @@ export function overviewPage(): Page {
     unit: (value) => number(value),
     height: 250,
   });
-  const facts = h('dl.facts');
-  const phases = h('div');
-  const mostImproved = h('ul.list');
-  const slowed = h('ul.list');
+  const agents = new AgentsCard();
+  const changes = new ChangedLists();
   const attention = h('ul.list');
   const events = h('ul.list');
-  const modes = h('div.chips', { id: 'modes' });
   const element = h(
     'div',
     pageHead('Overview', modes),
     h(
       'div.grid',
       verdict.element,
-      harvested.element,
-      lent.element,
-      slo.element,
-      safeguard.element,
+      ...figures.elements,
       plotCard('w8', 'Cores', 'all hosts; used: mean since the last report, granted: now', plot),
-      h(
-        'section.card.w4',
-        h('h2', 'Agents', h('small', 'by life-cycle phase')),
-        phases,
-        h('h2.second', 'So far'),
-        facts,
-      ),
-      card('w6', 'Gained most', 'response time compared with the control arm', mostImproved),
-      card('w6', 'Slowed most', 'response time compared with the control arm', slowed),
+      agents.element,
+      ...changes.elements,
       card('w6', 'Needs attention', '', attention),
       card('w6', 'Latest events', '', events),
     ),
   );
-
-  const item = (
-    key: string,
-    left: Node | string,
-    middle: Node | string,
-    right: Node | string,
-  ): HTMLElement =>
-    h(
-      'li',
-      { 'data-key': key },
-      left === '' ? null : h('span', left),
-      h('span.grow', middle),
-      h('span', right),
-    );
-  const empty = (text: string): HTMLElement => h('li', h('span.grow.dim', text));
-
   return {
     title: 'Overview',
     element,
@@ -122,89 +79,160 @@ export function overviewPage(): Page {
       const functions = [...state.functions.values()];
       setChildren(modes, ...modeChips(state));
       verdict.set(totals.verdict);
-      harvested.set(
-        number(totals.harvestedCores),
-        'cores',
-        `${number(totals.harvestedTotal)} core-seconds so far`,
-        overview.harvested,
-      );
-      lent.set(
-        number(totals.lentCores),
-        'cores',
-        `${number(totals.lentTotal)} core-seconds so far`,
-        overview.lent,
-      );
-      slo.set(
-        percent(totals.sloKept, 1),
-        '',
-        totals.functionsJudged === 0 && totals.functionsLearning > 0
-          ? `learning the objectives of ${counted(totals.functionsLearning, 'function')}`
-          : `of ${number(totals.sloActivations)} activations; ` +
-              `${totals.functionsKept} of ${totals.functionsJudged} functions by p99`,
-        overview.sloKept,
-      );
-      safeguard.set(
-        number(totals.safeguardRate),
-        'per minute',
-        `${number(totals.safeguardTotal)} so far`,
-        overview.safeguard,
-      );
-      const { at, used, granted, harvested: free, lent: borrowed, capacity } = overview;
-      plot.set([at, used, granted, free, borrowed, capacity]);
-      const entries = Object.entries(totals.phases);
-      setChildren(
-        phases,
-        entries.length === 0
-          ? h('p.note', 'no agent host: local policies and user limits')
-          : stacked(
-              entries.map(([name, value]) => ({ name, value, tone: PHASE_TONES[name] ?? 'muted' })),
-            ),
-      );
-      const fact = (name: string, value: string): HTMLElement[] => [h('dt', name), h('dd', value)];
-      setChildren(
-        facts,
-        ...fact('Functions', `${functions.length}`),
-        ...fact('Activations per second', number(totals.activationRate)),
-        ...fact('Saved, an estimate', span(totals.savedTotal * 1000)),
-        ...fact('Managers', Object.keys(totals.managers).join(', ') || '–'),
-        ...fact('Hosts', `${state.hosts.length}`),
-      );
-      const compared = functions.filter(({ comparison }) => comparison.ratio !== null);
-      const ranked = (rows: readonly FunctionRow[]): HTMLElement[] =>
-        rows
-          .slice(0, SHOWN)
-          .map((row) => item(row.name, '', functionLink(row.name), comparisonMark(row.comparison)));
-      const ratioOf = ({ comparison }: FunctionRow): number => comparison.ratio ?? 1;
-      const side = (rows: readonly FunctionRow[]): HTMLElement[] =>
-        rows.length === 0 ? [empty(noneCompared(functions, compared.length))] : ranked(rows);
-      const sorted = compared.sort((a, b) => ratioOf(a) - ratioOf(b));
-      setChildren(mostImproved, ...side(sorted.filter((row) => ratioOf(row) < 1)));
-      setChildren(slowed, ...side(sorted.filter((row) => ratioOf(row) > 1).reverse()));
-      const problems = attentionItems(state, functions);
-      setChildren(
-        attention,
-        ...(problems.length === 0
-          ? [empty('nothing')]
-          : problems.slice(0, SHOWN).map(([key, mark, what, why]) => item(key, mark, what, why))),
-      );
-      setChildren(
-        events,
-        ...(state.events.length === 0
-          ? [empty('none yet')]
-          : state.events
-              .slice(0, SHOWN)
-              .map((event) =>
-                item(
-                  String(event.id),
-                  chip(event.kind, EVENT_TONES[event.kind] ?? ''),
-                  event.function === null ? event.reason : functionLink(event.function),
-                  h('span.dim', { title: instant(event.at) }, ago(state.now - event.at)),
-                ),
-              )),
-      );
+      figures.set(totals, overview);
+      const { at, used, granted, harvested, lent, capacity } = overview;
+      plot.set([at, used, granted, harvested, lent, capacity]);
+      agents.set(totals, functions.length, state.hosts.length);
+      changes.set(functions);
+      setChildren(attention, ...attentionLines(state, functions));
+      setChildren(events, ...eventLines(state));
     },
     destroy: () => plot.destroy(),
   };
+}
+
+/** A line of a list. `key`: the same when the line is made again. */
+const line = (
+  key: string,
+  left: Node | string,
+  middle: Node | string,
+  right: Node | string,
+): HTMLElement =>
+  h(
+    'li',
+    { 'data-key': key },
+    left === '' ? null : h('span', left),
+    h('span.grow', middle),
+    h('span', right),
+  );
+const emptyLine = (text: string): HTMLElement => h('li', h('span.grow.dim', text));
+
+/** The figures with their recent history. */
+class Figures {
+  readonly #harvested = new Kpi(
+    'Harvested',
+    'green',
+    'CPU kept free below user limits while functions ran',
+  );
+  readonly #lent = new Kpi('Lent', 'blue', 'CPU used above user limits, from unused CPU of others');
+  readonly #slo = new Kpi(
+    'Within objective',
+    'violet',
+    'Share of the last five minutes’ warm activations within their function’s latency objective',
+  );
+  readonly #safeguard = new Kpi(
+    'Safeguard',
+    'amber',
+    'Activations during which the user’s limit was restored',
+  );
+  readonly elements = [this.#harvested, this.#lent, this.#slo, this.#safeguard].map(
+    ({ element }) => element,
+  );
+
+  set(totals: Totals, past: Columns<OverviewColumn>): void {
+    this.#harvested.set(
+      number(totals.harvestedCores),
+      'cores',
+      `${number(totals.harvestedTotal)} core-seconds so far`,
+      past.harvested,
+    );
+    this.#lent.set(
+      number(totals.lentCores),
+      'cores',
+      `${number(totals.lentTotal)} core-seconds so far`,
+      past.lent,
+    );
+    this.#slo.set(
+      percent(totals.sloKept, 1),
+      '',
+      totals.functionsJudged === 0 && totals.functionsLearning > 0
+        ? `learning the objectives of ${counted(totals.functionsLearning, 'function')}`
+        : `of ${number(totals.sloActivations)} activations; ` +
+            `${totals.functionsKept} of ${totals.functionsJudged} functions by p99`,
+      past.sloKept,
+    );
+    this.#safeguard.set(
+      number(totals.safeguardRate),
+      'per minute',
+      `${number(totals.safeguardTotal)} so far`,
+      past.safeguard,
+    );
+  }
+}
+
+/** Agents by life-cycle phase, and totals. */
+class AgentsCard {
+  readonly #phases = h('div');
+  readonly #facts = h('dl.facts');
+  readonly element = h(
+    'section.card.w4',
+    h('h2', 'Agents', h('small', 'by life-cycle phase')),
+    this.#phases,
+    h('h2.second', 'So far'),
+    this.#facts,
+  );
+
+  set(totals: Totals, functions: number, hosts: number): void {
+    const entries = Object.entries(totals.phases);
+    setChildren(
+      this.#phases,
+      entries.length === 0
+        ? h('p.note', 'no agent host: local policies and user limits')
+        : stacked(
+            entries.map(([name, value]) => ({ name, value, tone: PHASE_TONES[name] ?? 'muted' })),
+          ),
+    );
+    const fact = (name: string, value: string): HTMLElement[] => [h('dt', name), h('dd', value)];
+    setChildren(
+      this.#facts,
+      ...fact('Functions', `${functions}`),
+      ...fact('Activations per second', number(totals.activationRate)),
+      ...fact('Saved, an estimate', span(totals.savedTotal * 1000)),
+      ...fact('Managers', Object.keys(totals.managers).join(', ') || '–'),
+      ...fact('Hosts', `${hosts}`),
+    );
+  }
+}
+
+/** Functions whose response time changed most, in either direction. */
+class ChangedLists {
+  readonly #gained = h('ul.list');
+  readonly #slowed = h('ul.list');
+  readonly elements = [
+    card('w6', 'Gained most', 'response time compared with the control arm', this.#gained),
+    card('w6', 'Slowed most', 'response time compared with the control arm', this.#slowed),
+  ];
+
+  set(functions: readonly FunctionRow[]): void {
+    const ratioOf = ({ comparison }: FunctionRow): number => comparison.ratio ?? 1;
+    const sorted = functions
+      .filter(({ comparison }) => comparison.ratio !== null)
+      .sort((a, b) => ratioOf(a) - ratioOf(b));
+    const lines = (rows: readonly FunctionRow[]): HTMLElement[] =>
+      rows.length === 0
+        ? [emptyLine(noneCompared(functions, sorted.length))]
+        : rows
+            .slice(0, SHOWN)
+            .map(({ name, comparison }) =>
+              line(name, '', functionLink(name), comparisonMark(comparison)),
+            );
+    setChildren(this.#gained, ...lines(sorted.filter((row) => ratioOf(row) < 1)));
+    setChildren(this.#slowed, ...lines(sorted.filter((row) => ratioOf(row) > 1).reverse()));
+  }
+}
+
+function eventLines({ events, now }: State): HTMLElement[] {
+  if (events.length === 0) return [emptyLine('none yet')];
+  return events
+    .slice(0, SHOWN)
+    .map(({ id, kind, function: name, reason, at }) =>
+      line(
+        String(id),
+        chip(kind, EVENT_TONES[kind] ?? ''),
+        name === null ? reason : functionLink(name),
+        h('span.dim', { title: instant(at) }, ago(now - at)),
+      ),
+    );
 }
 
 /** Reason of an empty side of the comparison. */
@@ -273,18 +301,16 @@ function modeChips({ hosts }: State): HTMLElement[] {
   return chips;
 }
 
-/** Key, mark, what, and why. */
-type Item = readonly [string, Node | string, Node | string, Node | string];
-
-function attentionItems(
+function attentionLines(
   { hosts, nats, services }: State,
   functions: readonly FunctionRow[],
-): Item[] {
-  const items: Item[] = [];
-  // `part` tells apart items with the same mark and text.
+): HTMLElement[] {
+  const lines: HTMLElement[] = [];
+  // `part` tells apart lines with the same mark and text.
   const add = (mark: string, tone: Tone, what: Node | string, why = '', part = ''): void => {
+    if (lines.length === SHOWN) return;
     const key = `${mark} ${typeof what === 'string' ? what : what.textContent} ${part}`;
-    items.push([key, chip(mark, tone), what, why]);
+    lines.push(line(key, chip(mark, tone), what, why));
   };
   if (!nats.connected)
     add('NATS', 'red', 'disconnected: hosts keep user limits and local policies');
@@ -313,5 +339,5 @@ function attentionItems(
       const what = `${service} on ${host}: ${lastFailure}`;
       add('errors', 'amber', what, counted(failures, 'failure'), started);
     }
-  return items;
+  return lines.length === 0 ? [emptyLine('nothing')] : lines;
 }
