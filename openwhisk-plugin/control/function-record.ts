@@ -49,6 +49,11 @@ export class FunctionRecord {
   /** First activations of containers since the start, and the sum of their `/init` times. */
   coldStarts = 0;
   initMillis = 0;
+  /** Sums over the ended activations of all revisions; units as in `Run`. */
+  harvested = 0;
+  harvestedMemory = 0;
+  accelerated = 0;
+  saved = 0;
   /** The newest grant was below or above the user's limit: events report changes only. */
   harvesting = false;
   borrowing = false;

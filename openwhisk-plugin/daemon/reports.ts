@@ -47,6 +47,10 @@ export class HostReports implements ReportPort<Container> {
     counters.harvested += run.harvested;
     counters.accelerated += run.accelerated;
     counters.saved += run.saved;
+    fn.harvested += run.harvested;
+    fn.harvestedMemory += run.harvestedMemory;
+    fn.accelerated += run.accelerated;
+    fn.saved += run.saved;
     if (activation.stepped) counters.clockSteps++;
     fn.explanations.record(activation);
     if (reason === 'init_failed') return;

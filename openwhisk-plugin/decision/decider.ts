@@ -301,17 +301,13 @@ export class Decider {
    * only when the container stops working for it.
    */
   finish(run: Run, outcome: Outcome, durationMs: number, clean: boolean, now: Millis): void {
-    const { fn, container } = run;
+    const { container } = run;
     const settings = this.settings;
     const place = container.runs.indexOf(run);
     if (place < 0) return;
     closeWindow(run, run.endCpu, now, settings.minimumWindow);
     settle(run, now);
     run.saved = run.cpu.user > 0 ? (run.accelerated * 1000) / run.cpu.user : 0;
-    fn.harvested += run.harvested;
-    fn.harvestedMemory += run.harvestedMemory;
-    fn.accelerated += run.accelerated;
-    fn.saved += run.saved;
     removeAt(container.runs, place);
     this.weights.update(container);
     const next = container.runs[0];

@@ -102,11 +102,6 @@ export class FunctionState {
   safeguarded = 0;
   tripped = 0;
   controlled = 0;
-  /** CPU-ms; see `Run`. */
-  harvested = 0;
-  accelerated = 0;
-  harvestedMemory = 0;
-  saved = 0;
   lastStart: Millis = 0 as Millis;
 
   constructor(

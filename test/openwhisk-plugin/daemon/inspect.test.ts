@@ -51,6 +51,27 @@ test('totals of the host include functions and versions that are forgotten', asy
   await rig.hook.stop();
 });
 
+test('sums of a function go on when its action is updated', async (t) => {
+  const rig = await new HookRig((config) =>
+    Object.assign(config.decision.memory, { policy: 'faasrm' }),
+  ).start();
+  const sums = () => {
+    const [view] = rig.hook.inspect().functions;
+    return [view!.activations, view!.harvestedCpuSeconds, view!.harvestedMebibyteSeconds];
+  };
+  const container = rig.container({ quota: 1000 });
+  for (let i = 0; i < 30; i++) container.call(100, 200);
+  const before = sums();
+  t.true(
+    before.every((sum) => sum > 0),
+    before.join(' '),
+  );
+  // An activation of a new version runs at user limits.
+  rig.container({ quota: 1000 }).call(100, 200, { version: '0.0.2' });
+  t.deepEqual(sums(), [before[0]! + 1, ...before.slice(1)]);
+  await rig.hook.stop();
+});
+
 test('the comparison over all functions is made every five seconds at most', async (t) => {
   const rig = await new HookRig((config) =>
     Object.assign(config.decision, { controlShare: 0.5 }),
