@@ -107,7 +107,7 @@ export const decisionSchema = section('How limits are chosen.', {
       "`guarantee`: loans never lower a lender's limit. `faasrm`: the published rule, also below " +
         "the user's limit; it can cause OOM kills.",
     ),
-    invokerMemoryMiB: liveKey(
+    invokerMemoryMiB: key(
       positive(16_777_216).nullable(),
       null,
       "Sum of the invokers' user-memory; null: learned from the containers' shares.",

@@ -37,7 +37,7 @@ export const hookSchema = section('The daemon beside the invoker.', {
     'On Docker: prefix of the names of action containers, as in `wsk0_12_guest_hello`. With a ' +
       'digit at its end (`wsk0`): of one invoker; otherwise of all invokers of this host.',
   ),
-  invokerAddresses: liveKey(
+  invokerAddresses: key(
     z.array(address),
     [],
     "Sources of requests beside each bridge's own address, also ranges (`10.1.2.0/24`); empty: " +
