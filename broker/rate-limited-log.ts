@@ -5,7 +5,7 @@ const INTERVAL_MILLIS = 60_000;
 /** Writes one line of each kind per interval; the next one says how many were suppressed. */
 export class RateLimitedLog {
   readonly #logger: Logger;
-  readonly #kinds = new Map<string, { last: number; suppressed: number; total: number }>();
+  readonly #kinds = new Map<string, { last: number; suppressed: number }>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -20,14 +20,6 @@ export class RateLimitedLog {
     this.#write('error', kind, now, fields, message);
   }
 
-  count(kind: string): number {
-    return this.#kinds.get(kind)?.total ?? 0;
-  }
-
-  counts(): Record<string, number> {
-    return Object.fromEntries([...this.#kinds].map(([kind, entry]) => [kind, entry.total]));
-  }
-
   #write(
     level: 'warn' | 'error',
     kind: string,
@@ -37,10 +29,9 @@ export class RateLimitedLog {
   ): void {
     let entry = this.#kinds.get(kind);
     if (entry === undefined) {
-      entry = { last: Number.NEGATIVE_INFINITY, suppressed: 0, total: 0 };
+      entry = { last: Number.NEGATIVE_INFINITY, suppressed: 0 };
       this.#kinds.set(kind, entry);
     }
-    entry.total++;
     if (now - entry.last < INTERVAL_MILLIS) {
       entry.suppressed++;
       return;

@@ -4,7 +4,6 @@ import {
   functionName,
   logBrokerErrors,
   logStores,
-  type RateLimitedLog,
   services,
   wildcards,
 } from '../../broker/index.js';
@@ -28,13 +27,11 @@ import type { TargetReceiver } from './targets.js';
 export class HookBus {
   readonly #hook: Hook;
   readonly #broker: Broker;
-  readonly #log: RateLimitedLog;
   readonly #cancels: Cancel[] = [];
 
-  constructor(hook: Hook, broker: Broker, log: RateLimitedLog) {
+  constructor(hook: Hook, broker: Broker) {
     this.#hook = hook;
     this.#broker = broker;
-    this.#log = log;
   }
 
   start(version: string, targets: TargetReceiver): void {
@@ -124,7 +121,7 @@ export class HookBus {
     const { unreadable } = decoded.message;
     if (unreadable.length > 0)
       this.#warn(
-        `annotations ${action}`,
+        'annotations',
         { function: action, annotations: unreadable },
         'annotations cannot be read: user limits apply',
       );
@@ -145,6 +142,7 @@ export class HookBus {
   }
 
   #warn(kind: string, fields: object, message: string): void {
-    this.#log.warn(kind, this.#hook.controls.parts.clock.monotonic(), fields, message);
+    const { log, clock } = this.#hook.controls.parts;
+    log.warn(kind, clock.monotonic(), fields, message);
   }
 }

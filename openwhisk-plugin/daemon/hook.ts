@@ -162,7 +162,7 @@ export class Hook {
       targets: {
         accepted: targets.accepted,
         elsewhere: targets.elsewhere,
-        refused: targets.refusals(),
+        refused: { ...targets.refused },
       },
       policies: [...policies.summary()],
       messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },
@@ -182,7 +182,7 @@ export class Hook {
       lag: pipeline.lag,
       steps: sampler.steps.histograms,
       events: parts.events.counts(),
-      targets: { accepted: targets.accepted, refused: targets.refusals() },
+      targets: { accepted: targets.accepted, refused: targets.refused },
       messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },
       audit,
       unmanaged: parts.containers.unmanaged().length,

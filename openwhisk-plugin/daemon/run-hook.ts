@@ -148,7 +148,6 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     new HostWeights(config.hook.engine === 'docker' ? undefined : POD_LOSS),
   );
   const log = new RateLimitedLog(logger);
-  const targetLog = new RateLimitedLog(logger);
   const counters = new Counters();
   const events = new EventQueue();
   const experiences = new ExperienceQueue();
@@ -267,7 +266,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const targets = new TargetReceiver(
     targetRules(identity, capacity, config.decision.targetStaleMs),
     clock,
-    targetLog,
+    new RateLimitedLog(logger),
     (action) => functions.get(action),
     (fn, target, rules, now) => controller.onSharedPeak(fn, target, rules, now),
   );
@@ -326,7 +325,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   watch();
   sampler.start(timers);
   reporter.start(timers, pipeline, broker);
-  const bus = broker === null ? null : new HookBus(hook, broker, targetLog);
+  const bus = broker === null ? null : new HookBus(hook, broker);
   bus?.start(identity.version, targets);
 
   const waitFor = (step: string, work: Promise<unknown>, millis: number): Promise<void> =>

@@ -14,6 +14,8 @@ export class TargetReceiver {
   readonly #find: (action: string) => FunctionRecord | undefined;
   readonly #sharePeak: SharePeak;
   accepted = 0;
+  /** By {@link TargetRefusal}. */
+  readonly refused: Record<string, number> = {};
   /** Targets for another host's observation, or for functions that never ran here. */
   elsewhere = 0;
 
@@ -61,6 +63,7 @@ export class TargetReceiver {
   }
 
   #refuse(kind: TargetRefusal, action: string, detail: string): false {
+    this.refused[kind] = (this.refused[kind] ?? 0) + 1;
     this.#log.warn(
       kind,
       this.#clock.monotonic(),
@@ -68,9 +71,5 @@ export class TargetReceiver {
       'target refused: user limits apply',
     );
     return false;
-  }
-
-  refusals(): Record<string, number> {
-    return this.#log.counts();
   }
 }

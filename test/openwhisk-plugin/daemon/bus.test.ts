@@ -1,5 +1,5 @@
 import test from 'ava';
-import { buckets, services, subjects, wildcards } from '../../../broker/index.js';
+import { buckets, functionToken, services, subjects, wildcards } from '../../../broker/index.js';
 import {
   decodeHostReport,
   decodeObservation,
@@ -111,6 +111,23 @@ for (const [index, [kind, message]] of bad.entries()) {
     await rig.hook.stop();
   });
 }
+
+test('only targets count as refused targets', async (t) => {
+  const { rig, send } = await targeted();
+  const put = (bucket: (typeof buckets)[keyof typeof buckets], key: string, value: object) =>
+    rig.other.keyValue(bucket).put(key, encodeMessage(value));
+  await put(buckets.mode, MODE_GLOBAL, { v: 1, mode: 'nonsense' });
+  await put(buckets.policy, 'faasrm', { v: 1, policy: 'nonsense' });
+  for (const name of ['/guest/a', '/guest/b']) {
+    const settings = { v: 1, function: name, unreadable: ['gleaner.mdoe'] };
+    await put(buckets.actions, functionToken(name), settings);
+  }
+  await put(buckets.actions, functionToken('/guest/c'), { v: 1, function: '/guest/d' });
+  await send(target(rig, { v: 2 }));
+  t.is(rig.lines.filter(({ level }) => level === 'warn').length, 5);
+  t.deepEqual(rig.hook.figures().targets, { accepted: 0, refused: { wrong_version: 1 } });
+  await rig.hook.stop();
+});
 
 test('replays, older epochs and second authors are refused; newer epochs are not', async (t) => {
   const { rig, container, send } = await targeted();
