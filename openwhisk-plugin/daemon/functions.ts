@@ -5,14 +5,20 @@ import { FunctionRecord, Revision } from '../control/index.js';
 import type { ActivationPolicy, Decider, FunctionState, UserLimits } from '../decision/index.js';
 import type { Modes } from './modes.js';
 
-/** The functions of this host; the least recently started without containers is removed. */
+/**
+ * The functions of this host. Of those without containers the one whose newest container started
+ * first is removed, in the decider's table too: both have the same order.
+ */
 export class FunctionRegistry {
   readonly #decider: Decider;
   readonly #modes: Modes;
   readonly #records: LRUCache<string, FunctionRecord>;
   /** The same sorted by name: a sort for each page of `inspect` would delay the tap. */
   readonly #byName: FunctionRecord[] = [];
-  /** Removed functions that still have containers: the kill switch and modes must reach them. */
+  /**
+   * Removed functions with containers, because all others had some, too: the kill switch and
+   * modes must reach them.
+   */
   readonly #evicted = new Map<string, FunctionRecord>();
   readonly #policyOf: (record: FunctionRecord) => ActivationPolicy | null;
   #killed = false;
@@ -97,8 +103,19 @@ export class FunctionRegistry {
   }
 
   #add(record: FunctionRecord): void {
+    if (this.#records.size === this.#records.max) this.#keepThoseWithContainers();
     this.#records.set(record.action, record);
     this.#byName.splice(placeOf(this.#byName, record.action), 0, record);
+  }
+
+  /** Moves them away from the end at which the next one is removed. */
+  #keepThoseWithContainers(): void {
+    for (let left = this.#records.size; left > 0; left--) {
+      const action = this.#records.rkeys().next().value!;
+      if (this.#records.peek(action)!.containers === 0) return;
+      this.#records.get(action);
+      this.#decider.functions.touch(action);
+    }
   }
 
   #apply(record: FunctionRecord): void {

@@ -186,6 +186,11 @@ export class FunctionTable {
     if (old) this.#forgotten(old);
   }
 
+  /** As if a container of this action had started. */
+  touch(action: string): void {
+    this.#versions.get(action);
+  }
+
   /** Newest version of an action, without touching its age; undefined = unknown. */
   newest(action: string): FunctionState | undefined {
     return this.#versions.peek(action)?.[0];

@@ -22,6 +22,31 @@ test('functions are listed by name, whichever start and are forgotten', async (t
   await rig.hook.stop();
 });
 
+test('a function with containers is not forgotten while there are others without', async (t) => {
+  const rig = await new HookRig((config) =>
+    Object.assign(config.decision, { maxFunctions: 3 }),
+  ).start();
+  const busy = rig.container();
+  busy.call(10, 200, { action: '/guest/busy' });
+  for (const action of ['/guest/a', '/guest/b', '/guest/c', '/guest/d']) {
+    const container = rig.container();
+    container.call(10, 200, { action });
+    container.end();
+    busy.call(10, 200, { action: '/guest/busy' });
+  }
+  const names = () => rig.hook.inspect({ offset: 0 }).functions.map(({ name }) => name);
+  t.deepEqual(names(), ['/guest/busy', '/guest/c', '/guest/d']);
+  // Its history too: it is refreshed with the others.
+  t.like(rig.hook.figures().functions, { length: 3 });
+  const [view] = rig.hook.inspect({ function: '/guest/busy' }).functions;
+  t.is(view?.activations, 5);
+  busy.end();
+  for (const action of ['/guest/e', '/guest/f', '/guest/g'])
+    rig.container().call(10, 200, { action });
+  t.deepEqual(names(), ['/guest/e', '/guest/f', '/guest/g']);
+  await rig.hook.stop();
+});
+
 test('totals of the host include functions and versions that are forgotten', async (t) => {
   const rig = await new HookRig((config) =>
     Object.assign(config.decision, { maxFunctions: 1 }),

@@ -95,6 +95,24 @@ test('the kill switch reaches containers of functions that left the registry', a
   await rig.hook.stop();
 });
 
+test('a reload reaches the history of a function with long-lived containers', async (t) => {
+  const [rig, container] = await learned((config) =>
+    Object.assign(config.decision, { maxFunctions: 2 }),
+  );
+  for (const action of ['/guest/a', '/guest/b', '/guest/c']) {
+    const other = rig.container({ quota: 1000 });
+    other.call(400, 200, { action });
+    other.end();
+  }
+  t.true(container.quotaOfCall() < 1000);
+  const next = structuredClone(rig.config) as Config;
+  const own = { match: '/guest/hello', policy: 'largest-in-range' };
+  Object.assign(next.functions, { overrides: [own] });
+  rig.hook.reload(next);
+  t.true(container.quotaOfCall() >= 1000);
+  await rig.hook.stop();
+});
+
 test('what is restored is no longer lent: the borrower is cut back at once', async (t) => {
   const [rig, lender] = await learned();
   const borrower = rig.container({ quota: 6500 });
