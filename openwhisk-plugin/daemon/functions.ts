@@ -94,6 +94,16 @@ export class FunctionRegistry {
     }
   }
 
+  /** As {@link refresh}, of one function. True if its mode has changed. */
+  refreshOne(action: string): boolean {
+    const record = this.get(action);
+    if (record === undefined) return false;
+    const { mode } = record;
+    this.#apply(record);
+    for (const state of this.#decider.functions.versions(action)) this.#configure(record, state);
+    return record.mode !== mode;
+  }
+
   #restoreRecord(action: string): FunctionRecord | undefined {
     const record = this.#evicted.get(action);
     if (record === undefined) return undefined;

@@ -246,10 +246,22 @@ export class Hook {
     return changed;
   }
 
-  /** Restores containers that are no longer enforced, after any change of modes. */
+  /** Of one function, or with null of all. */
   modesChanged(reason: string, action: string | null = null): void {
+    const { functions } = this.controls.parts;
+    if (action === null) functions.refresh(this.controls.killSwitch.killed);
+    else functions.refreshOne(action);
+    this.#applyModes(reason, action);
+  }
+
+  /** Only a changed mode of a function of this host is reported. */
+  annotated(reason: string, action: string): void {
+    if (this.controls.parts.functions.refreshOne(action)) this.#applyModes(reason, action);
+  }
+
+  /** Restores containers that are no longer enforced, and reports the change. */
+  #applyModes(reason: string, action: string | null): void {
     const { parts, pipeline, modes, killSwitch } = this.controls;
-    parts.functions.refresh(killSwitch.killed);
     pipeline.controller.onModeChanged(
       parts.containers.values(),
       modes.global === 'enforce' && !killSwitch.killed,

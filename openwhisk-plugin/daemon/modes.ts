@@ -22,11 +22,20 @@ export class Modes {
   readonly #paused = new Set<string>();
   readonly #owners = new Map<string, ActionSettings>();
   readonly #changed: (reason: string, action: string | null) => void;
+  readonly #annotated: (reason: string, action: string) => void;
 
-  /** `changed`: after any change, of one function or (null) of all. */
-  constructor(settings: ModeSettings, changed: (reason: string, action: string | null) => void) {
+  /**
+   * `changed`: after any change but those of annotations, of one function or (null) of all.
+   * `annotated`: after a change of a function's annotations, all of which arrive at the start.
+   */
+  constructor(
+    settings: ModeSettings,
+    changed: (reason: string, action: string | null) => void,
+    annotated: (reason: string, action: string) => void,
+  ) {
     this.#settings = settings;
     this.#changed = changed;
+    this.#annotated = annotated;
   }
 
   configure(settings: ModeSettings): void {
@@ -79,7 +88,7 @@ export class Modes {
     else this.#owners.set(action, settings);
     if (sameSettings(before ?? null, settings)) return;
     const bad = settings?.unreadable ?? [];
-    this.#changed(
+    this.#annotated(
       bad.length > 0 ? `annotations cannot be read: ${bad.join(', ')}` : 'annotations',
       action,
     );

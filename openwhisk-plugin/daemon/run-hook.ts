@@ -177,7 +177,11 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     );
     hook.modesChanged(`kill_switch:${source}`);
   });
-  const modes = new Modes(config, (reason, action) => hook.modesChanged(reason, action));
+  const modes = new Modes(
+    config,
+    (reason, action) => hook.modesChanged(reason, action),
+    (reason, action) => hook.annotated(reason, action),
+  );
   const functions: FunctionRegistry = new FunctionRegistry(
     decider,
     modes,

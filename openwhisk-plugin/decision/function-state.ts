@@ -191,6 +191,11 @@ export class FunctionTable {
     this.#versions.get(action);
   }
 
+  /** The versions of an action, without touching its age. */
+  versions(action: string): readonly FunctionState[] {
+    return this.#versions.peek(action) ?? [];
+  }
+
   /** Newest version of an action, without touching its age; undefined = unknown. */
   newest(action: string): FunctionState | undefined {
     return this.#versions.peek(action)?.[0];

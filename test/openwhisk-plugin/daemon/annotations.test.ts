@@ -69,6 +69,27 @@ test('an unreadable annotation is named in the log, and user limits apply', asyn
   await rig.hook.stop();
 });
 
+test('annotations are reported if they change the mode of a function of this host', async (t) => {
+  const { rig, put, forget } = await annotated();
+  const told = () => {
+    return rig.hook.inspect().events.mode ?? 0;
+  };
+  await put({ mode: 'recommend' });
+  t.is(told(), 0, 'it has not run here');
+  rig.container({ quota: 1000 }).call(400, 200);
+  t.like(rig.hook.inspect({ function: HELLO }).functions[0], { mode: 'recommend' });
+  await put({ mode: 'recommend', sloMs: 250 });
+  t.like(rig.hook.inspect({ function: HELLO }).functions[0], { mode: 'recommend', slo: 250 });
+  t.is(told(), 0, 'its mode is the same');
+  await forget();
+  t.like(rig.hook.inspect({ function: HELLO }).functions[0], { mode: 'enforce' });
+  t.is(told(), 1);
+  await put({ unreadable: ['gleaner.mdoe'] });
+  t.like(rig.hook.inspect({ function: HELLO }).functions[0], { mode: 'observe' });
+  t.is(told(), 2);
+  await rig.hook.stop();
+});
+
 test('bounds of operator and owner are intersected; if empty, user limits apply', async (t) => {
   const bounds = { cpuMillicores: { min: 600 } };
   const { rig, put } = await annotated((config) =>
