@@ -209,8 +209,9 @@ export class AuditLog {
   async close(): Promise<void> {
     this.#cancel();
     if (this.#busy !== null) await this.#busy;
-    await this.flush();
+    // Records that come meanwhile are counted as dropped.
     this.#closed = true;
+    await this.flush();
     this.dropped += this.waiting;
     this.waiting = 0;
     await this.#file?.close().catch(() => undefined);

@@ -8,6 +8,7 @@ import { micros } from '../../../config/index.js';
 import { AuditLog, AuditRecord, auditLine } from '../../../openwhisk-plugin/daemon/audit.js';
 import { JsonBytes } from '../../../openwhisk-plugin/daemon/json-bytes.js';
 import { ManualTime } from '../../support/manual-time.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 
 test('a full audit buffer keeps the newest records and writes how many are lost', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-audit-'));
@@ -41,6 +42,18 @@ test('a full audit buffer keeps the newest records and writes how many are lost'
   );
   record('after the end');
   t.is(log.dropped, 16);
+});
+
+test('a record during the last flush is in the file or counted as dropped', async (t) => {
+  const path = join(temporaryFolder('audit'), 'audit.log');
+  const options = { path, rotateBytes: 1e9, files: 1 };
+  const log = new AuditLog(options, new ManualTime(), silentLogger);
+  log.next(micros(0)).activation = 'before';
+  const closed = log.close();
+  await Promise.resolve();
+  log.next(micros(0)).activation = 'during';
+  await closed;
+  t.deepEqual([log.written, log.dropped], [1, 1]);
 });
 
 test('a record that is used again keeps nothing of the last one', (t) => {
