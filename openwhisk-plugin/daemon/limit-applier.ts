@@ -223,14 +223,12 @@ export class LimitApplier implements LimitPort<Container> {
     container.memoryBusy = true;
     const work = this.#lowering(container, who, why, again)
       .catch((error: unknown) => {
+        container.memoryBusy = false;
         const fields = { container: container.info.id, error: String(error) };
         const now = this.#clock.monotonic();
         this.#log.warn('memory_reduction', now, fields, 'a memory limit could not be lowered');
       })
-      .finally(() => {
-        container.memoryBusy = false;
-        this.#pending.delete(work);
-      });
+      .finally(() => this.#pending.delete(work));
     this.#pending.add(work);
   }
 
@@ -256,6 +254,8 @@ export class LimitApplier implements LimitPort<Container> {
     // A newer limit came while the kernel was still reclaiming.
     if (!container.ended && above(container.desiredMemory, handle.expected.memory))
       this.#raise(container, container.desiredMemory, change);
+    // At once: what is requested after this last look begins a new reduction.
+    container.memoryBusy = false;
   }
 
   #describe(
