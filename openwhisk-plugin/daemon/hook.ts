@@ -39,7 +39,7 @@ export interface HookControls {
   readonly pipeline: Pipeline;
   readonly reports: Pick<HostReports, 'decisions'>;
   readonly containerEvents: ContainerEventHandler;
-  readonly sampler: Pick<Sampler, 'steps'>;
+  readonly sampler: Sampler;
   readonly modes: Modes;
   readonly killSwitch: KillSwitch;
   readonly policies: PolicyTable;

@@ -265,6 +265,25 @@ test('an engine that cannot be read at the start fails the start and frees the l
   (await HookLock.acquire(join(rig.folder, 'hook.lock'))).release();
 });
 
+test('a start that fails once parts run leaves none of them running', async (t) => {
+  const rig = new HookRig();
+  rig.platform.before.push(rig.info());
+  const { start } = rig.platform;
+  rig.platform.start = (listener) => {
+    const isTap = 'request' in listener;
+    return start.call(rig.platform, listener).then(() => {
+      if (!isTap) throw new Error('no listing');
+    });
+  };
+  await t.throwsAsync(() => rig.start(), { message: 'no listing' });
+  t.is(rig.platform.time.pending, 0);
+  t.true([...rig.platform.cgroups.values()].every((cgroup) => cgroup.closed));
+  writeFileSync(join(rig.folder, 'kill-switch'), '');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  t.is(killFileHolder(join(rig.folder, 'kill-switch')), null);
+  (await HookLock.acquire(join(rig.folder, 'hook.lock'))).release();
+});
+
 test('a reload takes over modes, and restores what is no longer enforced', async (t) => {
   const { rig, lower } = await lowered();
   const next = structuredClone(rig.config) as Config;

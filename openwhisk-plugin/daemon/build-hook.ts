@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { type Broker, hostNameFrom, type Logger, RateLimitedLog } from '../../broker/index.js';
+import { type Config, mebibytes, messageOf, type Random, timeOfDay } from '../../config/index.js';
+import { HostController, targetRules } from '../control/index.js';
+import {
+  Decider,
+  decisionSettings,
+  type HostCapacity,
+  HostWeights,
+  MemoryHeadroom,
+} from '../decision/index.js';
+import type { Bridge, HostFacts, Platform } from '../host/ports/index.js';
+import { AuditLog } from './audit.js';
+import { ContainerEventHandler } from './container-event-handler.js';
+import { type Container, ContainerRegistry } from './containers.js';
+import { Counters } from './counters.js';
+import { FunctionRegistry } from './functions.js';
+import { Hook, type HookIdentity } from './hook.js';
+import type { HookParts } from './hook-parts.js';
+import { KillSwitch } from './kill-switch.js';
+import { LimitApplier } from './limit-applier.js';
+import { LimitedContainers } from './limited-containers.js';
+import { Modes } from './modes.js';
+import { Pipeline } from './pipeline.js';
+import { PolicyTable } from './policies.js';
+import { EventQueue, ExperienceQueue } from './queues.js';
+import { Reporter } from './reporter.js';
+import { HostReports } from './reports.js';
+import { Sampler } from './sampler.js';
+import { TargetReceiver } from './targets.js';
+import { UsageReader } from './usage.js';
+
+export interface HookOptions {
+  readonly platform: Platform;
+  /** Not closed by the hook. Null: no NATS, only local policies. */
+  readonly broker: Broker | null;
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly random: Random;
+  /** Product version, three numbers with dots. */
+  readonly version?: string;
+  /** Identifier of this start. Default: random. */
+  readonly boot?: string;
+  /** Called about once a second from the sampling loop, for a watchdog. */
+  readonly heartbeat?: () => void;
+}
+
+/**
+ * What a node's other pods may lose of a contended CPU: stock action pods have the kernel's least
+ * weight, so that any order among them takes from pods at the same level.
+ */
+const POD_LOSS = 0.05;
+/** Rotated audit logs that are kept; `hook.auditRotateMiB` bounds the disk that they take. */
+const AUDIT_FILES = 5;
+/** Files below `hook.stateDir`. */
+export const pathsOf = ({ hook }: Config) => ({
+  lock: join(hook.stateDir, 'hook.lock'),
+  killSwitch: join(hook.stateDir, 'kill-switch'),
+  audit: join(hook.stateDir, 'audit.jsonl'),
+  limited: join(hook.stateDir, 'limited-containers'),
+});
+
+function capacityOf(facts: HostFacts, { decision }: Config): HostCapacity {
+  const { invokerMemoryMiB } = decision.memory;
+  return {
+    cpu: facts.cpu,
+    allocatableCpu: facts.cpu,
+    memory: facts.memory,
+    allocatableMemory: invokerMemoryMiB === null ? facts.memory : mebibytes(invokerMemoryMiB),
+  };
+}
+
+function deciderOf(
+  { config, random }: HookOptions,
+  capacity: HostCapacity,
+  policies: PolicyTable,
+): Decider {
+  const { decision, hook } = config;
+  const settings = decisionSettings(decision, hook.sampleMs, capacity);
+  const userMemory = mebibytes(decision.memory.invokerMemoryMiB ?? 0);
+  return new Decider(
+    settings,
+    capacity,
+    policies.forHost(decision.policy),
+    random.fork('decider'),
+    new MemoryHeadroom(capacity.memory, settings.memoryReserve, userMemory),
+    new HostWeights(hook.engine === 'docker' ? undefined : POD_LOSS),
+  );
+}
+
+const identityOf = ({ config, boot, version, platform }: HookOptions): HookIdentity => ({
+  host: config.hook.hostName ?? hostNameFrom(hostname()),
+  boot: boot ?? randomUUID().slice(0, 13),
+  version: version ?? '0.1.0',
+  platform: platform.name,
+});
+
+/** What all other parts share. */
+function sharedParts(
+  { platform, config, logger }: HookOptions,
+  decider: Decider,
+  policies: PolicyTable,
+  modes: Modes,
+): HookParts {
+  const { clock, timers } = platform;
+  const paths = pathsOf(config);
+  const log = new RateLimitedLog(logger);
+  const counters = new Counters();
+  const functions: FunctionRegistry = new FunctionRegistry(
+    decider,
+    modes,
+    config.decision.maxFunctions,
+    (fn) => policies.forFunction(fn.action, fn.settings, decider.policies),
+  );
+  const audit = new AuditLog(
+    {
+      path: paths.audit,
+      rotateBytes: config.hook.auditRotateMiB * 1024 * 1024,
+      files: AUDIT_FILES,
+      timeOfDay: (at) => timeOfDay(clock, at),
+    },
+    timers,
+    logger,
+  );
+  const limited = new LimitedContainers(paths.limited, (error) =>
+    log.warn(
+      'limited_containers',
+      clock.monotonic(),
+      { path: paths.limited, error: messageOf(error) },
+      'cannot keep the ids of limited containers: `gleaner restore --local` finds them by name',
+    ),
+  );
+  const experiences = new ExperienceQueue();
+  decider.experiences = experiences.take;
+  return {
+    clock,
+    steady: platform.steady ?? clock,
+    decider,
+    containers: new ContainerRegistry(platform, decider),
+    functions,
+    applier: new LimitApplier(clock, audit, counters, log, limited),
+    limited,
+    counters,
+    events: new EventQueue(),
+    audit,
+    experiences,
+    logger,
+    log,
+  };
+}
+
+export type BuiltHook = ReturnType<typeof buildHook>;
+
+/** All parts of a hook. Nothing runs yet but the timer of the audit log. */
+export function buildHook(options: HookOptions, facts: HostFacts) {
+  const { platform, config, logger } = options;
+  const capacity = capacityOf(facts, config);
+  const policies = new PolicyTable();
+  policies.check(config.functions.overrides);
+  const decider = deciderOf(options, capacity, policies);
+  const identity = identityOf(options);
+  const switches = { stopping: false, boosts: config.decision.boost.enabled };
+
+  // Both call the hook, which needs both, once it runs.
+  const killSwitch = new KillSwitch((killed, source) => {
+    logger.warn(
+      { killed, source },
+      killed ? 'kill switch on: every user limit is restored' : 'kill switch released',
+    );
+    hook.modesChanged(`kill_switch:${source}`);
+  });
+  const modes = new Modes(
+    config,
+    (reason, action) => hook.modesChanged(reason, action),
+    (reason, action) => hook.annotated(reason, action),
+  );
+
+  const parts = sharedParts(options, decider, policies, modes);
+  const { clock, functions } = parts;
+  const usage = new UsageReader();
+  const reporter = new Reporter(parts, usage, modes, {
+    host: identity.host,
+    boot: identity.boot,
+    stepActivations: config.hook.stepActivations,
+    stepMillis: config.hook.stepS * 1000,
+  });
+  const reports = new HostReports(parts, (fn) => reporter.stepped(fn));
+  const limits = parts.applier;
+  const controller = new HostController<Container>(decider, { functions, limits, usage, reports });
+  const mayWrite = (): boolean => !switches.stopping && !killSwitch.killed;
+  const pipeline = new Pipeline(
+    parts,
+    controller,
+    () => switches.boosts && mayWrite() && modes.global === 'enforce',
+  );
+
+  let bridges: readonly Bridge[] = [];
+  let isListening = false;
+  const watch = (): void => {
+    pipeline.watching(bridges);
+    platform.tap.watch(bridges);
+  };
+  const { containerPrefix } = config.hook;
+  const containerEvents = new ContainerEventHandler(parts, pipeline, containerPrefix, (now) => {
+    bridges = now;
+    if (isListening) watch();
+  });
+  const sampler = new Sampler(
+    {
+      parts,
+      pipeline,
+      usage,
+      containerEvents,
+      mayWrite,
+      memoryInUse: () => platform.usage.hostMemoryInUse(),
+      // Among a node's other pods, weights above kubelet's would take from them.
+      siblingFactor: () =>
+        config.hook.engine === 'kubernetes'
+          ? 1
+          : (platform.limits.siblingFactor?.() ?? Number.POSITIVE_INFINITY),
+      heartbeat: options.heartbeat ?? (() => undefined),
+    },
+    config.hook.sampleMs,
+  );
+  const targets = new TargetReceiver(
+    targetRules(identity, capacity, config.decision.targetStaleMs),
+    clock,
+    new RateLimitedLog(logger),
+    (action) => functions.get(action),
+    (fn, target, rules, now) => controller.onSharedPeak(fn, target, rules, now),
+  );
+  const hook: Hook = new Hook(
+    {
+      parts,
+      pipeline,
+      reports,
+      containerEvents,
+      sampler,
+      modes,
+      killSwitch,
+      policies,
+      targets,
+      reporter,
+      policyNames: config.decision.policy,
+    },
+    identity,
+  );
+  return {
+    hook,
+    /** Read at each write and boost. */
+    switches,
+    capacity,
+    /** The tap took addresses so far; it listens on the bridges from now on. */
+    listen: (): void => {
+      isListening = true;
+      watch();
+    },
+  };
+}
