@@ -15,6 +15,8 @@ import { isChanged, isMissingMessage } from './nats-errors.js';
 
 /** Interval at which a watched bucket's last revision is compared, to find lost notices. */
 const HEARTBEAT = 5000 as Millis;
+/** Heartbeats, an hour, after which all keys are read: a purge of a marker has no revision. */
+const FULL_READ_EVERY = 720;
 const RETRY_MIN = 250;
 const RETRY_MAX = 10_000;
 const PARALLEL_READS = 64;
@@ -40,8 +42,8 @@ const toEntry = (entry: KvEntry): KeyValueEntry => ({
 /**
  * A bucket on JetStream. Watching uses no JetStream consumer, because consumers recover late after
  * a reconnect and accumulate on the server. A plain subscription to the bucket's subjects notices
- * *that* a key has changed, and the key is then read with its revision. After each connect, and
- * when the heartbeat finds an unnoticed revision, all keys are read and compared.
+ * *that* a key has changed, and the key is then read with its revision. The heartbeat reads the
+ * revisions that no notice showed. After each connect all keys are read and compared.
  */
 export class NatsKeyValue implements KeyValue {
   readonly #bucket: string;
@@ -58,7 +60,11 @@ export class NatsKeyValue implements KeyValue {
   /** Changed keys that are not read yet; a key that changes often is read once. */
   readonly #changes = new Set<string>();
   #changesRead = 0;
+  /** All revisions up to this one are known, and some after it. */
   #lastRevision = -1;
+  readonly #knownAfter = new Set<number>();
+  #heartbeats = 0;
+  #isInspecting = false;
   #created = '';
   #closed = false;
 
@@ -215,6 +221,7 @@ export class NatsKeyValue implements KeyValue {
   async #changed(key: string, attempt = 0): Promise<void> {
     try {
       const entry = await this.#run('get', 'read', key, ({ kv }) => kv.get(key));
+      if (entry) this.#know(entry.revision);
       if (entry && this.#watchers.changed(toEntry(entry))) return;
     } catch {
       void this.#resync();
@@ -227,16 +234,49 @@ export class NatsKeyValue implements KeyValue {
   }
 
   async #heartbeat(): Promise<void> {
-    if (!this.#connection() || this.#reading) return;
+    if (!this.#connection() || this.#reading || this.#isInspecting) return;
+    this.#isInspecting = true;
+    this.#heartbeats++;
+    const known = this.#lastRevision;
     try {
-      const info = await this.#run('inspect', 'read', ALL_KEYS, ({ manager }) =>
+      const { state, created } = await this.#run('inspect', 'read', ALL_KEYS, ({ manager }) =>
         manager.streams.info(`KV_${this.#bucket}`),
       );
-      if (info.state.last_seq !== this.#lastRevision || String(info.created) !== this.#created)
+      const { last_seq: last } = state;
+      const isSame = String(created) === this.#created && last >= known;
+      const unnoticed = last - this.#lastRevision - this.#knownAfter.size;
+      if (!isSame || unnoticed > CHANGED_MAX || this.#heartbeats % FULL_READ_EVERY === 0)
         void this.#resync();
+      else await this.#catchUp(last);
     } catch {
       void this.#resync();
+    } finally {
+      this.#isInspecting = false;
     }
+  }
+
+  /** Reads revisions up to `last` that no notice showed. Those that are gone were replaced. */
+  async #catchUp(last: number): Promise<void> {
+    while (this.#lastRevision < last && !this.#closed) {
+      const entry = await this.#run('read', 'read', ALL_KEYS, ({ manager }) =>
+        nextEntry(manager, this.#bucket, this.#lastRevision + 1),
+      );
+      this.#knowAllBefore(entry === null ? last + 1 : entry.revision);
+      if (entry === null) return;
+      this.#know(entry.revision);
+      if (isKey(entry.key)) this.#watchers.changed(entry);
+    }
+  }
+
+  #know(revision: number): void {
+    if (revision > this.#lastRevision) this.#knownAfter.add(revision);
+    while (this.#knownAfter.delete(this.#lastRevision + 1)) this.#lastRevision++;
+  }
+
+  #knowAllBefore(revision: number): void {
+    for (const known of this.#knownAfter) if (known < revision) this.#knownAfter.delete(known);
+    this.#lastRevision = Math.max(this.#lastRevision, revision - 1);
+    this.#know(this.#lastRevision);
   }
 
   /** Reads all keys and delivers differences; one read at a time, retried with back-off. */
@@ -259,6 +299,7 @@ export class NatsKeyValue implements KeyValue {
       const recreated = this.#created !== '' && created !== this.#created;
       this.#created = created;
       this.#lastRevision = lastRevision;
+      this.#knownAfter.clear();
       this.#retry = RETRY_MIN;
       if (!this.#closed) this.#watchers.read(entries, lastRevision, recreated);
     } catch {
@@ -328,6 +369,23 @@ async function nullWhenChanged(write: Promise<number>): Promise<number | null> {
 /** False if another client wrote first. */
 const deleteRevision = async (kv: KV, key: string, revision: number): Promise<boolean> =>
   (await nullWhenChanged(kv.delete(key, { previousSeq: revision }).then(() => revision))) !== null;
+
+/** The first entry of this revision or a later one, or null; its key may be invalid. */
+async function nextEntry(
+  manager: JetStreamManager,
+  bucket: string,
+  revision: number,
+): Promise<KeyValueEntry | null> {
+  const query = { seq: revision, next_by_subj: '>' };
+  try {
+    const { subject, seq, header, data } = await manager.streams.getMessage(`KV_${bucket}`, query);
+    const key = subject.slice(`$KV.${bucket}.`.length);
+    return { key, value: header.get('KV-Operation') === '' ? data : null, revision: seq };
+  } catch (error) {
+    if (isMissingMessage(error)) return null;
+    throw error;
+  }
+}
 
 /** A few at a time, because urgent requests share the connection. */
 async function inBatches<T, R>(

@@ -199,6 +199,66 @@ if (natsServerHere()) {
     },
   );
 
+  test.serial('the heartbeat of a bucket reads the changes that no notice showed', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    const config = join(server.directory, 'deaf.conf');
+    // The watcher gets no notice of one key.
+    writeFileSync(
+      config,
+      `authorization { users = [
+        { user: writer, password: secret }
+        { user: watcher, password: secret, permissions: { subscribe: { deny: ["$KV.busy.x"] } } }
+      ] }`,
+    );
+    await server.up(['-c', config]);
+    const time = new ManualTime();
+    const by = (user: string) => ({ servers: [server.url], name: user, user, password: 'secret' });
+    const writer = new NatsBroker(by('writer'));
+    const watcher = new NatsBroker({ ...by('watcher'), timers: time });
+    t.teardown(() => Promise.all([writer.close(), watcher.close()]));
+    const admin = await connect({ servers: server.url, user: 'writer', pass: 'secret' });
+    t.teardown(() => admin.close());
+    let reads = 0;
+    admin.subscribe('$JS.API.STREAM.MSG.GET.KV_busy', {
+      callback: () => {
+        reads++;
+      },
+    });
+    await until(() => writer.connected && watcher.connected, 'connected');
+    const bucket = writer.keyValue('busy');
+    for (let i = 0; i < 100; i++) await bucket.put(`k${i}`, bytes('0'));
+    const values = new Map<string, string | null>();
+    const watch = watcher
+      .keyValue('busy')
+      .watch(({ key, value }) => values.set(key, value && textOf(value)));
+    await watch.ready;
+    t.is(values.size, 100);
+    reads = 0;
+    const put = async (round: number): Promise<void> => {
+      for (let i = 0; i < 10; i++) await bucket.put(`k${i}`, bytes(String(round)));
+      await until(() => values.get('k9') === String(round), 'the notices have come');
+    };
+    await put(1);
+    await put(2);
+    await bucket.put('x', bytes('unnoticed'));
+    await put(3);
+    t.is(values.get('x'), undefined);
+    time.advance(millis(5000));
+    await until(() => values.get('x') === 'unnoticed', 'the heartbeat has found it');
+    await bucket.delete('x');
+    await put(4);
+    time.advance(millis(5000));
+    await until(() => values.get('x') === null, 'the heartbeat has found its deletion');
+    // 40 notices, and at most 20 revisions that a later one had replaced before they were read.
+    t.true(reads >= 42 && reads < 64, `${reads} reads`);
+    reads = 0;
+    time.advance(millis(5000));
+    await bucket.put('k0', bytes('5'));
+    await until(() => values.get('k0') === '5', 'one more');
+    t.is(reads, 1);
+  });
+
   test.serial('a refused client is distinguished from a missing server', async (t) => {
     const server = new RealServer();
     t.teardown(() => server.remove());
