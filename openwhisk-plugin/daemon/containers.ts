@@ -132,7 +132,7 @@ export class ContainerRegistry {
     const container = this.#byId.get(id);
     if (container === undefined) return undefined;
     this.#byId.delete(id);
-    this.rest(container);
+    this.unwatch(container);
     container.ended = true;
     if (this.#byAddress.get(container.address) === container) {
       this.#byAddress.delete(container.address);
@@ -160,12 +160,12 @@ export class ContainerRegistry {
     return this.#byId.values();
   }
 
-  /** Samples the container until {@link rest}: it runs an activation, or it is boosted. */
+  /** Samples the container until {@link unwatch}: it runs an activation, or it is boosted. */
   watch(container: Container): void {
     if (!container.ended) this.#slices[container.slice]!.add(container);
   }
 
-  rest(container: Container): void {
+  unwatch(container: Container): void {
     this.#slices[container.slice]!.delete(container);
   }
 

@@ -100,7 +100,8 @@ export class Sampler {
       if (container.boosted && container.state.boostUntil <= now)
         this.#pipeline.controller.boostExpired(container, now);
       if (container.running > 0) this.#sample(container, now);
-      else if (!container.boosted && this.#mayRest(container, now)) containers.rest(container);
+      else if (!container.boosted && this.#mayUnwatch(container, now))
+        containers.unwatch(container);
     }
     this.steps.ended('sample');
     this.#checkDrift();
@@ -117,7 +118,7 @@ export class Sampler {
   }
 
   /** Of a container with a raised weight that is known only some time after its last answer. */
-  #mayRest(container: Container, now: Millis): boolean {
+  #mayUnwatch(container: Container, now: Millis): boolean {
     const { state, cpuCounter, cpuCounterAt } = container;
     if (cpuCounter < 0 || state.shares <= state.user.shares) return true;
     if (now - cpuCounterAt < this.#sampleMillis) return false;

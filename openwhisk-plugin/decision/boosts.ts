@@ -52,7 +52,7 @@ export class Boosts {
 
   /**
    * The time is over, and `/init` has no answer. `shares`: in force for as long again, until the
-   * next call. With the user's own it would wait for every raised weight, up to its time limit.
+   * next expiry. With the user's own it would wait for every raised weight, up to its time limit.
    */
   expire(
     container: ContainerState,

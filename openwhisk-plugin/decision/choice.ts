@@ -54,9 +54,9 @@ export function chooseWeight(
   context: PolicyContext,
   isAlone: boolean,
 ): void {
-  const says =
+  const choosesWeight =
     policy.kind === 'weight' || (policy.kind === 'both' && run.container.mode === 'weight');
-  const factor = run.control || !says ? Number.NaN : policy.choose(run, run.cpu, context);
+  const factor = run.control || !choosesWeight ? Number.NaN : policy.choose(run, run.cpu, context);
   if (context.settings.preset !== 'default') return;
   if (run.control) {
     const neutral = ownWeight(run.container, context.neutralWeight);
@@ -147,7 +147,7 @@ function chooseInRange(
     grant.choice = 'no_target';
     return;
   }
-  // What the range would refuse as too little is had all the same.
+  // A smaller request gets the lower bound anyway.
   grant.demand = Math.max(grant.lower, requested);
   if (grant.lower === grant.user && grant.upper === grant.user) {
     grant.granted = grant.user;

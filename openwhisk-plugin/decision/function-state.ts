@@ -56,7 +56,7 @@ export class FunctionState {
   /** CPU-milliseconds of a run. */
   readonly cpuTime: DecayingHistogram;
   readonly expectedCpu: DecayingMean;
-  /** CPU time by the size of the call's body, where that says more than the mean. */
+  /** CPU time by the size of the body, where that says more than the mean. */
   readonly cpuByPayload = new PayloadEstimate();
   /** What the host's reference has counted of it; NaN = nothing. */
   loggedCpu = Number.NaN;

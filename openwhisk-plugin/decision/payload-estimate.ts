@@ -12,11 +12,11 @@ const LEFT_ABOVE = 1;
 const MOST_EXCESS = Math.log(16);
 
 /**
- * What the size of a call's body says about how much it needs: a power of the size, fitted to the
- * calls as they end. Each call is predicted before it is learned from, so the error is one on calls
- * not seen before; it is an absolute difference of logarithms (0.7: within a factor of two), as
- * weights follow ratios. The estimate is given only where that error is below those of the
- * function's own mean and median; else NaN. Nothing is allocated per call.
+ * What the size of a body says about how much its activation needs: a power of the size, fitted to
+ * activations as they end. Each is predicted before it is learned from, so the error is one on
+ * activations not seen before; it is an absolute difference of logarithms (0.7: within a factor of
+ * two), as weights follow ratios. The estimate is given only where that error is below those of the
+ * function's own mean and median; else NaN. Nothing is allocated per activation.
  */
 export class PayloadEstimate {
   readonly #fit = new PowerFit();
@@ -51,7 +51,7 @@ export class PayloadEstimate {
   }
 
   /**
-   * The mean to be expected of a call of this size; NaN: the size says nothing, or not enough is
+   * The mean to be expected with a body of this size; NaN: the size says nothing, or not enough is
    * known. Sizes never seen count as the nearest.
    */
   predict(size: number): number {

@@ -15,11 +15,11 @@ const EQUAL_SHARES = 1024;
 
 /**
  * ALPS (Fu et al., ATC'24; constants from their released program, ds2-lab/ALPS): a simulation of
- * shortest remaining time first over the newest calls ranks functions by their mean CPU burst; the
- * kernel then runs the lower rank first, and in time slices that shrink with a function's spread
- * and with the load.
+ * shortest remaining time first over the newest activations ranks functions by their mean CPU
+ * burst; the kernel then runs the lower rank first, and in time slices that shrink with a
+ * function's spread and with the load.
  *
- * What weights express: the rank. Here it is the share of recent calls that are of shorter
+ * What weights express: the rank. Here it is the share of recent activations that are of shorter
  * functions, and the factor runs from the upper clamp (the shortest) to the lower one (the longest)
  * on a logarithmic scale; an unknown function has an equal weight. What they cannot: strict
  * priority between ranks, time slices (the kernel's own stay), and so the simulation, which serves
@@ -28,7 +28,7 @@ const EQUAL_SHARES = 1024;
 export class AlpsPolicy implements ActivationPolicy {
   readonly name = 'alps';
   readonly kind = 'weight';
-  readonly #calls = new Float64Array(BUCKETS);
+  readonly #activations = new Float64Array(BUCKETS);
   #total = 0;
   #weight = 1;
 
@@ -42,19 +42,20 @@ export class AlpsPolicy implements ActivationPolicy {
     return equal * high * (low / high) ** this.#rank(bucket);
   }
 
-  /** Share of the recent calls below; those of the same length count half. */
+  /** Share of the recent activations below; those of the same length count half. */
   #rank(bucket: number): number {
-    let below = (this.#calls[bucket] as number) / 2;
-    for (let i = 0; i < bucket; i++) below += this.#calls[i] as number;
+    let below = (this.#activations[bucket] as number) / 2;
+    for (let i = 0; i < bucket; i++) below += this.#activations[i] as number;
     return below / this.#total;
   }
 
   #count(bucket: number): void {
     this.#weight *= GROWTH;
-    this.#calls[bucket] = (this.#calls[bucket] as number) + this.#weight;
+    this.#activations[bucket] = (this.#activations[bucket] as number) + this.#weight;
     this.#total += this.#weight;
     if (this.#weight < LARGEST_WEIGHT) return;
-    for (let i = 0; i < BUCKETS; i++) this.#calls[i] = (this.#calls[i] as number) / this.#weight;
+    for (let i = 0; i < BUCKETS; i++)
+      this.#activations[i] = (this.#activations[i] as number) / this.#weight;
     this.#total /= this.#weight;
     this.#weight = 1;
   }

@@ -8,20 +8,20 @@ const WINDOW = 100;
 const FIRST_SLICE = 20;
 const MIN_SLICE = 6;
 /**
- * Shares of a container that may use the whole host: a call in its slice stands above all that are
- * past theirs.
+ * Shares of a container that may use the whole host: an activation in its slice stands above all
+ * that are past theirs.
  */
 const FULL_HOST = 1024;
 
 /**
- * SFS (Fu et al., SC'22; constants from their released scheduler, ds2-lab/SFS): every call begins
- * in a real-time first-come class and leaves it for the fair scheduler once it has used a slice of
- * CPU = mean distance of the last 100 arrivals x cores; so short calls are done before long ones
- * share. Nothing need be known of a function.
+ * SFS (Fu et al., SC'22; constants from their released scheduler, ds2-lab/SFS): every activation
+ * begins in a real-time first-come class and leaves it for the fair scheduler once it has used a
+ * slice of CPU = mean distance of the last 100 arrivals x cores; so short activations are done
+ * before long ones share. Nothing need be known of a function.
  *
- * What weights express: a call in its slice gets 16 x a whole host's shares (the clamp), past it
- * its container's own. What they cannot: the order of arrival within the class (all in it share),
- * strict priority, its queue and so the rule that a call which waited longer than three slices
+ * What weights express: an activation in its slice gets 16 x a whole host's shares (the clamp),
+ * past it its container's own. What they cannot: the order of arrival within the class (all in it
+ * share), strict priority, its queue and so the rule that one which waited longer than three slices
  * skips the class, and what is left of a slice over a wait for I/O (CPU time counts here, so
  * waiting costs none). On a real host a slice ends at the next sample, up to 100 ms late.
  */
@@ -47,7 +47,7 @@ export class SfsPolicy implements ActivationPolicy {
     return used < slice ? slice : Number.POSITIVE_INFINITY;
   }
 
-  /** CPU time that a call may use in the first class, ms. */
+  /** CPU time that an activation may use in the first class, ms. */
   slice(cores: number): number {
     if (this.#count < WINDOW) return FIRST_SLICE;
     const newest = this.#arrivals[(this.#count - 1) % WINDOW] as number;

@@ -132,14 +132,14 @@ export class MessageReader {
   }
 }
 
-/** 0 while too little of the message is there to say. */
+/** 0 while the buffer ends before the length of the message. */
 function messageLength(buffer: Buffer): number {
   if (buffer.length < FIXED_HEADER) return 0;
   const body = uint32(buffer, 4);
   const fields = uint32(buffer, 12);
   const length = aligned(FIXED_HEADER + fields, 8) + body;
   if (buffer[3] !== 1 || length > LARGEST_MESSAGE)
-    throw new RangeError('what the bus sends is no D-Bus message');
+    throw new RangeError('the bus sent bytes that are not a D-Bus message');
   return length;
 }
 

@@ -356,7 +356,7 @@ export class CgroupLimitHandle implements LimitHandle {
   #notifySystemd(memory: MemoryFiles): void {
     if (this.#scope === null || this.#scopeListener === null) return;
     const limit = wholePages(this.#expected.memory);
-    this.#scope.tell(limit, this.#swapAllowance, memory.protection(), this.#scopeListener);
+    this.#scope.setMemory(limit, this.#swapAllowance, memory.protection(), this.#scopeListener);
   }
 
   /** Whether systemd has a runtime memory limit that is not the present one. */

@@ -67,7 +67,7 @@ export class SystemdScope {
   }
 
   /** Bytes; Infinity = none. On v1 systemd has no swap limit and no protection. The newest wins. */
-  tell(memory: number, swap: number, low: number, listener: ScopeListener): void {
+  setMemory(memory: number, swap: number, low: number, listener: ScopeListener): void {
     this.#next =
       this.#version === 1
         ? [{ name: 'MemoryLimit', bytes: memory }]

@@ -35,7 +35,7 @@ export class DockerEvents implements EngineEvents {
   readonly #timers: Timers;
   readonly #delay: ReconnectDelay;
   readonly #listener: EngineEventsListener;
-  readonly #told = new Set<string>();
+  readonly #handled = new Set<string>();
   /** Monotonic time of the connection's head, and of the last bytes; NaN while there was none. */
   #connectedAt = Number.NaN;
   #heardAt = Number.NaN;
@@ -186,9 +186,9 @@ export class DockerEvents implements EngineEvents {
 
   /** Sets iterate in the order of insertion: the first entry is the oldest. */
   #isRepeated(key: string): boolean {
-    if (this.#told.has(key)) return true;
-    this.#told.add(key);
-    if (this.#told.size > REPEATED) this.#told.delete(this.#told.values().next().value!);
+    if (this.#handled.has(key)) return true;
+    this.#handled.add(key);
+    if (this.#handled.size > REPEATED) this.#handled.delete(this.#handled.values().next().value!);
     return false;
   }
 

@@ -1,5 +1,5 @@
 import { bytes, millicores } from '../../../config/index.js';
-import { NO_LIMIT, type UserLimits } from '../../decision/index.js';
+import { MIN_SHARES, NO_LIMIT, type UserLimits } from '../../decision/index.js';
 
 /** CRI's `LinuxContainerResources`; 0: not set. CPU times in us. */
 export interface Resources {
@@ -11,8 +11,6 @@ export interface Resources {
 }
 
 const DEFAULT_PERIOD = 100_000;
-/** kubelet never asks for less, also without any CPU request. */
-const MIN_SHARES = 2;
 
 /**
  * Limits in the kernel's units. `shares` are 1024 per requested core [Kubernetes
@@ -22,6 +20,7 @@ export function limitsOf(resources: Resources): UserLimits {
   const periodMicros = resources.period > 0 ? resources.period : DEFAULT_PERIOD;
   const memory = Math.max(NO_LIMIT, resources.memory);
   return {
+    // As kubelet, also without any CPU request.
     shares: Math.max(MIN_SHARES, resources.shares),
     quota: millicores(resources.quota > 0 ? (resources.quota / periodMicros) * 1000 : NO_LIMIT),
     memory: bytes(memory),

@@ -9,7 +9,7 @@ export interface ContainerInfo {
   readonly name: string;
   /** IPv4 address, dotted; null where it has none (host network, IPv6 only). */
   readonly address: string | null;
-  /** Host interface of the bridge it hangs on (`docker0`, `br-…`), null where there is none. */
+  /** Host interface of its bridge (`docker0`, `br-…`), null without one. */
   readonly bridge: string | null;
   /** First process, in the host's pid namespace. */
   readonly pid: number;

@@ -19,8 +19,8 @@ export function rangeOf(text: string): AddressRange {
 }
 
 /**
- * From whom a request counts: the bridges' own addresses and the invokers', configured or learned.
- * Never a container that runs functions: user code can call its neighbors.
+ * The sources whose requests count: the bridges' own addresses and the invokers', configured or
+ * learned. Never a container that runs functions: user code can call its neighbors.
  *
  * An invoker's pod has another address after each restart, so a learned address that was silent for
  * longer than a request can last gives way to a new one.

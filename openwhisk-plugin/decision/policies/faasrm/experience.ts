@@ -78,5 +78,5 @@ export function slowdownOf(run: Run, duration: number, meanCpuPeak: number): num
   return duration / expected;
 }
 
-/** However little it had to compute, a call takes an eighth of its function's time. */
+/** However little it had to compute, an activation takes an eighth of its function's time. */
 const MIN = 8;

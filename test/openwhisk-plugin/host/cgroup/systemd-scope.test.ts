@@ -255,8 +255,13 @@ test('systemd gets memory, swap and protection together; on v1 only memory', asy
     set: async (_unit: string, each: readonly ScopeProperty[]) => void calls.push(each),
   };
   const infinite = Number.POSITIVE_INFINITY;
-  new SystemdScope('a.scope', 1, properties, '/nowhere').tell(1024, 0, 0, noListener);
-  new SystemdScope('a.scope', 2, properties, '/nowhere').tell(infinite, infinite, 512, noListener);
+  new SystemdScope('a.scope', 1, properties, '/nowhere').setMemory(1024, 0, 0, noListener);
+  new SystemdScope('a.scope', 2, properties, '/nowhere').setMemory(
+    infinite,
+    infinite,
+    512,
+    noListener,
+  );
   t.deepEqual(calls, [
     [{ name: 'MemoryLimit', bytes: 1024 }],
     [
