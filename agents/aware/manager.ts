@@ -210,7 +210,12 @@ export class AwareManager implements ResourceManager<AwareState> {
       agent.embedding?.observe(aimed.observation, executedStep.action);
       const step = agent.advance(
         lifeCycleRun,
-        { reward, sloPreservation: sloPreservation(observation), arrivals },
+        {
+          reward,
+          sloPreservation: sloPreservation(observation),
+          arrivals,
+          byAgent: executedStep.choice !== null,
+        },
         input,
         this.#overrides(before.fn),
         this.#lifeCycle,

@@ -230,17 +230,22 @@ export class AgentRun {
       agent.learn(this.#run, { input, mask, action, choice, reward, host: '' }, next);
       figures.add(snapshot, reward, choice !== null);
       input = next;
-      if (guided) this.#advance(snapshot, reward, input);
+      if (guided) this.#advance(snapshot, reward, choice !== null, input);
     }
     if (!guided) agent.embedding?.close();
     this.#seen = seen;
     return figures.record(phase, this.learner.updates);
   }
 
-  #advance(snapshot: SystemSnapshot, reward: number, after: Float32Array): void {
+  #advance(
+    { preservation, rate }: SystemSnapshot,
+    reward: number,
+    byAgent: boolean,
+    after: Float32Array,
+  ): void {
     const { state, transitions } = this.#agent.advance(
       this.#run,
-      { reward, sloPreservation: snapshot.preservation, arrivals: snapshot.rate > 0 },
+      { reward, sloPreservation: preservation, arrivals: rate > 0, byAgent },
       after,
       DEFAULT_OVERRIDES,
       awareLifeCycle,

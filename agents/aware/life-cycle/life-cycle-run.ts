@@ -17,8 +17,10 @@ import type { LifeCycleSettings } from './settings.js';
 export interface LifeCycleRunState {
   readonly life: LifeCycleState;
   readonly guard: GuardState;
-  /** Of the running episode: steps with arrivals and the sum of their rewards. */
+  /** Of the running episode: steps with arrivals. */
   readonly steps: number;
+  /** The judged ones: the agent's; offline the fallback's. `sum`: of their rewards. */
+  readonly judged: number;
   readonly sum: number;
 }
 
@@ -26,6 +28,7 @@ export const LIFE_CYCLE_RUN_INITIAL: LifeCycleRunState = {
   life: LIFE_CYCLE_INITIAL,
   guard: GUARD_INITIAL,
   steps: 0,
+  judged: 0,
   sum: 0,
 };
 
@@ -33,6 +36,8 @@ export interface Outcome {
   readonly reward: number;
   readonly sloPreservation: number;
   readonly arrivals: boolean;
+  /** The agent chose the step's action; false: the fallback did. */
+  readonly byAgent: boolean;
 }
 
 export interface LifeCycleRunStep {
@@ -82,17 +87,20 @@ export function lifeCycleRunStep(
   if (!outcome.arrivals || !Number.isFinite(outcome.reward))
     return { state: { ...state, guard }, transitions: [], ended: false };
   const steps = state.steps + 1;
-  const sum = state.sum + outcome.reward;
+  // A guarded agent would otherwise serve, without a guard, by what the fallback earned.
+  const counts = outcome.byAgent === agentActs(state.life.phase);
+  const judged = state.judged + (counts ? 1 : 0);
+  const sum = state.sum + (counts ? outcome.reward : 0);
   if (steps < settings.episodeSteps)
-    return { state: { ...state, guard, steps, sum }, transitions: [], ended: false };
-  const earned = sum / steps;
+    return { state: { ...state, guard, steps, judged, sum }, transitions: [], ended: false };
+  const earned = judged > 0 ? sum / judged : 0;
   const gain = state.life.phase === 'offline' ? estimatedGain() : null;
-  const episode = { earned, estimate: gain === null ? null : earned + gain, arrivals: steps };
+  const episode = { earned, estimate: gain === null ? null : earned + gain, steps: judged };
   const end = endEpisode(state.life, episode, overrides, settings);
   const begin = beginEpisode(end.state, overrides);
   const transitions = [end.transition, begin.transition].filter((one) => one !== null);
   return {
-    state: { ...entered({ ...state, guard }, begin.state), steps: 0, sum: 0 },
+    state: { ...entered({ ...state, guard }, begin.state), steps: 0, judged: 0, sum: 0 },
     transitions,
     ended: true,
   };
@@ -100,7 +108,5 @@ export function lifeCycleRunStep(
 
 /** A new phase starts with a new guard and a new episode. */
 function entered(state: LifeCycleRunState, life: LifeCycleState): LifeCycleRunState {
-  return life.phase === state.life.phase
-    ? { ...state, life }
-    : { life, guard: GUARD_INITIAL, steps: 0, sum: 0 };
+  return life.phase === state.life.phase ? { ...state, life } : { ...LIFE_CYCLE_RUN_INITIAL, life };
 }

@@ -40,12 +40,12 @@ export const LIFE_CYCLE_INITIAL: LifeCycleState = {
 };
 
 export interface Episode {
-  /** Mean reward per step of the agent or fallback that acted. */
+  /** Mean reward per step of the agent; offline: of the fallback. */
   readonly earned: number;
   /** Offline: the agent's return by replay in a fitted model; null: no estimate yet. */
   readonly estimate: number | null;
-  /** Steps with activations; an episode without any is not judged. */
-  readonly arrivals: number;
+  /** Steps with activations that `earned` is the mean of; without any it is not judged. */
+  readonly steps: number;
 }
 
 /** The operator's settings for one function. */
@@ -108,12 +108,12 @@ export function beginEpisode(
 
 export function endEpisode(
   before: LifeCycleState,
-  { earned, estimate, arrivals }: Episode,
+  { earned, estimate, steps }: Episode,
   { heldOffline }: LifeCycleOverrides,
   settings: LifeCycleSettings,
 ): LifeCycleStep {
   // One NaN would stay in the window's mean and block every later transition.
-  if (!(arrivals > 0) || !Number.isFinite(earned)) return { state: before, transition: null };
+  if (!(steps > 0) || !Number.isFinite(earned)) return { state: before, transition: null };
   const { phase } = before;
   const { window, agreeingWindows } = settings;
   const returns = [...before.returns, earned].slice(

@@ -140,7 +140,7 @@ test('after a change of the workload the embedding is that of the newest episode
     ...LIFE_CYCLE_RUN_INITIAL,
     life: { ...LIFE_CYCLE_INITIAL, phase: 'serving' as const, reference, returns: [0.1] },
   };
-  const outcome = { reward: 0.1, sloPreservation: 1, arrivals: true };
+  const outcome = { reward: 0.1, sloPreservation: 1, arrivals: true, byAgent: true };
   const { transitions } = agent.advance(
     run,
     outcome,

@@ -29,7 +29,7 @@ const small = {
   onlineShare: 1,
   standardErrors: 0,
 };
-const earned = (value: number): Episode => ({ earned: value, estimate: null, arrivals: 1 });
+const earned = (value: number): Episode => ({ earned: value, estimate: null, steps: 1 });
 
 /** Plays episodes; the transitions on the way. */
 function play(
@@ -102,7 +102,7 @@ for (const [title, state, overrides, phase] of starts)
 const both = (fallback: number, estimate: number | null): Episode => ({
   earned: fallback,
   estimate,
-  arrivals: 1,
+  steps: 1,
 });
 const leaves: [string, Episode[], boolean][] = [
   [
@@ -250,7 +250,7 @@ for (const [title, returns, goes] of shouldRetrain)
   });
 
 test('episodes without arrivals, and returns that are no numbers, are not judged', (t) => {
-  const silent = { earned: 0, estimate: null, arrivals: 0 };
+  const silent = { earned: 0, estimate: null, steps: 0 };
   const { state, transitions } = play(serving, [
     ...Array(100).fill(silent),
     ...Array(9).fill(earned(Number.NaN)),

@@ -31,7 +31,7 @@ test('a life cycle that is stored and loaded continues as one that was not', (t)
     for (let i = 0; i < 40; i++)
       state = endEpisode(
         state,
-        { earned: 0.5, estimate: null, arrivals: 3 },
+        { earned: 0.5, estimate: null, steps: 3 },
         DEFAULT_OVERRIDES,
         lifeCycleSettings,
       ).state;
@@ -116,7 +116,7 @@ test('thresholds are reachable for any episode length, as returns are means per 
   // reward .8 are the same return.
   let state: LifeCycleState = { ...LIFE_CYCLE_INITIAL, phase: 'online' };
   for (let i = 0; i < 30; i++)
-    state = endEpisode(state, { earned: 0.8, estimate: null, arrivals: 1 }, DEFAULT_OVERRIDES, {
+    state = endEpisode(state, { earned: 0.8, estimate: null, steps: 1 }, DEFAULT_OVERRIDES, {
       ...lifeCycleSettings,
       episodeSteps: 10,
     }).state;
