@@ -1,5 +1,5 @@
 export { Agent } from './agent.js';
 export { type RunningAgentHost, runAgentHost } from './agent-host.js';
 export { AgentHostCore } from './core.js';
-export { registrySettings } from './registry/registry.js';
+export { registrySettings } from './registry/index.js';
 export { TrajectoryWriter } from './trajectories.js';

@@ -4,9 +4,9 @@ export * from './guard.js';
 export type { LifeCycleChoice, LifeCycleLearner } from './learner.js';
 export * from './life-cycle.js';
 export * from './life-cycle-run.js';
-export type { OfflineTrainer } from './offline-trainer.js';
+export { type OfflineTrainer, ThreadOfflineTrainer } from './offline-trainer.js';
 export { PpoLifeCycleLearner } from './ppo-learner.js';
 export * from './record.js';
 export * from './settings.js';
 
-export { windowFigures } from './window.js';
+export { shareOf, windowFigures } from './window.js';

@@ -1,10 +1,18 @@
-export { shippedMeta } from './checkpoint.js';
-export { Encoder } from './encoder.js';
+export { loadMeta, type MetaLearner, saveMeta, shippedMeta } from './checkpoint.js';
+export {
+  EMBEDDING_LENGTH,
+  Encoder,
+  type EncoderShape,
+  type RawEmbedding,
+  scaled,
+} from './encoder.js';
+export { type GruLayer, gruParameters } from './gru.js';
 
-export { mostSimilar } from './similarity.js';
+export { cosine, mostSimilar } from './similarity.js';
 export {
   type KnownRates,
   META_FEATURES,
+  META_SCALE,
   metaFeatures,
   metaReward,
   metaStepOf,
