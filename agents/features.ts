@@ -19,7 +19,8 @@ const RATE_SCALE = Math.log1p(1000);
 /** With fewer samples than this the largest stands for the p99. */
 const P99_SAMPLES = 20;
 
-const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
+/** To 0..1; NaN is 0. */
+export const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
 
 const scratch = new LatencyHistogram();
 

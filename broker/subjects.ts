@@ -1,11 +1,9 @@
-import { errorClass } from '../config/index.js';
+import { errorClass, HOST_NAME } from '../config/index.js';
 import { functionToken, NO_FUNCTION } from './function-token.js';
 import { type BucketName, bucketTable, type EventKind, type TopicName, topics } from './tables.js';
 
 /** Every subject begins with it; the number is the version of all messages. */
 export const SUBJECT_PREFIX = 'gleaner.v1';
-
-const HOST = /^[A-Za-z0-9_-]{1,64}$/;
 
 class HostNameError extends errorClass('GLN_HOST_NAME') {
   constructor(host: string) {
@@ -13,14 +11,14 @@ class HostNameError extends errorClass('GLN_HOST_NAME') {
   }
 }
 
-export const isHostName = (host: string): boolean => HOST.test(host);
+export const isHostName = (host: string): boolean => HOST_NAME.test(host);
 
 /** The machine's name as a token; other characters become `-`, so two names may collide. */
 export const hostNameFrom = (hostname: string): string =>
   hostname.replace(/[^A-Za-z0-9_-]/g, '-').slice(0, 64) || 'host';
 
 function host(name: string): string {
-  if (!HOST.test(name)) throw new HostNameError(name);
+  if (!HOST_NAME.test(name)) throw new HostNameError(name);
   return name;
 }
 

@@ -14,7 +14,7 @@ export { errorsReference } from './error-table.js';
 export { errorClass, GleanerError, messageOf } from './errors.js';
 export * from './exit.js';
 export * from './histogram.js';
-export { valueAt } from './keys.js';
+export { HOST_NAME, valueAt } from './keys.js';
 export { type LoadedConfig, loadConfig } from './load.js';
 export {
   isManagerModule,

@@ -68,11 +68,11 @@ export const share = () => z.number().min(0).max(1);
 /** A path or name; null where the description says what stands instead. */
 export const optionalText = () => z.string().min(1).nullable();
 
+/** Names of hosts, as they stand in subjects. */
+export const HOST_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
 export const hostNameText = () =>
-  z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, - or _')
-    .nullable();
+  z.string().regex(HOST_NAME, 'must be 1 to 64 letters, digits, - or _').nullable();
 
 /** `host:port`, an IPv6 address in brackets. */
 export const listen = () =>

@@ -1,5 +1,5 @@
 import type { Observation } from '../../broker/messages/index.js';
-import { sloUsed } from '../features.js';
+import { clip, sloUsed } from '../features.js';
 import type { View } from '../resource-manager.js';
 import type { Bounds, Held } from './actions.js';
 import type { SimppoSettings, VirtualAgent } from './settings.js';
@@ -42,7 +42,6 @@ export const featuresOf = ({ virtual }: Pick<SimppoSettings, 'virtual'>): number
   OWN_FEATURES.length +
   (virtual === 'none' ? 0 : VIRTUAL[virtual] + HOST_FEATURES);
 
-const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
 /** -1..1 to 0..1. */
 const signed = (value: number): number => clip((value + 1) / 2);
 /** 0 to `most` as 0..1 on a logarithmic scale. */

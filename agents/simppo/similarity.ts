@@ -1,5 +1,6 @@
 import type { Observation } from '../../broker/messages/index.js';
 import { MIB } from '../../config/index.js';
+import { clip } from '../features.js';
 
 /** A function's profile, each number about 0..1, a mean over its steps; instead of an embedding. */
 export type Profile = readonly number[];
@@ -7,8 +8,6 @@ export type Profile = readonly number[];
 const SMOOTHING = 0.1;
 /** Largest root mean square distance at which a similar policy is the better start. */
 const NEAR = 0.15;
-
-const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
 
 /** Null: no activation ended in the step. */
 export function profileOf({

@@ -1,6 +1,6 @@
 import type { Observation } from '../../../broker/messages/index.js';
 import { MIB } from '../../../config/index.js';
-import { sloPreservation, tailOf } from '../../features.js';
+import { clip, sloPreservation, tailOf } from '../../features.js';
 import { publishedReward } from '../../simppo/index.js';
 
 /** One control step; latencies in any one unit, CPU in cores, memory in MiB. */
@@ -46,7 +46,6 @@ export const META_FEATURES = [
 /** Largest sizes of the applications in training: the scales of three features. */
 export const META_SCALE = { cpu: 2.048, memory: 1024, containers: 20 } as const;
 
-const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
 const share = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);
 
 /** Activations a second as a slow mean, and of the step before; NaN: unknown. */

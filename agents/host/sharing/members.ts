@@ -1,12 +1,12 @@
-import type { KeyValueEntry } from '../../../broker/index.js';
+import { isHostName, type KeyValueEntry } from '../../../broker/index.js';
 import { decodeLease } from '../../../broker/messages/index.js';
 import type { Millis } from '../../../config/index.js';
 import { SHARDS, type SharingView } from './plan.js';
 
-const MEMBER_KEY = /^agents-([A-Za-z0-9_-]{1,64})$/;
+const MEMBER = 'agents-';
 const SHARD_KEY = /^shard-(\d{1,4})$/;
 
-export const memberKey = (host: string): string => `agents-${host}`;
+export const memberKey = (host: string): string => `${MEMBER}${host}`;
 export const shardKey = (shard: number): string => `shard-${shard}`;
 
 /** The owner of an entry: a host and one start of its process. */
@@ -54,8 +54,8 @@ export class Members {
 
   /** True if a member joined or left, or a shard changed its owner. */
   take(entry: KeyValueEntry, now: Millis): boolean {
-    const host = MEMBER_KEY.exec(entry.key)?.[1];
-    if (host !== undefined) return this.#takeMember(host, entry, now);
+    const host = entry.key.startsWith(MEMBER) ? entry.key.slice(MEMBER.length) : '';
+    if (isHostName(host)) return this.#takeMember(host, entry, now);
     const shard = Number(SHARD_KEY.exec(entry.key)?.[1] ?? Number.NaN);
     if (!(shard < SHARDS)) return false;
     const before = this.#ownerOf(shard);
