@@ -128,6 +128,6 @@ export class AwareAgent {
         candidates.push({ embedding: embedding.value, learner });
     const best = mostSimilar(this.embedding.value, candidates);
     if (best === null || best.similarity < MIN_SIMILARITY) return false;
-    return this.learner.take(best.entry.learner.weights());
+    return this.learner.adopt(best.entry.learner.weights());
   }
 }

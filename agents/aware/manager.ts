@@ -284,7 +284,7 @@ export class AwareManager implements ResourceManager<AwareState> {
     const agent = this.#agentOf(fn, mode);
     const isLoaded =
       (embedding === undefined || agent.loadEmbedding(floats(embedding))) &&
-      agent.learner.take({ actor, critic });
+      agent.learner.adopt({ actor, critic });
     if (!isLoaded) {
       this.#agents.delete(fn);
       return null;

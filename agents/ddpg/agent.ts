@@ -56,7 +56,7 @@ export class DdpgAgent {
   }
 
   /** Copies the networks to their targets: after the actor was trained without its critic. */
-  settle(): void {
+  copyToTargets(): void {
     const state = this.#learner.export();
     this.#learner.import({ ...state, targetActor: state.actor, targetCritic: state.critic });
   }

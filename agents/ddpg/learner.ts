@@ -16,7 +16,7 @@ export interface DdpgShape {
   readonly actions: number;
 }
 
-/** The actor says what tanh makes an action of; the critic sees state and action side by side. */
+/** An action is tanh of the actor's output; the critic's input is the state, then the action. */
 function ddpgShapes(
   { features, actions }: DdpgShape,
   { hidden }: Pick<DdpgSettings, 'hidden'>,

@@ -91,7 +91,7 @@ export function runFaasrmTrainer(run: FaasrmTrainerRun): RunningFaasrmTrainer {
     } catch (error) {
       logger.warn(
         { error: messageOf(error) },
-        'the checkpoint of faasrm cannot be used: the weights of the product are',
+        'cannot use the stored checkpoint of faasrm: the shipped weights are used',
       );
     }
     return shippedFaasrm('cluster');

@@ -1,6 +1,6 @@
 import type { FaasrmExperience } from '../../broker/messages/index.js';
 
-/** A call that took longer counts as one of this slowdown: one must not rule a batch. */
+/** An activation that took longer counts as one of this slowdown: one must not rule a batch. */
 const MAX_SLOWDOWN = 4;
 /** Place of the free share of the host's CPU among the features of the state. */
 const FREE_CPU = 1;

@@ -10,8 +10,8 @@ export interface EnsureConstants {
   /** A function with a mean latency above this is of class MP ("long"), otherwise ET ("short"). */
   readonly longAbove: number;
   /** Activations between two evaluations, and the step. */
-  readonly long: { readonly calls: number; readonly step: (user: number) => number };
-  readonly short: { readonly calls: number; readonly step: (user: number) => number };
+  readonly long: { readonly activations: number; readonly step: (user: number) => number };
+  readonly short: { readonly activations: number; readonly step: (user: number) => number };
   readonly least: (user: number) => number;
 }
 
@@ -19,8 +19,8 @@ export interface EnsureConstants {
 export const ENSURE_PUBLISHED: EnsureConstants = {
   threshold: 1.1,
   longAbove: 5000,
-  long: { calls: 5, step: () => 1000 },
-  short: { calls: 3, step: () => 2000 },
+  long: { activations: 5, step: () => 1000 },
+  short: { activations: 3, step: () => 2000 },
   least: () => 1000,
 };
 
@@ -29,8 +29,8 @@ const quarter = (user: number): number => Math.max(250, 0.1 * user);
 /** The steps of manager `greedy`, because user limits are fractions of a core here. */
 export const ENSURE_DEFAULT: EnsureConstants = {
   ...ENSURE_PUBLISHED,
-  long: { calls: 5, step: quarter },
-  short: { calls: 3, step: (user) => 2 * quarter(user) },
+  long: { activations: 5, step: quarter },
+  short: { activations: 3, step: (user) => 2 * quarter(user) },
   least: (user) => Math.max(50, 0.05 * user),
 };
 
@@ -38,7 +38,7 @@ export interface EnsureState {
   /** Last target, millicores; null before the first evaluation. */
   readonly cpu: number | null;
   /** Activations since the last evaluation, and the sum of their latencies without inits, ms. */
-  readonly calls: number;
+  readonly activations: number;
   readonly sum: number;
   /** The reference: the lowest mean latency of an evaluation, ms; null before the first. */
   readonly best: number | null;
@@ -56,7 +56,7 @@ const runSum = ({ latency, coldStarts, inits = coldStarts, initTime = 0 as Milli
 export function ensureManager(constants: EnsureConstants): ResourceManager<EnsureState> {
   return {
     name: 'ensure',
-    initialState: () => ({ cpu: null, calls: 0, sum: 0, best: null }),
+    initialState: () => ({ cpu: null, activations: 0, sum: 0, best: null }),
     phase: () => 'managing',
     decide(state, { observation, price }) {
       const { user } = observation;
@@ -66,12 +66,12 @@ export function ensureManager(constants: EnsureConstants): ResourceManager<Ensur
         memory: user.memory,
         actions: [0, step, 0] as const,
       });
-      const calls = state.calls + observation.activations;
+      const activations = state.activations + observation.activations;
       const sum = state.sum + runSum(observation);
-      const mean = calls > 0 ? sum / calls : 0;
+      const mean = activations > 0 ? sum / activations : 0;
       const rule = mean > constants.longAbove ? constants.long : constants.short;
-      if (calls < rule.calls || !(mean > 0))
-        return { state: { ...state, calls, sum }, decision: decision(target, 0) };
+      if (activations < rule.activations || !(mean > 0))
+        return { state: { ...state, activations, sum }, decision: decision(target, 0) };
       const best = Math.min(state.best ?? mean, mean);
       const step = rule.step(user.cpu);
       const least = Math.min(user.cpu, constants.least(user.cpu));
@@ -80,7 +80,7 @@ export function ensureManager(constants: EnsureConstants): ResourceManager<Ensur
       if ((price?.cpu ?? 0) > 0) cpu = Math.max(least, held - step);
       else if (mean / best >= constants.threshold) cpu = held + step;
       return {
-        state: { cpu, calls: 0, sum: 0, best },
+        state: { cpu, activations: 0, sum: 0, best },
         decision: decision(cpu, Math.sign(cpu - target)),
       };
     },

@@ -74,7 +74,7 @@ export async function loadExternalManager(
   const data = { url: pathToFileURL(file).href, settings, builtIn: managers };
   const thread = new ExternalThread(file, data, logger, times);
   const { name, can } = checked(manifestSchema, await thread.start(), file);
-  const told = (fn: string, value: unknown): ExternalState => {
+  const stateOf = (fn: string, value: unknown): ExternalState => {
     const { state, phase, about } = checked(aboutSchema, value, file);
     return { begun: true, fn, inner: state, phase, about };
   };
@@ -88,7 +88,7 @@ export async function loadExternalManager(
         thread.call({ method: 'decide', fn, begun, state: inner, view, seed, now }),
         file,
       );
-      return { ...answer.decided, state: told(fn, answer) } as Decided<ExternalState>;
+      return { ...answer.decided, state: stateOf(fn, answer) } as Decided<ExternalState>;
     },
     phase: ({ phase }) => phase,
     ...(can.includes('about') ? { about: ({ about }: ExternalState) => about ?? '' } : {}),
@@ -98,14 +98,14 @@ export async function loadExternalManager(
             begun ? quietly(() => thread.call({ method: 'saveState', state: inner, now })) : null,
           loadState: (fn: string, saved: unknown, now: Millis) => {
             const loaded = quietly(() => thread.call({ method: 'loadState', fn, saved, now }));
-            return loaded === null ? null : quietly(() => told(fn, loaded));
+            return loaded === null ? null : quietly(() => stateOf(fn, loaded));
           },
         }
       : {}),
     ...(can.includes('retrain')
       ? {
           retrain: (state: ExternalState) =>
-            told(state.fn, thread.call({ method: 'retrain', state: state.inner })),
+            stateOf(state.fn, thread.call({ method: 'retrain', state: state.inner })),
         }
       : {}),
   };

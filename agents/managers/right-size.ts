@@ -14,11 +14,11 @@ export interface RightSizeConstants {
   /** The peaks of this many newest steps do not decay: a rare function keeps its peak. */
   readonly recent: number;
   /** Activations since the start, or since the last change, before a size may fall. */
-  readonly callsBeforeFall: number;
+  readonly activationsBeforeFall: number;
   /** Least time between a change and a fall: each change is a new revision with cold starts. */
   readonly hold: Millis;
   /** Activations after an OOM kill during which the size does not fall. */
-  readonly callsAfterOom: number;
+  readonly activationsAfterOom: number;
 }
 
 export const RIGHT_SIZE_DEFAULT: RightSizeConstants = {
@@ -29,9 +29,9 @@ export const RIGHT_SIZE_DEFAULT: RightSizeConstants = {
   minMargin: mebibytes(32),
   halfLife: 3_600_000 as Millis,
   recent: 8,
-  callsBeforeFall: 100,
+  activationsBeforeFall: 100,
   hold: 30_000 as Millis,
-  callsAfterOom: 1000,
+  activationsAfterOom: 1000,
 };
 
 export interface RightSizeState {
@@ -43,9 +43,9 @@ export interface RightSizeState {
   readonly peak: number;
   readonly peakAt: Millis;
   readonly recent: readonly number[];
-  readonly calls: number;
+  readonly activations: number;
   /** Activations until a size may fall again. */
-  readonly callsUntilFall: number;
+  readonly activationsUntilFall: number;
 }
 
 const INITIAL: RightSizeState = {
@@ -56,8 +56,8 @@ const INITIAL: RightSizeState = {
   peak: 0,
   peakAt: 0 as Millis,
   recent: [],
-  calls: 0,
-  callsUntilFall: 0,
+  activations: 0,
+  activationsUntilFall: 0,
 };
 
 /** Smallest size that holds `bytes`; sizes continue above `most` up to the user limit. */
@@ -101,18 +101,18 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
       const known: RightSizeState = ours ? before : { ...INITIAL, user: limit, nominal: limit };
       const user = known.user ?? limit;
       const nominal = known.nominal ?? limit;
-      const calls = activations + control.activations;
+      const ended = activations + control.activations;
 
       let peak = recentPeak({ ...known, recent: [] }, constants.halfLife, now);
       let { recent } = known;
-      if (calls > 0 && observation.peak.memory > 0) {
+      if (ended > 0 && observation.peak.memory > 0) {
         peak = Math.max(peak, observation.peak.memory);
         recent = [...recent, observation.peak.memory].slice(-constants.recent);
       }
-      let callsUntilFall = Math.max(0, known.callsUntilFall - calls);
+      let activationsUntilFall = Math.max(0, known.activationsUntilFall - ended);
       let needed = 0;
       if (oomKills > 0) {
-        callsUntilFall = constants.callsAfterOom;
+        activationsUntilFall = constants.activationsAfterOom;
         // Above the user limit only if that limit itself was too small.
         needed = limit >= user ? memoryAfterOom(limit) : user;
         // The kill proves a peak of this size; at the user limit, one that keeps the larger size
@@ -126,8 +126,8 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
         peak,
         peakAt: now,
         recent,
-        calls: known.calls + calls,
-        callsUntilFall,
+        activations: known.activations + ended,
+        activationsUntilFall,
       };
       const highest = recentPeak(state, constants.halfLife, now);
       if (highest > 0) {
@@ -140,12 +140,15 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
       }
       const size = needed > 0 ? nominalSize(needed, user, constants) : nominal;
       const settled = known.changedAt === null || now - known.changedAt >= constants.hold;
-      const mayFall = callsUntilFall === 0 && state.calls >= constants.callsBeforeFall && settled;
+      const mayFall =
+        activationsUntilFall === 0 &&
+        state.activations >= constants.activationsBeforeFall &&
+        settled;
       const next = size > nominal || (size < nominal && mayFall) ? size : nominal;
       const changed = next !== nominal;
       return {
         state: changed
-          ? { ...state, nominal: next, previous: nominal, changedAt: now, calls: 0 }
+          ? { ...state, nominal: next, previous: nominal, changedAt: now, activations: 0 }
           : state,
         decision: {
           nominalMemory: next as Bytes,

@@ -17,9 +17,11 @@ export function checkShape(shape: NetworkShape): void {
     (width) => !(Number.isInteger(width) && width >= 1 && width <= WIDEST),
   );
   if (shape.widths.length < 2 || wrong !== undefined)
-    throw new ShapeError(`[${shape.widths.join(', ')}] are no widths of a network`);
+    throw new ShapeError(
+      `widths [${shape.widths.join(', ')}] are not two or more whole numbers from 1 to ${WIDEST}`,
+    );
   if (shape.activation !== 'tanh' && shape.activation !== 'relu')
-    throw new ShapeError(`'${String(shape.activation)}' is no activation`);
+    throw new ShapeError(`activation '${String(shape.activation)}' is neither tanh nor relu`);
 }
 
 export const inputsOf = (shape: NetworkShape): number => shape.widths[0]!;

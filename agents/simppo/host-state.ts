@@ -19,11 +19,11 @@ export interface HostState {
   readonly control: { readonly mean: number; readonly runs: number };
 }
 
-/** Control runs that a mean stands for at most, and from which it says something. */
+/** Most control runs that a mean stands for, and the fewest from which it counts. */
 const CONTROL_MAX = 200;
 const CONTROL_MIN = 3;
 
-/** What a host's new observation says of the function there. */
+/** The function's state on a host after an observation. */
 function hostStateOf(
   known: HostState | undefined,
   observation: Observation,

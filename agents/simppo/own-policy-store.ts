@@ -39,13 +39,13 @@ export interface OwnPolicyStoreOptions {
 export class BrokerOwnPolicyStore implements OwnPolicyStore {
   readonly #store: PolicyStore;
   readonly #options: OwnPolicyStoreOptions;
-  readonly #tell: (fields: object, message: string) => void;
+  readonly #log: (fields: object, message: string) => void;
   #writing = 0;
 
   constructor(store: PolicyStore, options: OwnPolicyStoreOptions) {
     this.#store = store;
     this.#options = options;
-    this.#tell = warnOnce(options.logger ?? silentLogger);
+    this.#log = warnOnce(options.logger ?? silentLogger);
   }
 
   save(fn: string, state: LearnerState): boolean {
@@ -82,6 +82,6 @@ export class BrokerOwnPolicyStore implements OwnPolicyStore {
   }
 
   #failed(fn: string, error: unknown, what: string): void {
-    this.#tell({ function: fn, error: messageOf(error).slice(0, 300) }, what);
+    this.#log({ function: fn, error: messageOf(error).slice(0, 300) }, what);
   }
 }

@@ -98,7 +98,7 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
     return { actor, critic };
   }
 
-  take({ actor, critic }: ActingWeights): boolean {
+  adopt({ actor, critic }: ActingWeights): boolean {
     if (!this.#ensureAgent().adopt(actor, critic)) return false;
     this.#pending.invalidate();
     return true;

@@ -38,7 +38,7 @@ export function trainFirmOffline(engine: Engine, job: FirmTrainingJob): FirmTrai
     for (let i = 0; i < UPDATES_PER_ROUND; i++) agent.update();
     const random = new SeededRandom(seed).fork(`round ${round}`);
     cloneActor(agent.actor, episodes, random.fork('clone'));
-    agent.settle();
+    agent.copyToTargets();
     if (episodes.length < SURROGATE_FROM) return { state: agent.export(), estimatedGain: null };
     const sizes = { features, actions: shape.actions };
     return withSurrogate(engine, episodes, sizes, random.fork('surrogate'), (surrogate) => ({

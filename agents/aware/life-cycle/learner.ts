@@ -58,6 +58,6 @@ export interface LifeCycleLearner {
   forget(): void;
   weights(): ActingWeights;
   /** False: the shapes differ, and nothing has changed. */
-  take(weights: ActingWeights): boolean;
+  adopt(weights: ActingWeights): boolean;
   dispose(): void;
 }

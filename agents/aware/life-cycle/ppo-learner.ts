@@ -110,7 +110,7 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
     return { actor, critic };
   }
 
-  take({ actor, critic }: ActingWeights): boolean {
+  adopt({ actor, critic }: ActingWeights): boolean {
     const state = this.agent.export();
     if (actor.length !== state.actor.length || critic.length !== state.critic.length) return false;
     this.#pending.invalidate();

@@ -103,8 +103,8 @@ export function loadMeta(folder: string): MetaLearner {
   if (!existsSync(file)) throw new CheckpointDamagedError(file, 'its weights are missing');
   const weights = readFileSync(file);
   if (weightsFile !== `weights-${hashOf(weights)}.bin`)
-    throw new CheckpointDamagedError(file, 'its content is not what its name says');
-  return taken(
+    throw new CheckpointDamagedError(file, 'its content does not match the hash in its name');
+  return metaLearnerOf(
     path,
     size,
     base,
@@ -113,7 +113,7 @@ export function loadMeta(folder: string): MetaLearner {
   );
 }
 
-function taken(
+function metaLearnerOf(
   path: string,
   size: EncoderShape,
   { features, actions, hidden }: { features: number; actions: number; hidden: readonly number[] },

@@ -11,7 +11,7 @@ export interface CheckpointNetwork {
   readonly moments: Moments | null;
 }
 
-/** What a checkpoint says, wherever it is kept. */
+/** The content of a checkpoint, wherever it is stored. */
 export interface Checkpoint {
   /** Its reader: `ppo`, `faasrm`, ... */
   readonly kind: string;

@@ -4,7 +4,7 @@ import type { NetworkShape } from '../shape.js';
 import { JsActorCritic } from './actor-critic.js';
 import { JsNetwork } from './network.js';
 
-/** Typed arrays and nothing else: runs everywhere, and says what the others must say. */
+/** Typed arrays and nothing else: runs everywhere, and is the reference for the others. */
 export class JsEngine implements Engine {
   readonly name = 'js';
   readonly detail = `typed arrays, V8 ${process.versions.v8}`;

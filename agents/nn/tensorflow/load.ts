@@ -77,10 +77,10 @@ export async function loadTensorFlow(
 function selfTest(tf: TensorFlow): void {
   tf.tidy(() => {
     const product = tf.matMul(tf.tensor2d([[1, 2]]), tf.tensor2d([[3], [4]])).dataSync()[0];
-    if (product !== 11) throw new Error(`its matMul says ${product} where 11 is right`);
+    if (product !== 11) throw new Error(`its matMul gives ${product} instead of 11`);
     const slope = tf
       .grad((x) => tf.sum(tf.square(x)))(tf.tensor1d([3]))
       .dataSync()[0];
-    if (slope !== 6) throw new Error(`its gradient says ${slope} where 6 is right`);
+    if (slope !== 6) throw new Error(`its gradient is ${slope} instead of 6`);
   });
 }

@@ -44,7 +44,7 @@ interface Tuned {
   saved: Promise<unknown>;
 }
 
-/** What the platform says of an action's concurrency (`gleaner actions follow`). */
+/** The platform's settings of an action's concurrency (`gleaner actions follow`). */
 export type PlatformConcurrency = NonNullable<ActionSettings['concurrency']>;
 
 function summaryOf(
@@ -61,7 +61,7 @@ function summaryOf(
   return { function: fn, ...said, searchSteps, ...(unsafeLimit === null ? {} : { unsafeLimit }) };
 }
 
-/** A limit does harm, and this is where the tuner goes back to. */
+/** Called when a limit causes harm; `back`: the limit that the tuner returns to. */
 export type UnsafeLimitListener = (fn: string, found: UnsafeLimit, back: number) => void;
 
 /**
@@ -94,7 +94,7 @@ export class ConcurrencyTuners {
     this.#tuned = new LRUCache({ max: Math.max(1, parts.functions) });
   }
 
-  /** `platform` undefined: the platform says nothing of it, so nothing is tuned. */
+  /** `platform` undefined: its settings are unknown, so nothing is tuned. */
   observe(
     observation: Observation,
     platform: PlatformConcurrency | undefined,

@@ -39,7 +39,7 @@ export interface GuardVerdict {
   /** Found by this very sample; null: nothing new. */
   readonly found: UnsafeLimit | null;
   readonly allowed: LimitRange;
-  /** Where to go at once, as what is in force does harm; null: nowhere. */
+  /** The limit to return to at once, as the current one causes harm; null: none. */
   readonly back: number | null;
 }
 

@@ -14,7 +14,7 @@ export interface SafeTunerView extends TunerView {
   readonly user: number;
 }
 
-/** `unsafe`: the limit in force does harm, and is left at once. */
+/** `unsafe`: the current limit causes harm and is left at once. */
 export type SafeTunerReason = TunerReason | 'unsafe';
 
 export interface SafeTunerState<SearchState = unknown> {

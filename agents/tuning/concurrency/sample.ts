@@ -12,7 +12,7 @@ export interface Sample {
   readonly activations: number;
   readonly failures: number;
   readonly oomKills: number;
-  /** Time that calls spent in containers, ms. */
+  /** Time that activations spent in containers, ms. */
   readonly busy: number;
   /** Containers x limit x span, ms: what there was room for. */
   readonly capacity: number;

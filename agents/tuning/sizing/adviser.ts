@@ -50,7 +50,7 @@ const sizingRecordSchema = z.object({
   coldStarts: count,
   kills: count,
   killedAt: amount,
-  /** Since the first call, up to `at`. */
+  /** Since the first activation, up to `at`. */
   seen: amount,
   /** Wall clock, us. */
   at: amount,

@@ -179,7 +179,8 @@ test('an unusable checkpoint is reported, and the shipped weights are used', asy
     .put('faasrm', new TextEncoder().encode('no checkpoint'));
   const faasrmTrainer = start('agents-1');
   await settle();
-  t.true(log.some(({ message }) => message.startsWith('the checkpoint of faasrm cannot be used')));
+  const unusable = 'cannot use the stored checkpoint of faasrm';
+  t.true(log.some(({ message }) => message.startsWith(unusable)));
   t.deepEqual((await published())?.weights, faasrmWeights(shippedFaasrm('cluster')!));
   await t.throwsAsync(new PolicyStore(rig.other.objects(objectStores.policies)).load('faasrm'), {
     code: 'GLN_CHECKPOINT_FOREIGN',

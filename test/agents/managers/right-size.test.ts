@@ -83,7 +83,7 @@ test('an observed limit that this manager set is not taken for the user’s', (t
     peaks(100, { user: asks(512) }),
   ]);
   t.is(changed.state.user, 512 * MIB);
-  t.is(changed.state.calls, 20, 'its history is reset');
+  t.is(changed.state.activations, 20, 'its history is reset');
 });
 
 test('without a memory limit there is no target', (t) => {
