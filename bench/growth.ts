@@ -1,5 +1,5 @@
+import { mean, median, sum } from '../experiments/statistics.js';
 import { aligned } from './report.js';
-import { mean, median, sum } from './statistics.js';
 
 /** One watched figure over time. */
 export interface Series {

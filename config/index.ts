@@ -34,7 +34,7 @@ export * from './safeguard-range.js';
 export { type FunctionOverride, type Mode, modes, overrideSchema } from './schema/functions.js';
 export { CONTAINER_PREFIX } from './schema/hook.js';
 export * from './schema.js';
-export { studentQuantile } from './student.js';
+export { studentQuantile, studentTails } from './student.js';
 export { suggest } from './suggest.js';
 export * from './units.js';
 export { maskUrlCredentials } from './url-credentials.js';

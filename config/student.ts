@@ -19,3 +19,23 @@ export function studentQuantile(freedom: number): number {
   const fourth = (Z * (79 * z2 ** 4 + 776 * z2 ** 3 + 1482 * z2 ** 2 - 1920 * z2 - 945)) / 92_160;
   return Z + first / freedom + second / freedom ** 2 + third / freedom ** 3 + fourth / freedom ** 4;
 }
+
+/**
+ * Probability that |T| of Student's distribution is at least |t|. `freedom`: whole degrees, at
+ * least 1. Exact [Abramowitz and Stegun 26.7.3, 26.7.4].
+ */
+export function studentTails(t: number, freedom: number): number {
+  const angle = Math.atan(Math.abs(t) / Math.sqrt(freedom));
+  const cos = Math.cos(angle);
+  // Odd: cos + 2/3 cos³ + 2x4/(3x5) cos⁵ ...; even: 1 + 1/2 cos² + 1x3/(2x4) cos⁴ ...
+  const odd = freedom % 2;
+  let term = odd === 1 ? cos : 1;
+  let series = 0;
+  for (let k = 1 + odd; k < freedom; k += 2) {
+    series += term;
+    term *= (k / (k + 1)) * cos * cos;
+  }
+  const inside =
+    odd === 1 ? (2 / Math.PI) * (angle + Math.sin(angle) * series) : Math.sin(angle) * series;
+  return Math.max(0, 1 - inside);
+}

@@ -1,8 +1,8 @@
 // Tables of a comparison's runs.csv in Markdown: means with intervals, and one contender's
 // differences from the others, paired by seed. node scripts/paired-table.mjs <contender> <runs.csv>
 // ...     (after a build)
-import { readFileSync } from 'node:fs';
-import { meanInterval } from '../dist/experiments/compare/statistics.js';
+import { isChanged, meanInterval, pairedWith } from '../dist/experiments/statistics.js';
+import { readRuns } from './runs-csv.mjs';
 
 const METRICS = {
   'service.mean': 'slowdown, mean',
@@ -16,24 +16,11 @@ const METRICS = {
 const JUDGED = ['service.mean', 'service.p99', 'slo.missed_share', 'slo.late_share'];
 
 const [contender, ...files] = process.argv.slice(2);
-const cells = (line) =>
-  [...line.matchAll(/"((?:[^"]|"")*)"|([^,]+)/g)].map(([, quoted, plain]) => quoted ?? plain);
-const sections = new Map();
-for (const file of files) {
-  const [header, ...lines] = readFileSync(file, 'utf8').trim().split('\n').map(cells);
-  for (const line of lines) {
-    const row = Object.fromEntries(header.map((key, i) => [key, line[i]]));
-    const rows = sections.get(row.section) ?? new Map();
-    sections.set(row.section, rows);
-    rows.set(
-      row.contender,
-      [...(rows.get(row.contender) ?? []), row].sort((a, b) => a.seed - b.seed),
-    );
-  }
-}
 const number = (value) => Number(value.toPrecision(3)).toString().replace('-', '−');
 const interval = ({ mean, low, high }) => `${number(mean)} (${number(low)} to ${number(high)})`;
-for (const [section, rows] of sections) {
+const valuesOf = (runs, key) => runs.map((run) => Number(run[key]));
+const seedsOf = (runs) => runs.map(({ seed }) => seed).join(', ');
+for (const [section, rows] of readRuns(files)) {
   const [first] = rows.values();
   console.log(`\n**${section}**, seeds ${first[0].seed} to ${first.at(-1).seed}\n`);
   console.log(`| who | ${Object.values(METRICS).join(' | ')} |`);
@@ -42,25 +29,30 @@ for (const [section, rows] of sections) {
     console.log(
       `| \`${name}\` | ${Object.keys(METRICS)
         .map((key, i) =>
-          (i < 2 ? interval : ({ mean }) => number(mean))(
-            meanInterval(runs.map((run) => Number(run[key]))),
-          ),
+          (i < 2 ? interval : ({ mean }) => number(mean))(meanInterval(valuesOf(runs, key))),
         )
         .join(' | ')} |`,
     );
   const own = rows.get(contender);
   if (own === undefined) continue;
+  const others = [...rows].filter(
+    ([name]) => name !== contender && !name.startsWith('fixed, other'),
+  );
+  const comparisons = others.length;
   console.log(
-    `\n\`${contender}\` less the others, paired by seed; **bold**: the whole interval is worse\n`,
+    `\n\`${contender}\` less the others, paired by seed; **bold**: worse, told apart as one of ` +
+      `${comparisons} comparisons\n`,
   );
   console.log(`| less | ${JUDGED.map((key) => METRICS[key]).join(' | ')} |`);
   console.log(`|---|${'---|'.repeat(JUDGED.length)}`);
-  for (const [name, runs] of rows) {
-    if (name === contender || name.startsWith('fixed, other')) continue;
-    const differences = JUDGED.map((key) =>
-      meanInterval(own.map((run, i) => Number(run[key]) - Number(runs[i][key]))),
-    );
-    const cells = differences.map((one) => (one.low > 0 ? `**${interval(one)}**` : interval(one)));
+  for (const [name, runs] of others) {
+    if (seedsOf(runs) !== seedsOf(own)) throw new Error(`${name}: seeds ${seedsOf(runs)}`);
+    const cells = JUDGED.map((key) => {
+      // Differences are shown, so that they are judged: no ratio.
+      const change = pairedWith(valuesOf(own, key), valuesOf(runs, key), Number.POSITIVE_INFINITY);
+      const text = interval(change.difference);
+      return change.difference.mean > 0 && isChanged(change, comparisons) ? `**${text}**` : text;
+    });
     console.log(`| \`${name}\` | ${cells.join(' | ')} |`);
   }
 }

@@ -1,5 +1,5 @@
+import { median, quantile } from '../../experiments/statistics.js';
 import { type BenchRow, row } from '../report.js';
-import { median, quantile } from '../statistics.js';
 import type { Arm, CallRecord, RoundRecord } from './records.js';
 
 /** Allowed above fixed against fixed, of the worst function's p99 slowdown. */

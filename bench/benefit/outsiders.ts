@@ -2,9 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ratioInterval } from '../../experiments/compare/index.js';
+import { mean, ratioInterval } from '../../experiments/statistics.js';
 import { atLeast, type BenchRow, row } from '../report.js';
-import { mean } from '../statistics.js';
 
 /** CPU time of each piece of work, and time between the begins of two, ms: 5 % of a core. */
 const PIECE_MILLIS = 3;

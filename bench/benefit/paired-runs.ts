@@ -1,11 +1,11 @@
 import { cpus } from 'node:os';
+import { median } from '../../experiments/statistics.js';
 import {
   type ActivationRecord,
   type Arrival,
   type Invoker,
   playWorkload,
 } from '../../simulator/invoker-emulator/index.js';
-import { median } from '../statistics.js';
 import type { GleanerProcess } from './gleaner-process.js';
 import { containersBusyMillis, hostBusyMillis } from './host-cpu.js';
 import { actionOf, type Subject } from './load.js';

@@ -1,8 +1,8 @@
 import { cpus } from 'node:os';
 import { SeededRandom } from '../../config/index.js';
+import { mean, median } from '../../experiments/statistics.js';
 import { ensureActionImage, InvokerEmulator } from '../../simulator/invoker-emulator/index.js';
 import { type BenchRow, row } from '../report.js';
-import { mean, median } from '../statistics.js';
 import { GleanerProcess } from './gleaner-process.js';
 import { offeredLoad, poissonArrivals, type Subject } from './load.js';
 import { durations, pairedRounds, soloRuns, warmUp } from './paired-runs.js';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { mean, median, quantile } from '../../experiments/statistics.js';
 import { arrivalsOf } from '../../runtime/wiring/index.js';
 import {
   type ActivationRecord,
@@ -9,7 +10,6 @@ import {
 } from '../../simulator/invoker-emulator/index.js';
 import { azureTen, type Plan, planWorkload, takeMinutes } from '../../simulator/workload/index.js';
 import { atLeast, type BenchRow, row, within } from '../report.js';
-import { mean, median, quantile } from '../statistics.js';
 import { GleanerProcess, type HookStatus } from './gleaner-process.js';
 
 /** One line of the audit log. */

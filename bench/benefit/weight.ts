@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { type Broker, buckets } from '../../broker/index.js';
 import { encodeMessage, policyKey } from '../../broker/messages/index.js';
 import { SeededRandom } from '../../config/index.js';
-import { ratioInterval } from '../../experiments/compare/index.js';
+import { mean, median, quantile, ratioInterval } from '../../experiments/statistics.js';
 import {
   actionSource,
   ensureActionImage,
@@ -14,7 +14,6 @@ import {
 } from '../../simulator/invoker-emulator/index.js';
 import { withNats } from '../nats.js';
 import { atLeast, type BenchRow, none, row } from '../report.js';
-import { mean, median, quantile } from '../statistics.js';
 import { traceRows } from '../weight-trace/rows.js';
 import { Tracer } from '../weight-trace/tracer.js';
 import { type ActionHost, dockerHost, podHost } from './action-hosts.js';

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { median } from '../../experiments/statistics.js';
 import { GleanerProcess } from '../benefit/gleaner-process.js';
 import { type BenchRow, precondition, row } from '../report.js';
-import { median } from '../statistics.js';
 
 interface CliBench {
   readonly rounds: number;

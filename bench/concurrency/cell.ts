@@ -1,5 +1,5 @@
+import { mean, quantile } from '../../experiments/statistics.js';
 import { InvokerEmulator } from '../../simulator/invoker-emulator/index.js';
-import { mean, quantile } from '../statistics.js';
 import { ActivationRecorder } from './activation-recorder.js';
 import { Callers } from './callers.js';
 import { actionAt, MEMORY_MB, type Payload } from './profiles.js';

@@ -1,7 +1,7 @@
 import { SeededRandom } from '../../config/index.js';
+import { bootstrapInterval, median } from '../../experiments/statistics.js';
 import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
 import { type BenchRow, row, within } from '../report.js';
-import { bootstrapInterval, median } from '../statistics.js';
 import { pinSelf } from './activation-recorder.js';
 import { type Cell, measureLimit } from './cell.js';
 import { PROFILES, type ProfileName } from './profiles.js';

@@ -1,8 +1,8 @@
 import { gridSize, type LimitGrid, limitAt } from '../../agents/tuning/index.js';
 import { SeededRandom } from '../../config/index.js';
+import { mean, median } from '../../experiments/statistics.js';
 import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
 import { atLeast, type BenchRow, row } from '../report.js';
-import { mean, median } from '../statistics.js';
 import { pinSelf } from './activation-recorder.js';
 import { measureLimit } from './cell.js';
 import { PROFILES } from './profiles.js';

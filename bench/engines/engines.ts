@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { median } from '../../experiments/statistics.js';
 import { atLeast, type BenchRow, row } from '../report.js';
-import { median } from '../statistics.js';
 import { type Answer, type Order, SUBJECTS, type Subject } from './subject.js';
 
 interface EnginesBench {

@@ -1,8 +1,8 @@
 import { cpus } from 'node:os';
+import { median, quantile } from '../../experiments/statistics.js';
 import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
 import type { Subject } from '../benefit/load.js';
 import { type BenchRow, none, row, table } from '../report.js';
-import { median, quantile } from '../statistics.js';
 import {
   type Contended,
   type FidelityManager,

@@ -1,8 +1,8 @@
 import type { Random } from '../../config/index.js';
+import { mean } from '../../experiments/statistics.js';
 import type { Invoker } from '../../simulator/invoker-emulator/index.js';
 import { containersBusyMillis, ownBusyMillis } from '../benefit/host-cpu.js';
 import { actionOf, type Subject } from '../benefit/load.js';
-import { mean } from '../statistics.js';
 import { drawPayload } from './subjects.js';
 
 /** Profile of a function from solo runs in a real container; the simulator's only input. */

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SeededRandom } from '../../config/index.js';
+import { median, quantile, sum } from '../../experiments/statistics.js';
 import { GleanerProcess } from '../benefit/gleaner-process.js';
 import { Farm, type LoadResult } from '../farm/farm.js';
 import { figuresOf, type ProcessFigures, partsBelow, tcpdumpsBelow } from '../farm/figures.js';
 import type { LoopSecond } from '../farm/loop-probe.js';
 import { growthOf } from '../growth.js';
 import { type BenchRow, none, precondition, row, within } from '../report.js';
-import { median, quantile, sum } from '../statistics.js';
 
 const probeFile = (name: string): string =>
   fileURLToPath(new URL(`../farm/${name}.js`, import.meta.url));

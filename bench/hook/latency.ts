@@ -1,8 +1,8 @@
 import { cpus } from 'node:os';
 import { SeededRandom } from '../../config/index.js';
+import { bootstrapInterval, median, quantile } from '../../experiments/statistics.js';
 import { GleanerProcess } from '../benefit/gleaner-process.js';
 import { atLeast, type BenchRow, none, precondition, row, within } from '../report.js';
-import { bootstrapInterval, median, quantile } from '../statistics.js';
 import { noopContainers } from './containers.js';
 import { serialLoad, steadyLoad } from './http-load.js';
 import { hookCpuMillis } from './processes.js';

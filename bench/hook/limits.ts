@@ -1,10 +1,10 @@
 import { request } from 'node:http';
 import { bytes, micros, millicores } from '../../config/index.js';
+import { quantile } from '../../experiments/statistics.js';
 import { CgroupLimitWriter } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { DockerEngine } from '../../openwhisk-plugin/host/docker/index.js';
 import type { ContainerInfo } from '../../openwhisk-plugin/host/ports/index.js';
 import { type BenchRow, none, row } from '../report.js';
-import { quantile } from '../statistics.js';
 import { type BenchContainer, noopContainers } from './containers.js';
 
 /**

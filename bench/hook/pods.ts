@@ -1,8 +1,8 @@
+import { mean } from '../../experiments/statistics.js';
 import { KubernetesNode } from '../kubernetes/node.js';
 import { RUNS_ACTIONS } from '../kubernetes/pod-container.js';
 import type { PodOptions } from '../kubernetes/pods.js';
 import { atLeast, type BenchRow, none, row, within } from '../report.js';
-import { mean } from '../statistics.js';
 import { initialize, noopContainers } from './containers.js';
 import { serialLoad } from './http-load.js';
 import { DOCKER, steady, WRITES_NOTHING } from './latency.js';

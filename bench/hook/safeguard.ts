@@ -8,6 +8,7 @@ import {
   type Random,
   SeededRandom,
 } from '../../config/index.js';
+import { quantile } from '../../experiments/statistics.js';
 import {
   type ActivationPolicy,
   createPolicy,
@@ -21,7 +22,6 @@ import {
   type UserLimits,
 } from '../../openwhisk-plugin/decision/index.js';
 import { atLeast, type BenchRow, row } from '../report.js';
-import { quantile } from '../statistics.js';
 
 const FUNCTIONS = 1000;
 const BATCH = 200;

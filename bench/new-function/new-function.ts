@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Broker, wildcards } from '../../broker/index.js';
 import { type AgentReport, decodeAgentReport } from '../../broker/messages/index.js';
 import { type Random, SeededRandom } from '../../config/index.js';
+import { sum } from '../../experiments/statistics.js';
 import {
   type Action,
   type ActivationResult,
@@ -13,7 +14,6 @@ import { GleanerProcess } from '../benefit/gleaner-process.js';
 import { actionOf, poissonArrivals, type Subject } from '../benefit/load.js';
 import { withNats } from '../nats.js';
 import { atLeast, type BenchRow } from '../report.js';
-import { sum } from '../statistics.js';
 import {
   ARMS,
   type Arm,

@@ -1,6 +1,5 @@
-import { meanInterval } from '../../experiments/compare/index.js';
+import { mean, meanInterval, quantile, sum } from '../../experiments/statistics.js';
 import { type BenchRow, row } from '../report.js';
-import { mean, quantile, sum } from '../statistics.js';
 import { ARMS, type Arm, type CallRecord, MODES, type Mode, type RoundRecord } from './records.js';
 
 /** p99 slowdown that `aware` may lie above doing nothing. */

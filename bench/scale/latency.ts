@@ -14,6 +14,7 @@ import {
   systemClock,
   systemTimers,
 } from '../../config/index.js';
+import { quantile } from '../../experiments/statistics.js';
 import { runHook } from '../../openwhisk-plugin/daemon/index.js';
 import {
   emptySample,
@@ -29,7 +30,6 @@ import {
   type UsageProbe,
 } from '../../openwhisk-plugin/host/ports/index.js';
 import { atLeast, type BenchRow, row } from '../report.js';
-import { quantile } from '../statistics.js';
 
 /** A container with limits in memory, since `bench -- limits` measures writes. */
 class Container implements LimitHandle, UsageProbe {

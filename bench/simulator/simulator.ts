@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { MIB } from '../../config/index.js';
+import { median } from '../../experiments/statistics.js';
 import { type BenchRow, none, row, within } from '../report.js';
-import { median } from '../statistics.js';
 import { PUBLISHED_RATE, type RunFigures, type RunPlan, type Subject } from './runs.js';
 
 const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));

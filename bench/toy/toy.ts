@@ -1,6 +1,6 @@
 import { defaultEngine } from '../../agents/nn/index.js';
+import { deviation, mean } from '../../experiments/statistics.js';
 import { type BenchRow, row, within } from '../report.js';
-import { mean } from '../statistics.js';
 import type { ToyOptions } from './cluster.js';
 import { doNothing, hpa, runRule, type ToyResult, type ToyRule, trainToy } from './train.js';
 
@@ -11,11 +11,6 @@ const PUBLISHED_IDLE = 0.83;
 export const ONE: ToyOptions = { functions: 1, cores: 8, maxArrivalRate: 8, price: false };
 /** Six functions that share fourteen cores: their work fits, their highest requests do not. */
 export const SIX: ToyOptions = { functions: 6, cores: 14, maxArrivalRate: 3, price: true };
-
-const deviation = (values: readonly number[]): number => {
-  const center = mean(values);
-  return Math.sqrt(mean(values.map((value) => (value - center) ** 2)));
-};
 
 interface ToyBench {
   readonly quick: boolean;

@@ -1,5 +1,5 @@
+import { mean } from '../../experiments/statistics.js';
 import { atLeast, type BenchRow, none, row } from '../report.js';
-import { mean } from '../statistics.js';
 import { PARTS, type Part } from './parts.js';
 import type { TracedActivation, Tracer } from './tracer.js';
 

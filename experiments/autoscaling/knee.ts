@@ -1,5 +1,5 @@
 import { SeededRandom } from '../../config/index.js';
-import { quantileOf } from '../compare/index.js';
+import { quantileOf } from '../statistics.js';
 import { SIMPPO_SIZES } from './agent/settings.js';
 import { FunctionQueue } from './function-queue.js';
 import { RateSource } from './rates.js';

@@ -1,6 +1,6 @@
 import { preservationOf } from '../../agents/index.js';
 import { publishedReward } from '../../agents/simppo/index.js';
-import { quantileOf } from '../compare/index.js';
+import { quantileOf } from '../statistics.js';
 import type { ScalingState } from './agent/state.js';
 import type { ScalingCluster } from './scaling-cluster.js';
 
@@ -17,7 +17,10 @@ interface FunctionScore {
   readonly violations: number;
   /** Share of the steps whose p99 was above the SLO. */
   readonly violatedSteps: number;
-  /** p99 of the response time, ms; a failed activation counts as the client's timeout. */
+  /**
+   * p99 of the response time, ms, NaN without calls; a failed activation counts as the client's
+   * timeout.
+   */
   readonly p99: number;
   readonly slo: number;
 }

@@ -1,5 +1,5 @@
 import { shareOf } from '../../agents/aware/index.js';
-import { type Interval, meanInterval } from '../compare/index.js';
+import { type Interval, meanInterval } from '../statistics.js';
 import { demandOf } from './demand.js';
 import type { EpisodeRecord } from './episodes.js';
 import {

@@ -1,4 +1,4 @@
-import { type Interval, meanInterval } from '../compare/index.js';
+import { type Interval, meanInterval } from '../statistics.js';
 import { demandOf } from './demand.js';
 import type { EpisodeRecord } from './episodes.js';
 import {

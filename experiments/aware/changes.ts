@@ -1,6 +1,6 @@
 import { shareOf } from '../../agents/aware/index.js';
 import { CHANGE_SCENARIOS, type ChangeScenario, SEGMENTS } from '../../simulator/workload/index.js';
-import { type Interval, meanInterval } from '../compare/index.js';
+import { type Interval, meanInterval } from '../statistics.js';
 import { type Condition, demandOf } from './demand.js';
 import { AgentRun, conservativePpo, type EpisodeRecord } from './episodes.js';
 import { hpaVpaController } from './rule-based.js';

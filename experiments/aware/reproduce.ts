@@ -1,4 +1,5 @@
-import { clampInterval, type Interval } from '../compare/index.js';
+import { goalLines } from '../reproduction.js';
+import { clampInterval, type Interval, isBelow, mean } from '../statistics.js';
 import type { AdaptationRow } from './adaptation.js';
 import type { BootstrapRow } from './bootstrap-runs.js';
 import type { AwareStudy } from './study.js';
@@ -48,14 +49,14 @@ export function awareMissed({
   );
   const asked: [boolean, string][] = [
     [triplets.share >= 0.95, `triplets: ${(100 * triplets.share).toFixed(1)} % of 95 %`],
-    [aware!.episodes.high < tl!.episodes.low, 'aware adapts not clearly faster than TL'],
-    [aware!.episodes.high < plus!.episodes.low, 'aware adapts not clearly faster than TL+'],
+    [isBelow(aware!.episodes, tl!.episodes), 'aware adapts not clearly faster than TL'],
+    [isBelow(aware!.episodes, plus!.episodes), 'aware adapts not clearly faster than TL+'],
     [
-      online!.episodes.high < generalist!.episodes.low,
+      isBelow(online!.episodes, generalist!.episodes),
       'with an embedding agents adapt not clearly faster than without',
     ],
     [
-      shipped!.earned.low > pretrained!.earned.high,
+      isBelow(pretrained!.earned, shipped!.earned),
       'with an embedding the base-learner earns not clearly more than without',
     ],
     [aware!.missed.mean < tl!.missed.mean, 'aware misses the SLO no less than TL'],
@@ -69,7 +70,7 @@ export function awareMissed({
       `on all applications aware misses the SLO in ${missedOf(shipped!.missed)} of the steps, ` +
         `the tuned HPA+VPA in ${missedOf(tuned!.missed)}`,
     ],
-    [serving.earned.low > 0, 'retraining earns not clearly more than serving on'],
+    [isBelow(0, serving.earned), 'retraining earns not clearly more than serving on'],
     [
       serving.missed.mean < serving.missedWithout.mean,
       'retraining misses the SLO no less than serving on',
@@ -102,8 +103,6 @@ export function awareReport(
   const guided = bootOf(bootstrap, 'bootstrap');
   const missed = awareMissed(study);
   const swap = scenarios.filter(({ scenario }) => !scenario.startsWith('load'));
-  const mean = (values: readonly number[]): number =>
-    values.reduce((sum, one) => sum + one, 0) / values.length;
   return `${[
     '# AWARE, run again',
     '',
@@ -126,9 +125,9 @@ export function awareReport(
       'best of those that hold the SLO. *Missed*: share of steps whose p99 is above the ' +
       'SLO.',
     '',
-    '## What was missed',
+    '## Goals',
     '',
-    ...(missed.length === 0 ? ['Nothing.'] : missed.map((text) => `- ${text}`)),
+    ...goalLines(missed, aware.episodes.n),
     '',
     '## Ours beside published',
     '',

@@ -10,6 +10,7 @@ import {
 } from '../../agents/aware/index.js';
 import type { Engine } from '../../agents/nn/index.js';
 import type { AwareApp } from '../../simulator/workload/index.js';
+import { mean } from '../statistics.js';
 import { bestConstant } from './constant.js';
 import { type Condition, type Demand, demandOf } from './demand.js';
 import {
@@ -226,7 +227,7 @@ export function cloneEpisodes(
 export type RecordFigure = 'earned' | 'missed' | 'preservation' | 'cpu' | 'memory';
 
 export const meanOfRecords = (records: readonly EpisodeRecord[], figure: RecordFigure): number =>
-  records.reduce((sum, record) => sum + record[figure], 0) / Math.max(1, records.length);
+  mean(records.map((record) => record[figure]));
 
 /** Episodes of a moving mean: the life cycle's window. */
 const WINDOW = lifeCycleSettings.window;

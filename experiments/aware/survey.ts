@@ -1,6 +1,6 @@
 import type { Encoder } from '../../agents/aware/index.js';
 import { SeededRandom } from '../../config/index.js';
-import { type Interval, meanInterval } from '../compare/index.js';
+import { type Interval, meanInterval } from '../statistics.js';
 import { demandOf } from './demand.js';
 import { AgentRun, conservativePpo, type EpisodeRecord } from './episodes.js';
 import { fallbackTrajectory } from './meta-training.js';

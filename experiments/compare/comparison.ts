@@ -1,19 +1,19 @@
 import type { Series } from '../../simulator/engine/index.js';
 import type { DataIssue } from '../../simulator/workload/index.js';
+import {
+  type Interval,
+  mean,
+  meanInterval,
+  type Paired,
+  pairedWith,
+  quantileOf,
+} from '../statistics.js';
 import { FIXED } from './contenders.js';
 import type { Job, JobResult } from './job.js';
 import { METRICS } from './metrics.js';
 import type { SectionPlan } from './plan.js';
 import type { Setting } from './setting.js';
 import { SLOWDOWN_EDGES, shareAbove } from './slowdowns.js';
-import {
-  type Interval,
-  meanInterval,
-  meanOf,
-  type Paired,
-  pairedWith,
-  quantileOf,
-} from './statistics.js';
 import { FunctionTotals, type Victims } from './victims.js';
 
 /**
@@ -119,10 +119,10 @@ function compareSection(
   return {
     kind: plan.kind,
     setting: plan.setting,
-    offeredLoad: meanOf(fixed.map(({ offeredLoad }) => offeredLoad)),
+    offeredLoad: mean(fixed.map(({ offeredLoad }) => offeredLoad)),
     functions: first.functions,
-    activations: Math.round(meanOf(fixed.map(({ activations }) => activations))),
-    spanMs: Math.round(meanOf(fixed.map(({ spanMs }) => spanMs))),
+    activations: Math.round(mean(fixed.map(({ activations }) => activations))),
+    spanMs: Math.round(mean(fixed.map(({ spanMs }) => spanMs))),
     scaling: first.scaling,
     data: first.data,
     oracleMs: meanInterval(fixed.map(({ oracleMeanMs }) => oracleMeanMs)),
@@ -198,16 +198,16 @@ const rounded = (value: number): number => Number(value.toPrecision(5));
 
 /** Bucket by bucket; the spans of seeds differ by less than a bucket. */
 function meanSeries(all: readonly Series[]): Series {
-  const mean = (key: Exclude<keyof Series, 'bucketMs'>): number[] =>
-    (all[0]?.[key] ?? []).map((_, i) => rounded(meanOf(all.map((series) => series[key][i] ?? 0))));
+  const over = (key: Exclude<keyof Series, 'bucketMs'>): number[] =>
+    (all[0]?.[key] ?? []).map((_, i) => rounded(mean(all.map((series) => series[key][i] ?? 0))));
   return {
-    bucketMs: rounded(meanOf(all.map(({ bucketMs }) => bucketMs))),
-    utilization: mean('utilization'),
-    harvested: mean('harvested'),
-    borrowed: mean('borrowed'),
-    demand: mean('demand'),
-    waiting: mean('waiting'),
-    running: mean('running'),
-    containers: mean('containers'),
+    bucketMs: rounded(mean(all.map(({ bucketMs }) => bucketMs))),
+    utilization: over('utilization'),
+    harvested: over('harvested'),
+    borrowed: over('borrowed'),
+    demand: over('demand'),
+    waiting: over('waiting'),
+    running: over('running'),
+    containers: over('containers'),
   };
 }

@@ -19,13 +19,3 @@ export { withVerdicts } from './report/verdict.js';
 export { runsCsv } from './runs-csv.js';
 export { withDefaultSizes } from './setting.js';
 export { ENOUGH, Slowdowns } from './slowdowns.js';
-export {
-  clampInterval,
-  type Interval,
-  meanInterval,
-  meanOf,
-  type Paired,
-  pairedWith,
-  quantileOf,
-  ratioInterval,
-} from './statistics.js';

@@ -1,5 +1,5 @@
-import { clampInterval, type Interval } from '../compare/index.js';
 import type { SeededStudy } from '../reproduction.js';
+import { clampInterval, type Interval } from '../statistics.js';
 import {
   BAD_BELOW,
   concurrencyStudy,
@@ -80,10 +80,10 @@ function concurrencyReport(
     '',
     `- Within ${NEAR} of the optimum in 90 % of the seeds: ${yes('finds').length} of ` +
       `${verdicts.length}; missed: ${places(no('finds'))}.`,
-    `- Late throughput above constant 100's: ${yes('beatsConstant').length} of ` +
+    `- Late throughput above constant 100's, told apart: ${yes('beatsConstant').length} of ` +
       `${verdicts.length}; missed: ${places(no('beatsConstant'))}.`,
-    `- Fewer bad iterations than hill climbing: ${places(yes('fewerBad'))}; more: ` +
-      `${places(no('fewerBad'))}.`,
+    `- Fewer bad iterations than hill climbing: ${places(yes('fewerBad'))}; not fewer, or not ` +
+      `told apart: ${places(no('fewerBad'))}.`,
     '',
     '## How to read it',
     '',

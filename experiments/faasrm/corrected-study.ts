@@ -7,19 +7,16 @@ import {
   simulateCluster,
 } from '../../simulator/engine/index.js';
 import { activationStream, openWorkload } from '../../simulator/workload/index.js';
+import { contender, ENOUGH, FIXED, FLOORS, NOISE, Slowdowns } from '../compare/index.js';
 import {
-  contender,
-  ENOUGH,
-  FIXED,
-  FLOORS,
   type Interval,
+  isBelow,
+  mean,
   meanInterval,
-  NOISE,
   type Paired,
   pairedWith,
   quantileOf,
-  Slowdowns,
-} from '../compare/index.js';
+} from '../statistics.js';
 
 /** The workers. The host's own memory is more than what OpenWhisk gives to containers. */
 export const CORRECTED_SHAPE = {
@@ -204,14 +201,13 @@ export function correctedSection(
     };
   });
   const [first] = fixed.values();
-  const mean = (of: (played: Played) => number): number =>
-    [...fixed.values()].reduce((sum, played) => sum + of(played), 0) / fixed.size;
+  const overSeeds = (of: (played: Played) => number): number => mean([...fixed.values()].map(of));
   return {
     setting,
     seeds,
     activations: first!.run.activations,
-    load: mean(({ run }) => run.offeredLoad),
-    memoryLoad: mean(({ memoryLoad }) => memoryLoad),
+    load: overSeeds(({ run }) => run.offeredLoad),
+    memoryLoad: overSeeds(({ memoryLoad }) => memoryLoad),
     rows,
   };
 }
@@ -267,8 +263,8 @@ export function correctedVerdicts(
     return {
       floor,
       difference,
-      better: difference.high < 0,
-      apart: own.figures[key].high < other.figures[key].low,
+      better: isBelow(difference, 0),
+      apart: isBelow(own.figures[key], other.figures[key]),
     };
   });
 }

@@ -5,7 +5,7 @@ import {
   readPublishedSample,
   summarizePublished,
 } from '../../simulator/freyr-2021/index.js';
-import { type Interval, meanInterval } from '../compare/index.js';
+import { type Interval, meanInterval } from '../statistics.js';
 
 /** In the order of tables; `random-unguarded` is the choice without a safeguard. */
 const PUBLISHED_CONTENDERS = [

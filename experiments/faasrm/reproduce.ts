@@ -1,4 +1,4 @@
-import { clampInterval, type Interval } from '../compare/index.js';
+import { clampInterval, type Interval, isBelow } from '../statistics.js';
 import {
   CORRECTED_FIGURES,
   CORRECTED_SHAPE,
@@ -23,8 +23,8 @@ const spread = (value: Interval, digits = 3): string => {
 /** Small differences, with their signs. */
 const between = ({ mean, low, high }: Interval): string =>
   `${number(mean, 4)} (${number(low, 4)} to ${number(high, 4)})`;
-const percent = ({ mean, low, high }: Interval): string =>
-  spread({ mean: 100 * mean, low: 100 * low, high: 100 * high }, 1);
+const percent = ({ mean, low, high, n }: Interval): string =>
+  spread({ mean: 100 * mean, low: 100 * low, high: 100 * high, n }, 1);
 
 const rule = (columns: number): string => `|${'---|'.repeat(columns)}`;
 const line = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
@@ -38,7 +38,7 @@ function judged({ difference, better, apart }: CorrectedVerdict): string {
   if (better) return 'better seed by seed, but the intervals are not apart';
   if (difference.low === 0 && difference.high === 0)
     return 'the same to the last digit: what was learned is to take that choice';
-  return difference.low > 0 ? 'worse' : 'no difference beyond chance';
+  return isBelow(0, difference) ? 'worse' : 'not told apart';
 }
 
 const verdictLine = (verdict: CorrectedVerdict): string =>

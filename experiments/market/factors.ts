@@ -1,5 +1,6 @@
 import type { ResourceManager } from '../../agents/index.js';
 import type { Workload } from '../../simulator/workload/index.js';
+import { mean, sum } from '../statistics.js';
 import { phaseOf } from './mixes.js';
 
 /** The factors that searches try: those of the bandit, too. */
@@ -31,9 +32,9 @@ export function slackPlan({ functions }: Workload, beta: number): FactorPlan {
     const alone = medianOf(profile.cpuMs) / Math.min(1, profile.parallelism);
     return Math.log(sloMs / (alone + medianOf(profile.ioMs)));
   });
-  const mean = slacks.reduce((sum, slack) => sum + slack, 0) / slacks.length;
+  const meanSlack = mean(slacks);
   const factors = slacks.map((slack) =>
-    Math.min(4, Math.max(0.25, Math.exp(beta * (mean - slack)))),
+    Math.min(4, Math.max(0.25, Math.exp(beta * (meanSlack - slack)))),
   );
   return (fn) => factors[fn]!;
 }
@@ -68,7 +69,7 @@ export function searchPlans(
     const neutral = trials.find(({ factor }) => factor === 1)!;
     const fewest = (of: (late: readonly number[]) => number): (typeof trials)[number] =>
       trials.reduce((best, one) => (of(one.late) < of(best.late) ? one : best), neutral);
-    const chosen = fewest(sumOf);
+    const chosen = fewest(sum);
     fixed[fn] = chosen.factor;
     current = chosen.late;
     for (let phase = 0; phase < phases; phase++)
@@ -79,5 +80,3 @@ export function searchPlans(
     phased: (fn, phase) => phased[Math.min(phase, phases - 1)]![fn]!,
   };
 }
-
-const sumOf = (values: readonly number[]): number => values.reduce((sum, one) => sum + one, 0);

@@ -1,5 +1,5 @@
-import type { Interval } from '../compare/index.js';
-import type { SeededStudy } from '../reproduction.js';
+import { goalLines, type SeededStudy } from '../reproduction.js';
+import { type Interval, isBelow } from '../statistics.js';
 import { BUILT, HELD_OUT } from './mixes.js';
 import {
   DEADLINE,
@@ -37,8 +37,7 @@ function marketMissed({ rows }: MarketStudy): string[] {
   const judge = (other: string, against: Interval | null, goal: number): void => {
     const row = of(other);
     if (row === undefined || against === null) return;
-    const isApart = rule.late.high < row.late.low;
-    if (against.mean > goal || !isApart)
+    if (against.mean > goal || !isBelow(rule.late, row.late))
       missed.push(`${DEADLINE}: late activations ${ratio(against)} of ${other}, goal ${goal}x`);
   };
   judge(GITTINS, rule.againstGittins, AGAINST_GITTINS);
@@ -70,7 +69,7 @@ export function marketReport(study: MarketStudy, command: string): string {
     '',
     '## Goals',
     '',
-    ...(missed.length === 0 ? ['- Met.'] : missed.map((text) => `- Missed: ${text}.`)),
+    ...goalLines(missed, seeds.length),
     '',
     '## Mixes that were not used before',
     '',

@@ -7,7 +7,8 @@ import {
   simulateCluster,
 } from '../../simulator/engine/index.js';
 import { type Workload, WorkloadStream } from '../../simulator/workload/index.js';
-import { type Interval, meanInterval, meanOf, pairedWith, Slowdowns } from '../compare/index.js';
+import { Slowdowns } from '../compare/index.js';
+import { type Interval, mean, meanInterval, pairedWith } from '../statistics.js';
 import { banditManager } from './bandit.js';
 import {
   FACTORS,
@@ -205,8 +206,8 @@ export function marketStudy(request: MarketRequest): MarketStudy {
         name: mix.name,
         functions: first[0]!.slowdowns.length,
         loads: mix.loads,
-        activations: Math.round(meanOf(first.map(({ activations }) => activations))),
-        offeredLoad: meanOf(first.map(({ offeredLoad }) => offeredLoad)),
+        activations: Math.round(mean(first.map(({ activations }) => activations))),
+        offeredLoad: mean(first.map(({ offeredLoad }) => offeredLoad)),
       };
     }),
     seeds,
@@ -231,7 +232,7 @@ function tune(built: readonly MarketMix[], seeds: readonly number[], run: Runner
       return {
         rule,
         value,
-        ratio: Math.exp(meanOf(logs)),
+        ratio: Math.exp(mean(logs)),
         worst: Math.max(...runs.map((some, i) => worstOf(some, neutral[i]!))),
       };
     }),
@@ -288,9 +289,11 @@ const lateOf = (runs: readonly MarketRun[]): number =>
 
 /** The largest ratio of a function's mean slowdown, over seeds, to its own in other runs. */
 function worstOf(runs: readonly MarketRun[], others: readonly MarketRun[]): number {
-  const mean = (of: readonly MarketRun[], fn: number): number =>
-    meanOf(of.map(({ slowdowns }) => slowdowns[fn]!));
-  return Math.max(...runs[0]!.slowdowns.map((_, fn) => mean(runs, fn) / mean(others, fn)));
+  const slowdownOf = (of: readonly MarketRun[], fn: number): number =>
+    mean(of.map(({ slowdowns }) => slowdowns[fn]!));
+  return Math.max(
+    ...runs[0]!.slowdowns.map((_, fn) => slowdownOf(runs, fn) / slowdownOf(others, fn)),
+  );
 }
 
 function rowOf(
@@ -307,8 +310,8 @@ function rowOf(
     });
   const against = (arm: string): Interval | null =>
     arm === name || !mixes[0]!.has(arm) ? null : pairedWith(shares(own), shares(of(arm)), 0).ratio;
-  const mean = (figure: (run: MarketRun) => number): Interval =>
-    meanInterval(own[0]!.map((_, seed) => meanOf(own.map((runs) => figure(runs[seed]!)))));
+  const overSeeds = (figure: (run: MarketRun) => number): Interval =>
+    meanInterval(own[0]!.map((_, seed) => mean(own.map((runs) => figure(runs[seed]!)))));
   const worst = (arm: string): number => {
     const others = of(arm);
     return Math.max(...own.map((runs, mix) => worstOf(runs, others[mix]!)));
@@ -316,11 +319,11 @@ function rowOf(
   return {
     name,
     late: meanInterval(shares(own)),
-    lateByMix: own.map((runs) => meanOf(runs.map(({ late, activations }) => late / activations))),
+    lateByMix: own.map((runs) => mean(runs.map(({ late, activations }) => late / activations))),
     againstGittins: against(GITTINS),
     againstStatic: against(STATIC),
-    meanSlowdown: mean(({ meanSlowdown }) => meanSlowdown),
-    p99Slowdown: mean(({ p99Slowdown }) => p99Slowdown),
+    meanSlowdown: overSeeds(({ meanSlowdown }) => meanSlowdown),
+    p99Slowdown: overSeeds(({ p99Slowdown }) => p99Slowdown),
     worstAgainstFixed: worst(FIXED),
     worstAgainstGittins: worst(GITTINS),
   };

@@ -15,15 +15,17 @@ import {
   takeMinutes,
   type Workload,
 } from '../../simulator/workload/index.js';
+import { withDefaultSizes } from '../compare/index.js';
+import { StagedSizes } from '../right-sizing/index.js';
 import {
   type Interval,
+  mean,
   meanInterval,
   type Paired,
   pairedWith,
   quantileOf,
-  withDefaultSizes,
-} from '../compare/index.js';
-import { StagedSizes } from '../right-sizing/index.js';
+  sum,
+} from '../statistics.js';
 import { greedySizes } from './greedy-sizes.js';
 import { replayedColdStarts } from './optimal-eviction.js';
 
@@ -293,7 +295,7 @@ function runArm(
       cold: run.starts.cold,
       coldShare: run.coldShare,
       p99: quantileOf(responses, 0.99),
-      mean: responses.reduce((sum, value) => sum + value, 0) / responses.length,
+      mean: mean(responses),
       kills,
       changes: manager?.counts.changes ?? 0,
     },
@@ -307,19 +309,19 @@ function rowOf(
 ): PressureRow {
   const of = (arm: string, key: keyof PressureFigures): number[] =>
     runs.get(`${userMemoryMiB} ${arm}`)!.map((figures) => figures[key]);
-  const mean = (key: keyof PressureFigures): Interval => meanInterval(of(name, key));
+  const interval = (key: keyof PressureFigures): Interval => meanInterval(of(name, key));
   return {
     userMemoryMiB,
     name,
     figures: {
-      cold: mean('cold'),
-      coldShare: mean('coldShare'),
-      p99: mean('p99'),
-      mean: mean('mean'),
-      kills: mean('kills'),
-      changes: mean('changes'),
+      cold: interval('cold'),
+      coldShare: interval('coldShare'),
+      p99: interval('p99'),
+      mean: interval('mean'),
+      kills: interval('kills'),
+      changes: interval('changes'),
     },
-    kills: of(name, 'kills').reduce((sum, value) => sum + value, 0),
+    kills: sum(of(name, 'kills')),
     cold: pairedWith(of(name, 'cold'), of(BASELINE, 'cold'), 0.5),
     p99: pairedWith(of(name, 'p99'), of(BASELINE, 'p99'), 0.5),
     greedy: pairedWith(of(name, 'cold'), of(GREEDY, 'cold'), 0.5),

@@ -1,6 +1,6 @@
 import { defaultConfig } from '../../config/index.js';
-import type { Interval } from '../compare/index.js';
-import type { SeededStudy } from '../reproduction.js';
+import { goalLines, type SeededStudy } from '../reproduction.js';
+import type { Interval } from '../statistics.js';
 import {
   ALLOWED,
   NEW_FUNCTION_SHAPE,
@@ -11,8 +11,10 @@ import {
   newFunctionTables,
 } from './study.js';
 
+/** Of a p99: unknown where a run had no activation in the time. */
+const text = (p99: number): string => (Number.isNaN(p99) ? '–' : p99.toFixed(3));
 const number = ({ mean, low, high }: Interval): string =>
-  `${mean.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
+  Number.isNaN(mean) ? '–' : `${text(mean)} (${text(low)} to ${text(high)})`;
 
 /** Missed goals. */
 function newFunctionMissed(runs: readonly NewFunctionRun[]): string[] {
@@ -58,9 +60,9 @@ export function newFunctionReport(
     '|---|---|---|---|---|---|',
     ...newFunctionTables(runs).flatMap(rowsOf),
     '',
-    ...(missed.length === 0
-      ? ['**Met** in the mean over seeds.']
-      : ['**Missed**:', '', ...missed.map((text) => `- ${text}`)]),
+    'Goal, in the mean over seeds:',
+    '',
+    ...goalLines(missed, seeds.length),
     '',
     '| mode | seed | new function | activations | learning, min | decisions by phase | changes | ' +
       'do-nothing | fallback | aware | after learning: do-nothing, aware |',
@@ -98,7 +100,7 @@ function runRow({
       .map(([name, count]) => `${name} ${count}`)
       .join(', '),
     changes.length === 0 ? 'none' : changes.join('; '),
-    ...(['do-nothing', 'fallback', 'aware'] as const).map((one) => figures[one].p99.toFixed(3)),
+    ...(['do-nothing', 'fallback', 'aware'] as const).map((one) => text(figures[one].p99)),
     afterwards === null ? '' : `${afterwards.doNothing.toFixed(3)}, ${afterwards.aware.toFixed(3)}`,
   ];
   return `| ${cells.join(' | ')} |`;

@@ -7,7 +7,7 @@ import {
   simulateCluster,
 } from '../../simulator/engine/index.js';
 import { WorkloadStream } from '../../simulator/workload/index.js';
-import { type Interval, meanInterval, quantileOf } from '../compare/index.js';
+import { type Interval, meanInterval, quantileOf } from '../statistics.js';
 import { NewFunctionActivationLog } from './activation-log.js';
 import { constantManager } from './constant.js';
 import { NEW_FUNCTIONS, newFunctionWorkload } from './new-function.js';

@@ -1,5 +1,5 @@
-import type { Interval } from '../compare/index.js';
-import type { SeededStudy } from '../reproduction.js';
+import { goalLines, type SeededStudy } from '../reproduction.js';
+import { type Interval, isBelow } from '../statistics.js';
 import {
   PAYLOAD_CASES,
   PAYLOAD_FIGURES,
@@ -29,8 +29,8 @@ function payloadMissed(rows: readonly PayloadRow[]): string[] {
     const mean = paired.mean.ratio;
     const where = `${nameOf(one)} at load ${load}`;
     if (one.correlation === 0)
-      return mean !== null && mean.high > LOSS ? [`${where}: something is lost`] : [];
-    return mean !== null && mean.high < 1 ? [] : [`${where}: no gain apart from chance`];
+      return mean !== null && isBelow(mean, LOSS) ? [] : [`${where}: a loss is not excluded`];
+    return mean !== null && isBelow(mean, 1) ? [] : [`${where}: no gain apart from chance`];
   });
 }
 
@@ -72,7 +72,7 @@ function payloadReport(
     '',
     '## Goal: a gain if sizes say something, no loss if they do not',
     '',
-    ...(missed.length === 0 ? ['- Met.'] : missed.map((text) => `- ${text}`)),
+    ...goalLines(missed, seeds.length),
     '',
     '## How to read it',
     '',

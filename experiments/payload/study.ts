@@ -1,12 +1,7 @@
 import { simulateCluster } from '../../simulator/engine/index.js';
 import { activationStream, openWorkload, PayloadStream } from '../../simulator/workload/index.js';
-import {
-  type Interval,
-  meanInterval,
-  type Paired,
-  pairedWith,
-  Slowdowns,
-} from '../compare/index.js';
+import { Slowdowns } from '../compare/index.js';
+import { type Interval, meanInterval, type Paired, pairedWith } from '../statistics.js';
 
 /**
  * What bodies tell: a correlation within each function, or as the workload's own profiles have it.

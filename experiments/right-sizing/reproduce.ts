@@ -1,5 +1,5 @@
-import { clampInterval, type Interval } from '../compare/index.js';
-import type { SeededStudy } from '../reproduction.js';
+import { goalLines, type SeededStudy } from '../reproduction.js';
+import { clampInterval, type Interval, isBelow } from '../statistics.js';
 import {
   SIZING_ARMS,
   SIZING_FIGURES,
@@ -49,7 +49,9 @@ function sizingMissed(rows: readonly SizingRow[]): string[] {
     if (paired === null) return [];
     const where = `${userMemoryMiB} MiB, ${arm.name}`;
     return [
-      ...(paired.cold.difference.high < 0 ? [] : [`${where}: not fewer cold starts`]),
+      ...(isBelow(paired.cold.difference, 0)
+        ? []
+        : [`${where}: cold starts not told apart as fewer`]),
       ...(ooms === 0
         ? []
         : [`${where}: ${ooms} activations killed (undone: ${undone.mean.toFixed(1)} a seed)`]),
@@ -98,7 +100,7 @@ function sizingReport(
     '',
     '## Goal: fewer cold starts, no OOM kill',
     '',
-    ...(missed.length === 0 ? ['- Met.'] : missed.map((text) => `- ${text}`)),
+    ...goalLines(missed, about.seeds),
     '',
     '## How to read it',
     '',

@@ -2,13 +2,8 @@ import { fixedManager } from '../../agents/managers/index.js';
 import type { SizingRules } from '../../openwhisk-plugin/openwhisk-api/index.js';
 import { type RunSummary, simulateCluster } from '../../simulator/engine/index.js';
 import { activationStream, openWorkload } from '../../simulator/workload/index.js';
-import {
-  type Interval,
-  meanInterval,
-  type Paired,
-  pairedWith,
-  withDefaultSizes,
-} from '../compare/index.js';
+import { withDefaultSizes } from '../compare/index.js';
+import { type Interval, mean, meanInterval, type Paired, pairedWith, sum } from '../statistics.js';
 import { type StagedCounts, StagedSizes } from './staged-sizes.js';
 
 const MINUTE = 60_000;
@@ -200,13 +195,13 @@ function rowOf(
   return {
     userMemoryMiB,
     arm,
-    calls: own.reduce((sum, { calls }) => sum + calls, 0) / own.length,
+    calls: mean(own.map(({ calls }) => calls)),
     figures: each((figure) => meanInterval(of(own, figure))),
     paired:
       arm.rules === null
         ? null
         : each((figure) => pairedWith(of(own, figure), of(base, figure), 0.5)),
-    ooms: of(own, 'oom').reduce((sum, value) => sum + value, 0),
+    ooms: sum(of(own, 'oom')),
     changes: count('changes'),
     costs: count('costs'),
     freedMiB: count('freedMiB'),

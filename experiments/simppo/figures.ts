@@ -1,4 +1,4 @@
-import { type Interval, meanInterval, meanOf } from '../compare/index.js';
+import { type Interval, isBelow, mean, meanInterval, median } from '../statistics.js';
 import { FLOORS, type FloorName } from './floors.js';
 import { GROWING, type GrowingVariant } from './growth.js';
 import { floorsKey, growthKey, learnerKey, type PieceStore } from './pieces.js';
@@ -35,7 +35,7 @@ export interface Line {
   readonly of: Readonly<Record<Measure, Interval>>;
 }
 
-/** Is `simppo` better in both, with intervals that do not touch? */
+/** Is `simppo` better in both, told apart? */
 export interface Verdict {
   readonly against: ContenderName;
   readonly reward: boolean;
@@ -96,18 +96,26 @@ export function lineOf(
   return { contender, seeds: scores.length, of };
 }
 
-/** Reward and violations, intervals apart; who was not run is left out. */
+/**
+ * Reward and violations, intervals apart, of the seeds that both were run with; who was not run is
+ * left out.
+ */
 export function verdictsOf(store: PieceStore, size: StudySize, setting: Setting): Verdict[] {
-  const ours = lineOf(store, 'simppo', setting, size);
-  if (ours === null) return [];
+  const seedsOf = (name: ContenderName): number[] =>
+    scoresOf(store, name, setting, size).map(({ seed }) => seed);
+  const own = seedsOf('simppo');
   return BASELINES.flatMap((against) => {
-    const theirs = lineOf(store, against, setting, size);
-    if (theirs === null) return [];
+    const theirs = seedsOf(against);
+    const shared = { seeds: own.filter((seed) => theirs.includes(seed)) };
+    const [ours, others] = (['simppo', against] as const).map((name) =>
+      lineOf(store, name, setting, shared),
+    );
+    if (!ours || !others) return [];
     return [
       {
         against,
-        reward: ours.of.reward.low > theirs.of.reward.high,
-        violations: ours.of.violations.high < theirs.of.violations.low,
+        reward: isBelow(others.of.reward, ours.of.reward),
+        violations: isBelow(ours.of.violations, others.of.violations),
       },
     ];
   });
@@ -145,23 +153,17 @@ export const degradations = (
     return [
       {
         contender,
-        median: meanInterval(byFunction.map(medianOf)),
-        mean: meanInterval(byFunction.map(meanOf)),
+        median: meanInterval(byFunction.map(median)),
+        mean: meanInterval(byFunction.map(mean)),
         largest: meanInterval(byFunction.map((values) => Math.max(...values))),
         ratio: meanInterval(
           runs.map(({ score, ours }) =>
-            meanOf(score.functions.map(({ p99 }, i) => p99 / ours[i]!.p99)),
+            mean(score.functions.map(({ p99 }, i) => p99 / ours[i]!.p99)),
           ),
         ),
       },
     ];
   });
-
-function medianOf(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
 
 /** A stage of the growth over the seeds that were run. */
 export interface GrowthLine {
@@ -212,13 +214,10 @@ function growthOf(
       curve: Array.from({ length: QUARTERS }, (_, quarter) => {
         const parts = stages.map(({ curve }) => {
           const from = Math.floor((quarter * curve.length) / QUARTERS);
-          const some = curve.slice(
-            from,
-            Math.max(from + 1, Math.floor(((quarter + 1) * curve.length) / QUARTERS)),
-          );
-          return some.reduce((sum, one) => sum + one, 0) / some.length;
+          const to = Math.floor(((quarter + 1) * curve.length) / QUARTERS);
+          return mean(curve.slice(from, Math.max(from + 1, to)));
         });
-        return parts.reduce((sum, one) => sum + one, 0) / parts.length;
+        return mean(parts);
       }),
     };
   });

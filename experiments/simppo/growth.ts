@@ -10,6 +10,7 @@ import {
   serving,
   type TeamMember,
 } from '../autoscaling/index.js';
+import { mean } from '../statistics.js';
 import { trainTeam } from './learners.js';
 import {
   type Arena,
@@ -68,9 +69,6 @@ export interface GrowthStage {
   /** Mean learning reward of all, episode by episode. */
   readonly curve: readonly number[];
 }
-
-const mean = (values: readonly number[]): number =>
-  values.length === 0 ? 0 : values.reduce((sum, one) => sum + one, 0) / values.length;
 
 /** Episodes before the two windows at the end that agree; null: the returns are not stable. */
 export function convergedAfter(returns: readonly number[]): number | null {

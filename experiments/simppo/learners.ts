@@ -8,6 +8,7 @@ import {
   ScalingTeam,
   serving,
 } from '../autoscaling/index.js';
+import { mean } from '../statistics.js';
 import {
   type Arena,
   environmentOf,
@@ -31,9 +32,6 @@ export interface LearnerResult {
   readonly score: ContenderScore;
   readonly alone: ContenderScore;
 }
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, one) => sum + one, 0) / values.length;
 
 /** A team that learns from nothing in an arena, with its learning curve. */
 export function trainTeam(

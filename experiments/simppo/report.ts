@@ -1,4 +1,4 @@
-import type { Interval } from '../compare/index.js';
+import { type Interval, mean } from '../statistics.js';
 import {
   BASELINES,
   type Degradation,
@@ -192,9 +192,7 @@ function curves(store: PieceStore, size: StudySize): string[] {
       ({ seed }) => store.learner(name, CONTENDED, seed).curve,
     );
     if (found.length === 0) return [];
-    const tenths = found[0]!.map(
-      (_, i) => found.reduce((sum, curve) => sum + curve[i]!, 0) / found.length,
-    );
+    const tenths = found[0]!.map((_, i) => mean(found.map((curve) => curve[i]!)));
     return [`| \`${name}\` | ${tenths.map((one) => one.toFixed(2)).join(' | ')} |`];
   });
   if (rows.length === 0) return [NOT_RUN];
@@ -206,17 +204,17 @@ function functionTable(store: PieceStore, size: StudySize): string[] {
   const ours = scoresOf(store, 'simppo', CONTENDED, size);
   if (ours.length === 0) return [NOT_RUN];
   const best = scoresOf(store, 'hpa-vpa', CONTENDED, size);
-  const mean = (of: typeof ours, i: number, key: 'reward' | 'violations'): number =>
-    of.reduce((sum, { score }) => sum + score.functions[i]![key], 0) / of.length;
+  const over = (of: typeof ours, i: number, key: 'reward' | 'violations'): number =>
+    mean(of.map(({ score }) => score.functions[i]![key]));
   return [
     '| function | SLO, ms | reward: `simppo`, `hpa-vpa` | violations: `simppo`, `hpa-vpa` |',
     '|---|---|---|---|',
     ...ours[0]!.score.functions.map(
       ({ name, slo }, i) =>
-        `| ${name} | ${slo.toFixed(0)} | ${mean(ours, i, 'reward').toFixed(2)}, ` +
-        `${mean(best, i, 'reward').toFixed(2)} | ` +
-        `${(100 * mean(ours, i, 'violations')).toFixed(0)} %, ` +
-        `${(100 * mean(best, i, 'violations')).toFixed(0)} % |`,
+        `| ${name} | ${slo.toFixed(0)} | ${over(ours, i, 'reward').toFixed(2)}, ` +
+        `${over(best, i, 'reward').toFixed(2)} | ` +
+        `${(100 * over(ours, i, 'violations')).toFixed(0)} %, ` +
+        `${(100 * over(best, i, 'violations')).toFixed(0)} % |`,
     ),
   ];
 }
@@ -228,8 +226,7 @@ function givenUp(store: PieceStore, size: StudySize): string[] {
   const scores = scoresOf(store, 'simppo', CONTENDED, size);
   if (scores.length === 0) return [];
   const names = scores[0]!.score.functions.flatMap(({ name }, i) =>
-    scores.reduce((sum, { score }) => sum + score.functions[i]!.violations, 0) / scores.length >=
-    ALWAYS_VIOLATED
+    mean(scores.map(({ score }) => score.functions[i]!.violations)) >= ALWAYS_VIOLATED
       ? [name]
       : [],
   );

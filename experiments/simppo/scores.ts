@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import type { RunScore } from '../autoscaling/index.js';
+import { mean } from '../statistics.js';
 
 const share = z.number().min(0);
 const functionScore = z.object({
   name: z.string(),
   reward: z.number(),
   violations: share,
-  p99: share,
+  /** Null, in a file, and NaN: it had no calls. */
+  p99: share.nullable().transform((value) => value ?? Number.NaN),
   slo: share,
 });
 
@@ -37,19 +39,21 @@ const KEYS = [
 
 /** Means over episodes, function by function too. */
 export function meanScore(scores: readonly RunScore[]): ContenderScore {
-  const mean = (of: (score: RunScore) => number): number =>
-    scores.reduce((sum, score) => sum + of(score), 0) / scores.length;
+  const over = (of: (score: RunScore) => number): number => mean(scores.map(of));
   const totals = Object.fromEntries(
-    KEYS.map((key) => [key, mean((score) => score[key])]),
+    KEYS.map((key) => [key, over((score) => score[key])]),
   ) as Record<(typeof KEYS)[number], number>;
   return {
     ...totals,
     functions: scores[0]!.functions.map(({ name, slo }, i) => ({
       name,
       slo,
-      reward: mean(({ functions }) => functions[i]!.reward),
-      violations: mean(({ functions }) => functions[i]!.violations),
-      p99: mean(({ functions }) => functions[i]!.p99),
+      reward: over(({ functions }) => functions[i]!.reward),
+      violations: over(({ functions }) => functions[i]!.violations),
+      // Of the episodes in which it had calls.
+      p99: mean(
+        scores.flatMap(({ functions }) => (functions[i]!.calls > 0 ? [functions[i]!.p99] : [])),
+      ),
     })),
   };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { median } from '../../bench/statistics.js';
+import { median } from '../../experiments/statistics.js';
 import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
 import { missing, realParts } from '../support/real-parts.js';
 import { allowed } from '../support/slowness.js';

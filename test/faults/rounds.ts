@@ -1,5 +1,5 @@
 import { aligned } from '../../bench/report.js';
-import { median } from '../../bench/statistics.js';
+import { median } from '../../experiments/statistics.js';
 import { allowed } from '../support/slowness.js';
 import { until } from './cgroups.js';
 import { isAlive, PARTS, type Part, pidsOf } from './processes.js';

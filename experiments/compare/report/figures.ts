@@ -1,5 +1,5 @@
+import { isChanged, type Paired } from '../../statistics.js';
 import type { MetricInfo } from '../comparison.js';
-import type { Paired } from '../statistics.js';
 
 /** Three digits that matter; never an exponent. */
 export function figure(value: number): string {
@@ -45,14 +45,15 @@ export function changeText(
 
 export type ChangeRating = 'better' | 'worse' | 'alike' | 'neutral';
 
-/** By the interval that `changeText` shows; one that has no change in it decides nothing. */
+/** Of what `changeText` shows, as one of `comparisons` that are claimed together. */
 export function judge(
-  { ratio, difference }: Paired,
+  change: Paired,
   { better }: Pick<MetricInfo, 'better'>,
+  comparisons = 1,
 ): ChangeRating {
   if (better === null) return 'neutral';
-  const { low, high } = ratio ?? difference;
-  const unchanged = ratio === null ? 0 : 1;
-  if (low <= unchanged && high >= unchanged) return 'alike';
-  return high < unchanged === (better === 'lower') ? 'better' : 'worse';
+  if (!isChanged(change, comparisons)) return 'alike';
+  const { ratio, difference } = change;
+  const isLower = ratio === null ? difference.mean < 0 : ratio.mean < 1;
+  return isLower === (better === 'lower') ? 'better' : 'worse';
 }

@@ -1,3 +1,4 @@
+import { MIN_SEEDS } from '../../statistics.js';
 import type { Comparison, Row, Section } from '../comparison.js';
 import { aboutOf } from './about.js';
 import { figureTable, slowedFunctionsTable } from './figure-table.js';
@@ -59,10 +60,10 @@ const slug = (text: string): string => text.toLowerCase().replace(/[^a-z0-9.]+/g
 function overview(comparison: Comparison, loads: readonly Section[]): Html {
   const rows = loads.map((section) => {
     const fixed = section.rows[0]!;
-    const best = challengers(section)[0];
+    const contenders = challengers(section);
     return html`<tr><td><a href="#${slug(section.setting.name)}">${section.setting.name}</a></td>
 <td>${figure(section.offeredLoad)}</td><td>${figure(fixed.figures[RANKED_BY]!.mean)}</td>
-${bestCells(best)}</tr>
+${bestCells(contenders)}</tr>
 `;
   });
   const fewSeeds = fewSeedsWarning(comparison.seeds.length);
@@ -95,13 +96,14 @@ const paragraphs = (sentences: readonly string[]): Html[] =>
   sentences.map((sentence) => html`<p>${sentence}</p>`);
 
 /** The best contender beside `fixed`, also where it is slower. */
-function bestCells(best: Row | undefined): Html {
+function bestCells(contenders: readonly Row[]): Html {
+  const [best] = contenders;
   if (best === undefined)
     return html`<td style="text-align:left">–</td><td>–</td><td>–</td><td>–</td>`;
   const { slowedDown, judged } = best.victims;
   const change = changeText(best.paired![RANKED_BY]!, { unit: '' });
   return html`<td style="text-align:left">${best.name}</td>
-<td>${figure(best.figures[RANKED_BY]!.mean)}</td><td class="${against(best)}">${change}</td>
+<td>${figure(best.figures[RANKED_BY]!.mean)}</td><td class="${against(best, contenders.length)}">${change}</td>
 <td>${`${slowedDown} of ${judged}`}</td>`;
 }
 
@@ -242,6 +244,11 @@ ${seeds.join(', ')}). Decisions have separate random streams, so no contender ch
 Means are over seeds, intervals are Student's for 95 %, which assumes that seeds differ as normal
 values do. Changes are paired by seed: a ratio is the geometric mean of those of the seeds, with the
 interval of their logarithms.</p>
+<p>Figures in tables are colored one by one: of twenty without an effect one is colored. Verdicts
+correct for that (Bonferroni): a contender counts as faster or slower than fixed if a change as
+large has a probability of less than 5 % divided by the number of contenders. It counts as not told
+apart from the winner unless that holds with the number of the others: so the best contender is the
+winner, or one of these, with 95 %. Fewer than ${MIN_SEEDS} seeds tell nothing apart.</p>
 <p>"fixed, other placement" and "fixed, other arrivals" are further runs of fixed with other draws,
 paired as if they were contenders: a change no larger than theirs may be noise. Offered load is CPU
 work over all cores and the span of the arrivals; cold starts are extra. Azure's traces have no CPU

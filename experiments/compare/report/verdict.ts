@@ -1,5 +1,5 @@
+import { isChanged, MIN_SEEDS, pairedWith } from '../../statistics.js';
 import type { Comparison, MetricInfo, Row, Section } from '../comparison.js';
-import { pairedWith } from '../statistics.js';
 import { aboutOf } from './about.js';
 import { type ChangeRating, changeText, figure, judge, percentage, valueText } from './figures.js';
 
@@ -13,42 +13,43 @@ export function ranking({ rows }: Section): Row[] {
 
 const mean = (row: Row): number => row.figures[RANKED_BY]!.mean;
 
-/** One seed has no interval: its figures are shown, but decide nothing. */
-const decides = (row: Row): boolean => row.values[RANKED_BY]!.length > 1;
+/** A figure's change against `fixed`, as one of `comparisons` that are claimed together. */
+export const rate = (
+  row: Row,
+  metric: Pick<MetricInfo, 'key' | 'better'>,
+  comparisons = 1,
+): ChangeRating => judge(row.paired![metric.key]!, metric, comparisons);
 
-/** A figure's change against `fixed`, by the paired interval. */
-export const rate = (row: Row, metric: Pick<MetricInfo, 'key' | 'better'>): ChangeRating =>
-  decides(row) ? judge(row.paired![metric.key]!, metric) : 'neutral';
-
-/** Those that the seeds do not tell apart from the first. */
+/**
+ * Those that the seeds do not tell apart from the first. Each is compared with 1/(their number) of
+ * the 5 %, so that the truly best is the first or among them with 95 %, however the first was found.
+ */
 export function indistinguishable([first, ...others]: readonly Row[]): Row[] {
   if (first === undefined) return [];
   return others.filter((row) => {
     const change = pairedWith(row.values[RANKED_BY]!, first.values[RANKED_BY]!, 0);
-    return !decides(row) || judge(change, { better: 'lower' }) === 'alike';
+    return !isChanged(change, others.length);
   });
 }
 
-/** Student's quantile is 12.7 with two seeds, 4.3 with three, 2.8 with five, 2 with very many. */
-const MIN_SEEDS = 5;
-
-/** Said beside all 95 % intervals if they rest on too few seeds; null: there are enough. */
+/** Said beside all 95 % intervals if there are too few seeds; null: there are enough. */
 export function fewSeedsWarning(seeds: number): string | null {
   if (seeds >= MIN_SEEDS) return null;
   if (seeds === 1)
     return `One seed has no intervals: use --seeds ${MIN_SEEDS} before you believe a difference.`;
-  return (
-    `Intervals rest on ${seeds} seeds and are wide: use --seeds ${MIN_SEEDS} or more to tell ` +
-    'smaller differences.'
-  );
+  return `${seeds} seeds tell nothing apart: use --seeds ${MIN_SEEDS} or more.`;
 }
 
 /** Contenders proper but `fixed` itself, the best first. */
 export const challengers = (section: Section): Row[] =>
   ranking(section).filter(({ name }) => name !== 'fixed');
 
-/** The comparison with `fixed` that the ranking rests on. */
-export const against = (row: Row): ChangeRating => rate(row, { key: RANKED_BY, better: 'lower' });
+/**
+ * The comparison with `fixed` that the ranking rests on, one of as many as there are challengers:
+ * the best of twenty that are all alike would pass for better than `fixed` in every third section.
+ */
+export const against = (row: Row, challengerCount: number): ChangeRating =>
+  rate(row, { key: RANKED_BY, better: 'lower' }, challengerCount);
 
 /** What failed is in no mean slowdown: who fails more than `fixed` cannot win by that mean. */
 const FAILED = 'failed.share';
@@ -61,10 +62,11 @@ const named = (rows: readonly Row[]): string =>
 export function verdict(section: Section, metrics: Comparison['metrics']): string[] {
   const fixed = section.rows[0]!;
   const contenders = challengers(section);
-  const slower = contenders.filter((row) => against(row) === 'worse');
-  const failing = contenders.filter((row) => against(row) === 'better' && failsMore(row));
+  const rating = (row: Row): ChangeRating => against(row, contenders.length);
+  const slower = contenders.filter((row) => rating(row) === 'worse');
+  const failing = contenders.filter((row) => rating(row) === 'better' && failsMore(row));
   const first = contenders.find((row) => !failing.includes(row));
-  if (first === undefined || against(first) !== 'better')
+  if (first === undefined || rating(first) !== 'better')
     return [...withoutWinner(fixed, contenders, slower), ...failingSentence(fixed, failing)];
   const same = indistinguishable(contenders.slice(contenders.indexOf(first)));
   const about = aboutOf(first.name);

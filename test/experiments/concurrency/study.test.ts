@@ -32,7 +32,7 @@ test('after 510 iterations q-learning is near the optimum in 90 % of 20 seeds', 
 });
 
 test('verdicts: 18 of 20 is enough and 17 is not; an equal mean is not above', (t) => {
-  const flat = (mean: number) => ({ mean, low: mean, high: mean });
+  const flat = (mean: number) => ({ mean, low: mean, high: mean, n: 20 });
   const row = (
     contender: StudyRow['contender'],
     found: number,

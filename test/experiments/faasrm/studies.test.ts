@@ -90,27 +90,38 @@ test('a verdict is better where each seed is, and apart where the intervals do n
   const row = (contender: string, values: number[]) => ({
     contender,
     values: { 'slowdown.mean': values },
-    figures: { 'slowdown.mean': { mean: 0, low: Math.min(...values), high: Math.max(...values) } },
+    figures: {
+      'slowdown.mean': {
+        mean: 0,
+        low: Math.min(...values),
+        high: Math.max(...values),
+        n: values.length,
+      },
+    },
   });
-  const section = {
-    rows: [
-      row('faasrm', [1, 2]),
-      row('smallest-in-range', [1.1, 2.1]),
-      row('random-in-range', [3, 4]),
-      row('largest-in-range', [0.9, 1.9]),
-    ],
-  } as unknown as CorrectedSection;
+  const verdicts = (seeds: number) =>
+    correctedVerdicts(
+      {
+        rows: [
+          row('faasrm', [1, 2, 1, 2, 1]),
+          row('smallest-in-range', [1.1, 2.1, 1.1, 2.1, 1.1]),
+          row('random-in-range', [3, 4, 3, 4, 3]),
+          row('largest-in-range', [0.9, 1.9, 0.9, 1.9, 0.9]),
+        ].map(({ contender, values }) => row(contender, values['slowdown.mean'].slice(0, seeds))),
+      } as unknown as CorrectedSection,
+      'slowdown.mean',
+    );
   t.deepEqual(
-    correctedVerdicts(section, 'slowdown.mean').map(({ floor, better, apart }) => [
-      floor,
-      better,
-      apart,
-    ]),
+    verdicts(5).map(({ floor, better, apart }) => [floor, better, apart]),
     [
       ['smallest-in-range', true, false],
       ['random-in-range', true, true],
       ['largest-in-range', false, false],
     ],
+  );
+  t.true(
+    verdicts(1).every(({ better, apart }) => !better && !apart),
+    'one seed tells nothing',
   );
 });
 

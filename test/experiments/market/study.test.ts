@@ -19,5 +19,6 @@ test('by deadlines fewer activations are late, and every way plays the same acti
   t.is(of('gittins').worstAgainstGittins, 1);
   t.is(rule.againstStatic, null);
   const page = marketReport(study, 'gleaner reproduce market');
+  t.regex(page, /^- Undecided: 1 of at least 5 seeds\.$/m);
   for (const { name } of study.rows) t.true(page.includes(`| ${name} |`), name);
 });

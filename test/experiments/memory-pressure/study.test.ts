@@ -48,5 +48,6 @@ test('reproduce memory-pressure --quick: fewer cold starts than after 200 activa
   t.true(coldOf(PRICE) < coldOf(BASELINE));
   // A bound is one: no eviction starts cold less often on the same hosts.
   t.true(bounds[0]!.cold.mean < coldOf('as users set it'));
+  t.false(markdown.includes('- Met.'), 'one seed meets no goal');
   for (const { name } of [...rows, ...bounds]) t.true(markdown.includes(`| ${name} |`), name);
 });

@@ -67,8 +67,20 @@ test('the goal is judged against doing nothing', (t) => {
       .within;
   t.is(within(1.549), 1);
   t.is(within(1.551), 0);
-  t.regex(newFunctionReport([withP99(1.6)], request, 'x'), /Missed.*above doing nothing/s);
-  t.regex(newFunctionReport([withP99(1.5)], request, 'x'), /\*\*Met\*\*/);
+  const page = (p99: number, count: number): string => {
+    const seeds = Array.from({ length: count }, (_, i) => i + 1);
+    return newFunctionReport(
+      seeds.map(() => withP99(p99)),
+      { ...request, seeds },
+      'x',
+    );
+  };
+  t.regex(page(1.6, 5), /Missed.*above doing nothing/s);
+  t.regex(page(1.5, 5), /^- Met\.$/m);
+  t.regex(page(1.5, 1), /^- Undecided: 1 of at least 5 seeds\.$/m);
+  // A window without activations has no p99, so nothing is within.
+  t.is(within(Number.NaN), 0);
+  t.regex(page(Number.NaN, 5), /Missed: weight mode: p99 while learning – above/);
 });
 
 test('a failed activation counts as one that took its whole time limit', (t) => {

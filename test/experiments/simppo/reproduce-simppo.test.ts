@@ -54,27 +54,40 @@ const floorsAt = (reward: number, violations: number) =>
   Object.fromEntries(FLOORS.map((name) => [name, score(reward, violations)]));
 
 test('better is an interval apart: intervals that touch are not', (t) => {
-  const store = new PieceStore(folderOf(t), QUICK);
-  const ours = [
-    [0.7, 0.2],
-    [0.7002, 0.22],
-  ] as const;
-  // Of two seeds the interval is ± 12.706 x half their difference: reward .7001 ± .0013, violations
-  // .21 ± .127.
-
-  ours.forEach(([reward, violations], i) => {
-    const seed = i + 1;
-    store.save(learnerKey('simppo', CONTENDED, seed), judged(score(reward, violations)));
-    // Reward .5001 ± .0013: apart. Violations .255 ± .572: not apart.
-    store.save(floorsKey(CONTENDED, seed), floorsAt([0.5, 0.5002][i]!, [0.21, 0.3][i]!));
-    store.save(learnerKey('single-agent', CONTENDED, seed), judged(score(0.699, 0.5)));
-  });
-  const verdicts = new Map(verdictsOf(store, QUICK, CONTENDED).map((one) => [one.against, one]));
+  const size = { ...QUICK, seeds: [1, 2, 3, 4, 5, 6] };
+  const store = new PieceStore(folderOf(t), size);
+  // Of six seeds that alternate between m ± d the interval is m ± 2.571 x d √(6 / 5) / √6 = 1.15 d:
+  // reward .7001 ± .0001, violations .21 ± .012.
+  const turn = (seed: number, one: number, other: number): number => (seed % 2 ? one : other);
+  for (const seed of size.seeds) {
+    store.save(
+      learnerKey('simppo', CONTENDED, seed),
+      judged(score(turn(seed, 0.7, 0.7002), turn(seed, 0.2, 0.22))),
+    );
+    // Reward .5001 ± .0001: apart. Violations .255 ± .052: not apart.
+    store.save(
+      floorsKey(CONTENDED, seed),
+      floorsAt(turn(seed, 0.5, 0.5002), turn(seed, 0.21, 0.3)),
+    );
+    // Reward .7 ± .001: not apart.
+    store.save(
+      learnerKey('single-agent', CONTENDED, seed),
+      judged(score(turn(seed, 0.699, 0.701), 0.5)),
+    );
+    // Apart in both, but two seeds are missing.
+    if (seed > 2) store.save(learnerKey('price-alone', CONTENDED, seed), judged(score(0.1, 0.9)));
+  }
+  const verdicts = new Map(verdictsOf(store, size, CONTENDED).map((one) => [one.against, one]));
   t.deepEqual(verdicts.get('kpa'), { against: 'kpa', reward: true, violations: false });
   t.deepEqual(verdicts.get('single-agent'), {
     against: 'single-agent',
     reward: false,
     violations: true,
+  });
+  t.deepEqual(verdicts.get('price-alone'), {
+    against: 'price-alone',
+    reward: false,
+    violations: false,
   });
 });
 

@@ -20,34 +20,38 @@ test('values have their units', (t) => {
   t.is(valueText(7, { unit: 'core-s' }), '7 core-s');
 });
 
-const all = (value: number) => ({ mean: value, low: value, high: value });
+const all = (value: number) => ({ mean: value, low: value, high: value, n: 5 });
 
 test('changes are ratios, or differences where a ratio says nothing', (t) => {
   t.is(
-    changeText({ ratio: { mean: 0.88, low: 0.86, high: 0.9 }, difference: all(-1) }, { unit: '' }),
+    changeText(
+      { ratio: { mean: 0.88, low: 0.86, high: 0.9, n: 5 }, difference: all(-1), p: 0.01 },
+      { unit: '' },
+    ),
     '−12 % (−14 to −10)',
   );
   t.is(
-    changeText({ ratio: null, difference: all(0.25) }, { unit: 'share' }),
+    changeText({ ratio: null, difference: all(0.25), p: 0 }, { unit: 'share' }),
     '+25 points (+25 to +25)',
   );
-  t.is(changeText({ ratio: null, difference: all(-3) }, { unit: 'ms' }), '−3 ms (−3 to −3)');
+  t.is(changeText({ ratio: null, difference: all(-3), p: 0 }, { unit: 'ms' }), '−3 ms (−3 to −3)');
 });
 
-test('an interval with no change in it decides nothing', (t) => {
-  const change = (low: number, high: number) => ({
+test('a change that may be none decides nothing', (t) => {
+  const change = (mean: number, p: number) => ({
     ratio: null,
-    difference: { mean: 0, low, high },
+    difference: { mean, low: mean - 1, high: mean + 1, n: 5 },
+    p,
   });
-  t.is(judge(change(-2, -1), { better: 'lower' }), 'better');
-  t.is(judge(change(-2, -1), { better: 'higher' }), 'worse');
-  t.is(judge(change(1, 2), { better: 'lower' }), 'worse');
-  t.is(judge(change(-1, 1), { better: 'lower' }), 'alike');
-  t.is(judge(change(1, 2), { better: null }), 'neutral');
+  t.is(judge(change(-2, 0.04), { better: 'lower' }), 'better');
+  t.is(judge(change(-2, 0.04), { better: 'higher' }), 'worse');
+  t.is(judge(change(2, 0.04), { better: 'lower' }), 'worse');
+  t.is(judge(change(-2, 0.06), { better: 'lower' }), 'alike');
+  t.is(judge(change(2, 0.04), { better: null }), 'neutral');
+  t.is(judge(change(-2, 0.04), { better: 'lower' }, 2), 'alike', 'one of two: .025');
   // The ratio is what is shown, also if seeds of very different levels leave the difference open.
-  const shown = { ...change(-9, 1), ratio: { mean: 0.9, low: 0.8, high: 0.95 } };
+  const shown = { ...change(4, 0.01), ratio: { mean: 0.9, low: 0.8, high: 0.95, n: 5 } };
   t.is(judge(shown, { better: 'lower' }), 'better');
-  t.is(judge({ ...shown, ratio: { mean: 1, low: 0.9, high: 1.1 } }, { better: 'lower' }), 'alike');
 });
 
 test('scales map ends to ends, and their ticks lie between', (t) => {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Row, Section } from '../../../../experiments/compare/comparison.js';
-import type { Comparison, Interval } from '../../../../experiments/compare/index.js';
+import type { Comparison } from '../../../../experiments/compare/index.js';
 import { comparisonReport } from '../../../../experiments/compare/report/report.js';
 import {
   fewSeedsWarning,
@@ -10,9 +10,10 @@ import {
   verdict,
   withVerdicts,
 } from '../../../../experiments/compare/report/verdict.js';
-import { REQUEST, toyComparison, toyComparisonOf } from '../comparison.js';
+import type { Interval } from '../../../../experiments/statistics.js';
+import { REQUEST, toyComparisonOf } from '../comparison.js';
 
-const comparison = toyComparison();
+const comparison = toyComparisonOf({ ...REQUEST, seeds: [1, 2, 3, 4, 5] });
 const page = comparisonReport(comparison);
 
 test('the page loads nothing from anywhere', (t) => {
@@ -85,15 +86,18 @@ test('a contender not told apart from the first is named', (t) => {
   t.regex(verdict(alone, comparison.metrics)[0]!, /^No contender can be told apart from fixed/);
 });
 
+const flat = (value: number): Interval => ({ mean: value, low: value, high: value, n: 5 });
+
 /**
  * A contender whose mean slowdown is `ratio` times that of a `fixed` of 2, with the interval of the
  * paired change.
  */
 function contenderAt(fixed: Row, name: string, ratio: Interval): Row {
-  const scaled = ({ mean, low, high }: Interval, by: (value: number) => number): Interval => ({
+  const scaled = ({ mean, low, high, n }: Interval, by: (value: number) => number): Interval => ({
     mean: by(mean),
     low: by(low),
     high: by(high),
+    n,
   });
   const level = scaled(ratio, (value) => 2 * value);
   const difference = scaled(ratio, (value) => 2 * (value - 1));
@@ -105,8 +109,8 @@ function contenderAt(fixed: Row, name: string, ratio: Interval): Row {
       Object.keys(fixed.figures).map((key) => [
         key,
         key === RANKED_BY
-          ? { difference, ratio }
-          : { difference: { mean: 0, low: 0, high: 0 }, ratio: { mean: 1, low: 1, high: 1 } },
+          ? { difference, ratio, p: ratio.low > 1 || ratio.high < 1 ? 0.001 : 0.5 }
+          : { difference: flat(0), ratio: flat(1), p: 1 },
       ]),
     ),
   };
@@ -116,15 +120,15 @@ function sectionOf(ratios: Readonly<Record<string, Interval>>): Section {
   const [section] = comparison.sections;
   const fixed = {
     ...section!.rows[0]!,
-    figures: { ...section!.rows[0]!.figures, [RANKED_BY]: { mean: 2, low: 2, high: 2 } },
+    figures: { ...section!.rows[0]!.figures, [RANKED_BY]: flat(2) },
   };
   const rows = Object.entries(ratios).map(([name, ratio]) => contenderAt(fixed, name, ratio));
   return { ...section!, rows: [fixed, ...rows] };
 }
 
-const SLOWER = { mean: 1.0214, low: 1.0145, high: 1.0282 };
-const ALIKE = { mean: 1.001, low: 0.99, high: 1.01 };
-const FASTER = { mean: 0.8, low: 0.75, high: 0.85 };
+const SLOWER = { mean: 1.0214, low: 1.0145, high: 1.0282, n: 5 };
+const ALIKE = { mean: 1.001, low: 0.99, high: 1.01, n: 5 };
+const FASTER = { mean: 0.8, low: 0.75, high: 0.85, n: 5 };
 
 test('if all contenders are slower than fixed, the verdict says so in every form', (t) => {
   const section = sectionOf({ a: SLOWER, b: SLOWER });
@@ -162,15 +166,19 @@ test('one that is slower is named where none is faster, and where another wins',
 });
 
 test('who fails more than fixed does not win by the mean of what succeeded', (t) => {
-  const section = sectionOf({ a: FASTER, b: { mean: 0.9, low: 0.85, high: 0.95 } });
+  const section = sectionOf({ a: FASTER, b: { mean: 0.9, low: 0.85, high: 0.95, n: 5 } });
   const rows = section.rows.map((row) =>
     row.name === 'a'
       ? {
           ...row,
-          figures: { ...row.figures, 'failed.share': { mean: 0.03, low: 0.02, high: 0.04 } },
+          figures: { ...row.figures, 'failed.share': { mean: 0.03, low: 0.02, high: 0.04, n: 5 } },
           paired: {
             ...row.paired,
-            'failed.share': { difference: { mean: 0.03, low: 0.02, high: 0.04 }, ratio: null },
+            'failed.share': {
+              difference: { mean: 0.03, low: 0.02, high: 0.04, n: 5 },
+              ratio: null,
+              p: 0.001,
+            },
           },
         }
       : row,
@@ -185,24 +193,40 @@ test('who fails more than fixed does not win by the mean of what succeeded', (t)
 
 test('intervals from fewer than five seeds carry a warning', (t) => {
   t.regex(fewSeedsWarning(1)!, /^One seed has no intervals/);
-  t.regex(fewSeedsWarning(2)!, /^Intervals rest on 2 seeds and are wide/);
+  t.regex(fewSeedsWarning(2)!, /^2 seeds tell nothing apart/);
   t.is(fewSeedsWarning(5), null);
   const made = { ...comparison, seeds: [1, 2] };
-  t.true(comparisonReport(made).includes('Intervals rest on 2 seeds'));
+  t.true(comparisonReport(made).includes('2 seeds tell nothing apart'));
   t.is(withVerdicts(made).warnings.length, 1);
   t.false(
-    comparisonReport({ ...comparison, seeds: [1, 2, 3, 4, 5] }).includes('Intervals rest on'),
+    comparisonReport({ ...comparison, seeds: [1, 2, 3, 4, 5] }).includes('tell nothing apart:'),
   );
 });
 
-test('one seed has figures, but decides nothing', (t) => {
-  const made = toyComparisonOf({ ...REQUEST, seeds: [1] });
-  for (const section of made.sections) {
-    const rows = ranking(section);
-    t.is(indistinguishable(rows).length, rows.length - 1);
-    t.regex(verdict(section, made.metrics)[0]!, /^No contender can be told apart from fixed/);
-  }
-  t.notRegex(comparisonReport(made), /class="(better|worse)"/);
+for (const seeds of [[1], [1, 2, 3, 4]])
+  test(`${seeds.length} seeds have figures, but decide nothing`, (t) => {
+    const made = toyComparisonOf({ ...REQUEST, seeds });
+    for (const section of made.sections) {
+      const rows = ranking(section);
+      t.is(indistinguishable(rows).length, rows.length - 1);
+      t.regex(verdict(section, made.metrics)[0]!, /^No contender can be told apart from fixed/);
+    }
+    t.notRegex(comparisonReport(made), /class="(better|worse)"/);
+  });
+
+test('of many contenders the best needs more than one comparison alone would', (t) => {
+  const [section] = comparison.sections;
+  const once = { mean: 0.9, low: 0.85, high: 0.95, n: 5 };
+  const among = (others: number): string => {
+    const { rows, ...rest } = sectionOf({
+      a: once,
+      ...Object.fromEntries(Array.from({ length: others }, (_, i) => [`other${i}`, ALIKE])),
+    });
+    return verdict({ ...section!, ...rest, rows }, comparison.metrics)[0]!;
+  };
+  // p = .001: below .05 / 40, and not below .05 / 51.
+  t.regex(among(39), /^a wins/);
+  t.regex(among(50), /^No contender can be told apart from fixed/);
 });
 
 test('names are text, never markup', (t) => {

@@ -1,12 +1,20 @@
 import test from 'ava';
-import { SeededRandom } from '../../../config/index.js';
+import { SeededRandom } from '../../config/index.js';
 import {
+  deviation,
   type Interval,
+  isBelow,
+  isChanged,
+  MIN_SEEDS,
+  mean,
   meanInterval,
+  median,
+  type Paired,
   pairedWith,
+  quantile,
   quantileOf,
   ratioInterval,
-} from '../../../experiments/compare/index.js';
+} from '../../experiments/statistics.js';
 
 const near = (value: number, expected: number, within: number): boolean =>
   Math.abs(value - expected) < within;
@@ -61,10 +69,9 @@ test('values that share what their group has count as one: five groups of four',
 });
 
 test('without spread there is no interval', (t) => {
-  t.deepEqual(meanInterval([3, 3, 3]), { mean: 3, low: 3, high: 3 });
-  t.deepEqual(meanInterval([3]), { mean: 3, low: 3, high: 3 });
-  t.deepEqual(meanInterval([]), { mean: 0, low: 0, high: 0 });
-  t.deepEqual(meanInterval([1, 3], [0, 0]), { mean: 2, low: 2, high: 2 });
+  t.deepEqual(meanInterval([3, 3, 3]), { mean: 3, low: 3, high: 3, n: 3 });
+  t.deepEqual(meanInterval([3]), { mean: 3, low: 3, high: 3, n: 1 });
+  t.deepEqual(meanInterval([1, 3], [0, 0]), { mean: 2, low: 2, high: 2, n: 1 });
   const tenths = meanInterval([0.1, 0.1, 0.1]);
   t.is(tenths.low, tenths.high);
 });
@@ -100,5 +107,80 @@ test('quantiles lie between ranks', (t) => {
   t.is(quantileOf([1, 2, 4], 0.5), 2);
   // Rank 2 x 0.75 = 1.5: half-way from 2 to 4.
   t.is(quantileOf([1, 2, 4], 0.75), 3);
-  t.is(quantileOf([], 0.5), 0);
+  t.is(quantile([4, 1, 2], 0.75), 3);
+  t.is(median([5, 1, 2, 4]), 3);
+});
+
+test('a figure of no values is NaN, and never below another', (t) => {
+  for (const figure of [mean([]), quantileOf([], 0.5), quantile([], 0.99), median([])])
+    t.is(figure, Number.NaN);
+  t.is(deviation([1]), Number.NaN);
+  t.deepEqual(meanInterval([]), {
+    mean: Number.NaN,
+    low: Number.NaN,
+    high: Number.NaN,
+    n: 0,
+  });
+  t.false(isBelow(meanInterval([]), 1));
+  t.false(isBelow({ mean: Number.NaN, low: Number.NaN, high: Number.NaN, n: 9 }, 1));
+});
+
+test('the deviation is that of a sample', (t) => {
+  // Mean 5, squares 9 + 1 + 1 + 1 + 0 + 0 + 4 + 16 = 32, by 8 - 1.
+  t.true(near(deviation([2, 4, 4, 4, 5, 5, 7, 9]), Math.sqrt(32 / 7), 1e-12));
+});
+
+test('fewer than five seeds, or other ones, tell nothing apart', (t) => {
+  const around = (center: number, n: number): Interval => ({
+    mean: center,
+    low: center - 1,
+    high: center + 1,
+    n,
+  });
+  t.is(MIN_SEEDS, 5);
+  t.true(isBelow(around(1, 5), around(4, 5)));
+  t.false(isBelow(around(4, 5), around(1, 5)));
+  t.false(isBelow(around(1, 5), around(3, 5)), 'they touch at 2');
+  t.false(isBelow(around(1, 4), around(4, 4)));
+  t.false(isBelow(around(1, 5), around(4, 6)));
+  t.true(isBelow(around(1, 5), 2.1) && isBelow(-0.1, around(1, 5)));
+  t.false(isBelow(around(1, 1), 2.1));
+  t.false(isBelow(meanInterval([1, 1, 1, 1]), meanInterval([2, 2, 2, 2])));
+  t.throws(() => pairedWith([1, 2], [1], 0), { instanceOf: RangeError });
+});
+
+test('a change counts if its probability without one is below 5 % over the comparisons', (t) => {
+  // Student's ten patients: R's t.test(sleep) has p = .002833.
+  const more = [1.2, 2.4, 1.3, 1.3, 0, 1, 1.8, 0.8, 4.6, 1.4];
+  const change = pairedWith(
+    more,
+    more.map(() => 0),
+    0,
+  );
+  t.true(near(change.p, 0.002833, 5e-6), String(change.p));
+  t.true(isChanged(change));
+  // .05 / 17 = .00294, .05 / 18 = .00278.
+  t.true(isChanged(change, 17));
+  t.false(isChanged(change, 18));
+  t.is(pairedWith(more, more, 0).p, 1);
+  // Logarithms, as those of the ratio's interval: ln 2 and -ln 2 are no change.
+  t.is(pairedWith([2, 1], [1, 2], 0).p, 1);
+  t.is(pairedWith([3, 4, 5], [2, 3, 4], 9).p, 0, 'the same change in each');
+  t.false(isChanged(pairedWith([3, 4, 5], [2, 3, 4], 9)), 'of three seeds');
+});
+
+test('of twenty contenders without an effect one is told apart in at most 5 % of cases', (t) => {
+  const normal = normalDraws(3);
+  const values = (): number[] => Array.from({ length: 5 }, () => 7 + normal());
+  const comparisons = 20;
+  let claims = 0;
+  for (let trial = 0; trial < 1000; trial++) {
+    const fixed = values();
+    const changes: Paired[] = Array.from({ length: comparisons }, () =>
+      pairedWith(values(), fixed, 9),
+    );
+    if (changes.some((change) => isChanged(change, comparisons))) claims++;
+  }
+  // Deviation of the share √(.05 x .95 / 1000) = .0069; three of them above 5 %.
+  t.true(claims / 1000 <= 0.071, String(claims));
 });

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+
+/** Cells of a line by RFC 4180; empty ones are ''. */
+const cellsOf = (line) =>
+  [...`,${line}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+    ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain,
+  );
+
+/** Runs of a comparison's runs.csv, by section and contender, in the order of their seeds. */
+export function readRuns(files) {
+  const sections = new Map();
+  for (const file of files) {
+    const [header, ...lines] = readFileSync(file, 'utf8').trim().split('\n').map(cellsOf);
+    for (const line of lines) {
+      const run = Object.fromEntries(header.map((key, i) => [key, line[i]]));
+      const rows = sections.get(run.section) ?? new Map();
+      sections.set(run.section, rows);
+      rows.set(
+        run.contender,
+        [...(rows.get(run.contender) ?? []), run].sort((a, b) => a.seed - b.seed),
+      );
+    }
+  }
+  return sections;
+}
