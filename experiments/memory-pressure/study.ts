@@ -26,8 +26,8 @@ import {
   quantileOf,
   sum,
 } from '../statistics.js';
+import { replayedColdStarts } from './furthest-next-use.js';
 import { greedySizes } from './greedy-sizes.js';
-import { replayedColdStarts } from './optimal-eviction.js';
 
 const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;
@@ -126,7 +126,7 @@ export const PRESSURE_ARMS: readonly PressureArm[] = [
     lends: false,
   },
   {
-    name: 'known sizes (bound)',
+    name: 'known sizes (offline)',
     about: 'from the start the size that the largest activation needs',
     make: null,
     lends: false,
@@ -171,8 +171,8 @@ export interface PressureRow {
   readonly greedy: Paired;
 }
 
-/** A bound by replay: cold starts by seed. */
-interface PressureBound {
+/** Evictions with knowledge of the future, by replay: cold starts by seed. */
+interface PressureReplay {
   readonly userMemoryMiB: number;
   readonly name: string;
   readonly cold: Interval;
@@ -182,7 +182,7 @@ export interface PressureStudy {
   readonly load: number;
   readonly activations: number;
   readonly rows: readonly PressureRow[];
-  readonly bounds: readonly PressureBound[];
+  readonly replays: readonly PressureReplay[];
 }
 
 /** Every arm on the same activations. The same request, the same study. */
@@ -208,7 +208,7 @@ export function pressureStudy(request: PressureStudyRequest): PressureStudy {
         if (arm.make === null)
           add(
             replays,
-            `${memory} ${arm.known ? 'known sizes and ' : ''}optimal eviction (bound)`,
+            `${memory} ${arm.known ? 'known sizes and ' : ''}furthest next use (offline)`,
             replayedColdStarts({
               calls,
               memory: (arm.known ? withKnownSizes(workload) : workload).functions.map(
@@ -228,7 +228,7 @@ export function pressureStudy(request: PressureStudyRequest): PressureStudy {
     rows: userMemoryMiB.flatMap((memory) =>
       PRESSURE_ARMS.map(({ name }) => rowOf(memory, name, runs)),
     ),
-    bounds: [...replays].map(([key, cold]) => ({
+    replays: [...replays].map(([key, cold]) => ({
       userMemoryMiB: Number(key.slice(0, key.indexOf(' '))),
       name: key.slice(key.indexOf(' ') + 1),
       cold: meanInterval(cold),

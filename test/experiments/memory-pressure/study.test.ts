@@ -1,5 +1,5 @@
 import test from 'ava';
-import { replayedColdStarts } from '../../../experiments/memory-pressure/optimal-eviction.js';
+import { replayedColdStarts } from '../../../experiments/memory-pressure/furthest-next-use.js';
 import { memoryPressureReproduction } from '../../../experiments/memory-pressure/reproduce.js';
 import { BASELINE, PRICE, type PressureStudy } from '../../../experiments/memory-pressure/study.js';
 import type { SimulatedActivation } from '../../../simulator/engine/index.js';
@@ -18,7 +18,7 @@ const callsOf = (...calls: readonly (readonly [fn: number, second: number])[]) =
       }) as SimulatedActivation,
   );
 
-test('optimal eviction keeps the container that is needed first', (t) => {
+test('of containers of one size the one that is needed last is evicted', (t) => {
   // Two of three functions fit. At 2 the oldest is 0, which comes at 3 and 5; 1 comes at 4. By age
   // every start is cold (0 1 2 0 1 2); by use 1 goes for 2, and 2 for 1: 0 stays.
   const calls = callsOf([0, 0], [1, 1], [2, 2], [0, 3], [1, 4], [2, 5]);
@@ -26,6 +26,14 @@ test('optimal eviction keeps the container that is needed first', (t) => {
   t.is(replayedColdStarts({ ...request, evict: 'oldest' }), 6);
   t.is(replayedColdStarts({ ...request, evict: 'furthest' }), 4);
   t.is(replayedColdStarts({ ...request, evict: 'furthest', from: 3.5e6 }), 1);
+});
+
+test('furthest next use is no bound for containers of different sizes', (t) => {
+  // 512 + 256 + 256 MiB fill the host; 3, of 512, takes the place of 2 and 1, which then start cold
+  // again: 6. Evicting 0 instead would start only 0 cold again: 5.
+  const calls = callsOf([0, 0], [1, 1], [2, 2], [3, 3], [0, 20], [1, 21], [2, 22]);
+  const request = { calls, memory: [512, 256, 256, 512], userMemoryMiB: 1024, from: 0 };
+  t.is(replayedColdStarts({ ...request, evict: 'furthest' }), 6);
 });
 
 test('a container that is busy or was idle for too long serves no activation', (t) => {
@@ -42,12 +50,12 @@ test('reproduce memory-pressure --quick: fewer cold starts than after 200 activa
     command: 'gleaner reproduce memory-pressure --quick',
     onRun: () => runs++,
   });
-  const { rows, bounds } = figures as PressureStudy;
+  const { rows, replays } = figures as PressureStudy;
   t.is(runs, rows.length);
   const coldOf = (name: string): number => rows.find((row) => row.name === name)!.figures.cold.mean;
   t.true(coldOf(PRICE) < coldOf(BASELINE));
-  // A bound is one: no eviction starts cold less often on the same hosts.
-  t.true(bounds[0]!.cold.mean < coldOf('as users set it'));
+  // Who sees the future evicts better than OpenWhisk on the same hosts.
+  t.true(replays[0]!.cold.mean < coldOf('as users set it'));
   t.false(markdown.includes('- Met.'), 'one seed meets no goal');
-  for (const { name } of [...rows, ...bounds]) t.true(markdown.includes(`| ${name} |`), name);
+  for (const { name } of [...rows, ...replays]) t.true(markdown.includes(`| ${name} |`), name);
 });

@@ -23,8 +23,10 @@ export interface ReplayRequest {
 }
 
 /**
- * Cold starts if each host could see the future and evicted the container that is needed last: a
- * bound of what eviction and keeping can reach. Placement and run times stay those of the run.
+ * Cold starts if each host saw the future and evicted the container whose next use is furthest. An
+ * offline heuristic, no bound: it is optimal for containers of one size (Belady), but of different
+ * sizes it may evict several where another one alone is large enough. Idle containers are removed
+ * as OpenWhisk does; placement and run times stay those of the run.
  */
 export function replayedColdStarts(request: ReplayRequest): number {
   const byHost = new Map<number, SimulatedActivation[]>();
