@@ -274,10 +274,8 @@ export function awareReport(
       'agents move one step in one dimension in 10 s. AWARE compares with a rule that is ' +
       'tuned once.',
     '- The reward is .7 x SLO preservation + .3 x the mean of both utilizations: an SLO ' +
-      'that is missed by a little costs little, so the best policy lives near the edge.',
-    '- The workload changes its whole character only where it is swapped; `no ' +
-      'retraining` is hard to beat where the features already say what a good allocation ' +
-      'is.',
+      'that is missed by a little costs little.',
+    '- The workload changes its whole character only where it is swapped.',
   ].join('\n')}\n`;
 }
 

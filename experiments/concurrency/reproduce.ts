@@ -93,10 +93,8 @@ function concurrencyReport(
       'repeats the same update in each iteration for all that is known',
     '  (Dyna-Q), so old rewards are corrected and one bin learns from the other. All ' +
       'else is the same: alpha, gamma, epsilon, bins, reward.',
-    '- Q-learning explores at random for 50 iterations and at 10 % after them: most of ' +
-      'its bad iterations are that price. Hill climbing on a curve with one top',
-    '  and little noise is hard to beat. Q-learning is ahead if a step from the top is ' +
-      'expensive (optimum-10), as hill climbing never stops.',
+    '- Q-learning explores at random for 50 iterations and at 10 % after them. Hill climbing ' +
+      'never stops.',
     '- The published claim (average throughput above the constant 100) has no public ' +
       'figures; profile 7 was best at 70, profile 10 at 10.',
     '- `plateau-100`: where the constant is already as good as can be, exploring only costs.',

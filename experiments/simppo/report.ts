@@ -231,11 +231,7 @@ function givenUp(store: PieceStore, size: StudySize): string[] {
       : [],
   );
   const who = names.length === 0 ? 'no function' : names.join(', ');
-  return [
-    `Given up by its own agent (violations of ${100 * ALWAYS_VIOLATED} % and more): ` +
-      `${who}. Where needing much is charged by share, a small full container can pay ` +
-      'better; means over functions do not show it.',
-  ];
+  return [`Given up by its own agent (violations of ${100 * ALWAYS_VIOLATED} % and more): ${who}.`];
 }
 
 /** A setting with goals: contenders, seeds apart, verdict, p99 shared against alone. */
