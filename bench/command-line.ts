@@ -76,7 +76,8 @@ export function helpOf(suites: Suites, names: readonly string[]): string {
         ...lines,
         `  ${'--output table|json'.padEnd(24)}  how results are printed (default table)`,
         '',
-        'Exit code: 0; 1 if a precondition does not hold or a call failed; 2 for wrong usage.',
+        'Exit code: 0; 1 if a precondition does not hold, a promise is broken or the bench ' +
+          'failed; 2 for wrong usage.',
       ].join('\n');
     })
     .join('\n\n');

@@ -1,6 +1,6 @@
 import { messageOf } from '../config/index.js';
 import { type BenchCommand, BenchUsageError, helpOf, parseBench } from './command-line.js';
-import { type BenchRow, brokenPreconditions, json, table } from './report.js';
+import { type BenchRow, failureLines, json, table } from './report.js';
 import { SUITES } from './suites.js';
 
 /** `npm run bench -- SUITE… [options]`, `--help`: see command-line.ts. Progress goes to stderr. */
@@ -35,6 +35,6 @@ async function main(args: readonly string[]): Promise<number> {
     logLine(`bench: ${messageOf(error)}`);
   }
   if (rows.length > 0) console.log(command.output === 'json' ? json(rows) : table(rows));
-  for (const line of brokenPreconditions(rows)) logLine(`bench: ${line}`);
+  for (const line of failureLines(rows)) logLine(`bench: ${line}`);
   return stopped || rows.some(({ failed }) => failed) ? 1 : 0;
 }

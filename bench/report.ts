@@ -86,16 +86,30 @@ export const within = (
 export const none = (name: string, measured: number, unit: string, why: string): BenchRow =>
   precondition(name, measured, unit, { holds: measured === 0, needs: '0', why });
 
-/** A line for each precondition that does not hold. */
-export const brokenPreconditions = (rows: readonly BenchRow[]): string[] =>
-  rows.flatMap(({ name, value, unit, goal, precondition: needed }) =>
-    needed === undefined || needed.holds
-      ? []
-      : [
-          `precondition does not hold: ${name} is ${figure(value)} ${unit}, ` +
-            `not ${goal}: ${needed.why}`,
-        ],
-  );
+/**
+ * A promise of the product: no more than `most` of what must not happen to users' activations. If
+ * it is broken, the bench reports it and ends with exit code 1. Other goals are only shown.
+ */
+export const promise = (
+  name: string,
+  measured: number,
+  unit: string,
+  { most = 0, ...extra }: { readonly most?: number; baseline?: number; note?: string } = {},
+): BenchRow =>
+  row(name, measured, unit, {
+    ...extra,
+    goal: most === 0 ? '0' : `<= ${most}`,
+    // NaN keeps no promise.
+    failed: !(measured <= most),
+  });
+
+/** A line for each row that makes the bench fail. */
+export const failureLines = (rows: readonly BenchRow[]): string[] =>
+  rows.flatMap(({ name, value, unit, goal, failed, precondition: needed }) => {
+    if (!failed) return [];
+    const [what, why] = needed ? ['precondition does not hold', `: ${needed.why}`] : ['broken', ''];
+    return [`${what}: ${name} is ${figure(value)} ${unit}, not ${goal}${why}`];
+  });
 
 function figure(value: number | null): string {
   if (value === null || Number.isNaN(value)) return '-';

@@ -1,4 +1,5 @@
 import type { Broker } from '../../broker/index.js';
+import { sum } from '../../experiments/statistics.js';
 import { arrivalsOf } from '../../runtime/wiring/index.js';
 import {
   type Arrival,
@@ -107,12 +108,13 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
   const minutes = options.minutes ?? stride;
   return withAgents(async ({ plan, invoker, gleaner, learners }) => {
     let kept = readRounds(records);
-    const tally = new PairedTally();
     const part = (round: number): Arrival[] => partOf(plan, (round % count) * stride, minutes);
     // Warm-up: containers, histories and agents.
     const warm = await playWorkload(invoker, part(first - 1 + count - 1));
     log(`${warm.length} calls before; ${await learners.retrain()} agents learn`);
+    let before = { killed: 0, sampled: 0 };
     const playRound = async (number: number, again: boolean): Promise<RoundRecord> => {
+      const tally = new PairedTally();
       const brought: RoundRecord['brought'] = {};
       const shares: number[] = [];
       const [round] = await pairedRounds({
@@ -143,17 +145,20 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
         );
         return playRound(number, true);
       }
-      const sampled = learners.sampled('/guest/');
-      log(`${sampled} steps sampled`);
-      return {
+      const now = { killed: await killedBelow(gleaner), sampled: learners.sampled('/guest/') };
+      log(`${now.sampled} steps sampled`);
+      const record = {
         round: number,
         arms: armsOf(round!),
         brought,
-        oomsBelow: await oomsBelow(gleaner),
-        sampled,
+        killedBelow: now.killed - before.killed,
+        sampledSteps: now.sampled - before.sampled,
+        runs: tally.runs,
         others,
         again,
       };
+      before = now;
+      return record;
     };
     for (let number = first - 1; number < Math.min(count, first - 1 + play); number++)
       kept = addRound(records, kept, await playRound(number, false));
@@ -163,12 +168,12 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
       ...oomRows(kept),
       atLeast(
         'agents.steps',
-        Math.max(...kept.map(({ sampled }) => sampled)),
+        sum(kept.map(({ sampledSteps }) => sampledSteps)),
         1,
         'steps',
         'the agents did not learn on',
       ),
-      ...tally.rows('agents'),
+      ...new PairedTally(kept.flatMap(({ runs }) => runs)).rows('agents'),
       row('agents.others', 100 * Math.max(...kept.map(({ others }) => others)), '% of the host', {
         note:
           'highest use by others and Gleaner in a run; ' +
@@ -200,7 +205,7 @@ const armsOf = (round: Round): RoundRecord['arms'] => ({
   again: keptCalls(round, 'again'),
 });
 
-async function oomsBelow(gleaner: GleanerProcess): Promise<number> {
+async function killedBelow(gleaner: GleanerProcess): Promise<number> {
   const functions = (await gleaner.command('functions')) as {
     ooms: { harvest: number; user: number };
   }[];

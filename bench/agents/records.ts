@@ -24,12 +24,21 @@ const roundSchema = z.object({
     z.string(),
     z.object({ harvested: amount, accelerated: amount, how: z.string() }),
   ),
-  /**
-   * OOM kills below a user's limit that the hook saw until its end, in all calls since its start.
-   */
-  oomsBelow: amount,
-  /** Sampled steps since the agents' start. */
-  sampled: amount,
+  /** OOM kills below a user's limit that the hook saw, since the end of the round before. */
+  killedBelow: amount,
+  /** Steps that agents sampled since then. */
+  sampledSteps: amount,
+  /** Of its three arms. */
+  runs: z.array(
+    z.object({
+      on: z.boolean(),
+      calls: amount,
+      failed: amount,
+      written: amount,
+      functions: z.number(),
+      others: z.number(),
+    }),
+  ),
   /** Highest other use of the host in a run, and whether the round was repeated because of it. */
   others: z.number(),
   again: z.boolean(),

@@ -1,5 +1,5 @@
-import { median, quantile } from '../../experiments/statistics.js';
-import { type BenchRow, row } from '../report.js';
+import { median, quantile, sum } from '../../experiments/statistics.js';
+import { type BenchRow, promise, row } from '../report.js';
 import type { Arm, CallRecord, RoundRecord } from './records.js';
 
 /** Allowed above fixed against fixed, of the worst function's p99 slowdown. */
@@ -126,16 +126,16 @@ export function gainRows(rounds: readonly RoundRecord[]): BenchRow[] {
 export function oomRows(rounds: readonly RoundRecord[]): BenchRow[] {
   const kills = (arm: Arm): number => all(rounds, arm).filter(({ kind }) => kind === 'oom').length;
   const failed = (arm: Arm): number => all(rounds, arm).filter(({ ok }) => !ok).length;
-  // Counted since the start of a part: its last round has it.
-  const below = Math.max(0, ...rounds.map(({ oomsBelow }) => oomsBelow));
   return [
     row('agents.ooms', kills('on'), 'calls', {
-      goal: '0 caused',
-      note: [
-        `fixed ${kills('off')} and ${kills('again')}`,
-        `the hook saw ${below} below a user limit`,
-        `failed ${failed('on')}, fixed ${failed('off')} and ${failed('again')}`,
-      ].join('; '),
+      note: `fixed ${kills('off')} and ${kills('again')}`,
+    }),
+    promise('agents.ooms.caused', sum(rounds.map(({ killedBelow }) => killedBelow)), 'calls', {
+      note: 'killed below a user limit, which the hook saw',
+    }),
+    promise('agents.lost', failed('on'), 'calls', {
+      most: Math.max(failed('off'), failed('again')),
+      note: `failed; fixed ${failed('off')} and ${failed('again')}`,
     }),
   ];
 }

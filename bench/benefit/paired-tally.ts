@@ -21,7 +21,11 @@ const MAX_OTHER_SHARE = 0.2;
 
 /** Preconditions of paired runs: same calls, no failures, writes in one arm only, an idle host. */
 export class PairedTally {
-  readonly runs: ArmRun[] = [];
+  readonly runs: ArmRun[];
+
+  constructor(runs: readonly ArmRun[] = []) {
+    this.runs = [...runs];
+  }
 
   note(run: ArmRun): void {
     this.runs.push(run);
@@ -30,7 +34,7 @@ export class PairedTally {
   /** `load`: share of the host that was offered; absent: not stated. */
   rows(prefix: string, load?: number): BenchRow[] {
     const { runs } = this;
-    // All rounds come from a file: without a run every precondition would hold.
+    // Without a run every precondition would hold.
     if (runs.length === 0) return [];
     const on = runs.filter((run) => run.on);
     const off = runs.filter((run) => !run.on);

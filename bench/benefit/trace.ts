@@ -9,7 +9,7 @@ import {
   playWorkload,
 } from '../../simulator/invoker-emulator/index.js';
 import { azureTen, type Plan, planWorkload, takeMinutes } from '../../simulator/workload/index.js';
-import { atLeast, type BenchRow, row, within } from '../report.js';
+import { atLeast, type BenchRow, promise, row, within } from '../report.js';
 import { GleanerProcess, type HookStatus } from './gleaner-process.js';
 
 /** One line of the audit log. */
@@ -99,18 +99,20 @@ function traceRows(
   functions: readonly Record<string, number | string | null>[],
   writes: readonly AuditLine[],
 ): BenchRow[] {
-  const alike = managed.filter((record, i) => record.kind === alone[i]!.kind).length;
+  const differs = (record: ActivationRecord, i: number): boolean => record.kind !== alone[i]!.kind;
+  const lost = managed.filter((record, i) => !record.ok && differs(record, i)).length;
   const inForce = writes.filter(
     (line) => line.result === 'written' || line.result === 'unchanged',
   ).length;
   const sum = (key: string): number =>
     functions.reduce((total, fn) => total + Number(fn[key] ?? 0), 0);
   const rows = [
-    row('trace.alike', alike, 'activations', {
+    row('trace.alike', managed.filter((record, i) => !differs(record, i)).length, 'activations', {
       baseline: alone.length,
       goal: '1x',
       note: 'end as they do without Gleaner',
     }),
+    promise('trace.lost', lost, 'activations', { note: 'fail otherwise than without Gleaner' }),
     within(
       'trace.starts',
       counters.started,

@@ -1,5 +1,5 @@
 import { mean, meanInterval, quantile, sum } from '../../experiments/statistics.js';
-import { type BenchRow, row } from '../report.js';
+import { type BenchRow, promise, row } from '../report.js';
 import { ARMS, type Arm, type CallRecord, MODES, type Mode, type RoundRecord } from './records.js';
 
 /** p99 slowdown that `aware` may lie above doing nothing. */
@@ -101,7 +101,8 @@ export function newFunctionRows(rounds: readonly RoundRecord[]): BenchRow[] {
       baseline: running.nothing,
       note: `of the functions that ran already; fallback ${running.fallback.toFixed(3)}`,
     }),
-    row('new.failed', failed.aware, 'calls', {
+    promise('new.failed', failed.aware, 'calls', {
+      most: failed.nothing,
       note: `doing nothing ${failed.nothing}, fallback ${failed.fallback}`,
     }),
   ];

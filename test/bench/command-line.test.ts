@@ -4,10 +4,11 @@ import { BenchUsageError, parseBench } from '../../bench/command-line.js';
 import {
   atLeast,
   type BenchRow,
-  brokenPreconditions,
+  failureLines,
   json,
   none,
   precondition,
+  promise,
   row,
   table,
   within,
@@ -108,7 +109,7 @@ test('a broken precondition fails the bench, and is in table and JSON', (t) => {
     rows.map(({ failed }) => failed ?? false),
     [false, true, false, false, true],
   );
-  t.deepEqual(brokenPreconditions(rows), [
+  t.deepEqual(failureLines(rows), [
     'precondition does not hold: x.changes is 0 writes an activation, not 2 ± 5 %: ' +
       'the hook changed no limit',
     'precondition does not hold: x.steps is - steps, not >= 1: nothing was learned',
@@ -119,6 +120,26 @@ test('a broken precondition fails the bench, and is in table and JSON', (t) => {
   t.deepEqual(changes!.precondition, { holds: false, why: 'the hook changed no limit' });
   t.like(seen!.precondition, { holds: true });
   t.is(precondition('x', 1, 'u', { holds: true, needs: '1', why: '' }).failed, false);
+});
+
+test('a broken promise fails the bench; another goal that is missed is only shown', (t) => {
+  const rows = [
+    row('x.latency', 80, 'us', { goal: '<= 50' }),
+    promise('x.killed', 0, 'of 100'),
+    promise('x.lost', 1, 'of 8', { note: 'lenders' }),
+    promise('x.failed', 3, 'calls', { most: 3 }),
+    promise('x.more', 4, 'calls', { most: 3 }),
+    promise('x.unknown', Number.NaN, 'calls'),
+  ];
+  t.deepEqual(failureLines(rows), [
+    'broken: x.lost is 1 of 8, not 0',
+    'broken: x.more is 4 calls, not <= 3',
+    'broken: x.unknown is - calls, not 0',
+  ]);
+  t.deepEqual(
+    rows.map(({ failed }) => failed ?? false),
+    [false, false, true, false, true, true],
+  );
 });
 
 test('the weight bench refuses a trace on an engine that it cannot trace', (t) => {

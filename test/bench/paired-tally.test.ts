@@ -1,14 +1,14 @@
 import test from 'ava';
 import { type ArmRun, PairedTally } from '../../bench/benefit/paired-tally.js';
-import { brokenPreconditions } from '../../bench/report.js';
+import { failureLines } from '../../bench/report.js';
 
 const off: ArmRun = { on: false, calls: 100, failed: 0, written: 0, functions: 0.5, others: 0.05 };
 const on: ArmRun = { ...off, on: true, written: 40 };
 
 function broken(runs: readonly ArmRun[], load = 0.5): string[] {
-  const tally = new PairedTally();
-  for (const run of runs) tally.note(run);
-  return brokenPreconditions(tally.rows('w', load)).map((line) => /: (w\.\S+) is/.exec(line)![1]!);
+  return failureLines(new PairedTally(runs).rows('w', load)).map(
+    (line) => /: (w\.\S+) is/.exec(line)![1]!,
+  );
 }
 
 test('paired runs stand on calls, writes in one arm alone, the load and a quiet host', (t) => {
