@@ -177,8 +177,19 @@ function pOfChange(changes: readonly number[]): number {
 const SIGNIFICANT = 0.05;
 
 /**
- * Do the seeds tell a change apart from none? `comparisons`: how many were made for the claim.
- * Bonferroni: with 1/`comparisons` of the 5 % for each, all claims hold together with 95 %.
+ * Do the seeds tell a change apart from none, with 1/`comparisons` of the 5 % (Bonferroni)?
  */
 export const isChanged = ({ difference, p }: Paired, comparisons = 1): boolean =>
   difference.n >= MIN_SEEDS && p < SIGNIFICANT / comparisons;
+
+/**
+ * Which of several changes are told apart from none, so that all of the answers hold together with
+ * 95 %. Holm: the least probable must be below 5 % / their number, the next below 5 % / the rest,
+ * and so on; the first that is not ends it.
+ */
+export function changedTogether(changes: readonly Paired[]): boolean[] {
+  const byP = [...changes.keys()].sort((a, b) => changes[a]!.p - changes[b]!.p);
+  const first = byP.findIndex((i, rank) => !isChanged(changes[i]!, changes.length - rank));
+  const changed = new Set(first < 0 ? byP : byP.slice(0, first));
+  return changes.map((_, i) => changed.has(i));
+}

@@ -1,7 +1,7 @@
 // Tables of a comparison's runs.csv in Markdown: means with intervals, and one contender's
 // differences from the others, paired by seed. node scripts/paired-table.mjs <contender> <runs.csv>
 // ...     (after a build)
-import { isChanged, meanInterval, pairedWith } from '../dist/experiments/statistics.js';
+import { changedTogether, meanInterval, pairedWith } from '../dist/experiments/statistics.js';
 import { readRuns } from './runs-csv.mjs';
 
 const METRICS = {
@@ -38,21 +38,26 @@ for (const [section, rows] of readRuns(files)) {
   const others = [...rows].filter(
     ([name]) => name !== contender && !name.startsWith('fixed, other'),
   );
-  const comparisons = others.length;
   console.log(
-    `\n\`${contender}\` less the others, paired by seed; **bold**: worse, told apart as one of ` +
-      `${comparisons} comparisons\n`,
+    `\n\`${contender}\` less the others, paired by seed; **bold**: worse, told apart (Holm over ` +
+      'the others)\n',
   );
   console.log(`| less | ${JUDGED.map((key) => METRICS[key]).join(' | ')} |`);
   console.log(`|---|${'---|'.repeat(JUDGED.length)}`);
-  for (const [name, runs] of others) {
+  for (const [name, runs] of others)
     if (seedsOf(runs) !== seedsOf(own)) throw new Error(`${name}: seeds ${seedsOf(runs)}`);
-    const cells = JUDGED.map((key) => {
-      // Differences are shown, so that they are judged: no ratio.
-      const change = pairedWith(valuesOf(own, key), valuesOf(runs, key), Number.POSITIVE_INFINITY);
-      const text = interval(change.difference);
-      return change.difference.mean > 0 && isChanged(change, comparisons) ? `**${text}**` : text;
-    });
-    console.log(`| \`${name}\` | ${cells.join(' | ')} |`);
-  }
+  // Cells by metric, then by contender.
+  const columns = JUDGED.map((key) => {
+    // Differences are shown, so that they are judged: no ratio.
+    const changes = others.map(([, runs]) =>
+      pairedWith(valuesOf(own, key), valuesOf(runs, key), Number.POSITIVE_INFINITY),
+    );
+    const changed = changedTogether(changes);
+    return changes.map(({ difference }, i) =>
+      changed[i] && difference.mean > 0 ? `**${interval(difference)}**` : interval(difference),
+    );
+  });
+  others.forEach(([name], i) => {
+    console.log(`| \`${name}\` | ${columns.map((cells) => cells[i]).join(' | ')} |`);
+  });
 }

@@ -45,14 +45,14 @@ export function changeText(
 
 export type ChangeRating = 'better' | 'worse' | 'alike' | 'neutral';
 
-/** Of what `changeText` shows, as one of `comparisons` that are claimed together. */
+/** Of what `changeText` shows; `changed`: whether seeds tell it apart, by default on its own. */
 export function judge(
   change: Paired,
   { better }: Pick<MetricInfo, 'better'>,
-  comparisons = 1,
+  changed = isChanged(change),
 ): ChangeRating {
   if (better === null) return 'neutral';
-  if (!isChanged(change, comparisons)) return 'alike';
+  if (!changed) return 'alike';
   const { ratio, difference } = change;
   const isLower = ratio === null ? difference.mean < 0 : ratio.mean < 1;
   return isLower === (better === 'lower') ? 'better' : 'worse';

@@ -15,7 +15,7 @@ import {
   slowdownChart,
 } from './section-charts.js';
 import { PAGE_SCRIPT, pageStyle } from './style.js';
-import { against, challengers, fewSeedsWarning, RANKED_BY, verdict } from './verdict.js';
+import { againstFixed, challengers, fewSeedsWarning, RANKED_BY, verdict } from './verdict.js';
 
 /** The whole comparison as one page that loads nothing from anywhere. */
 export function comparisonReport(comparison: Comparison): string {
@@ -102,8 +102,9 @@ function bestCells(contenders: readonly Row[]): Html {
     return html`<td style="text-align:left">–</td><td>–</td><td>–</td><td>–</td>`;
   const { slowedDown, judged } = best.victims;
   const change = changeText(best.paired![RANKED_BY]!, { unit: '' });
+  const rating = againstFixed(contenders).get(best)!;
   return html`<td style="text-align:left">${best.name}</td>
-<td>${figure(best.figures[RANKED_BY]!.mean)}</td><td class="${against(best, contenders.length)}">${change}</td>
+<td>${figure(best.figures[RANKED_BY]!.mean)}</td><td class="${rating}">${change}</td>
 <td>${`${slowedDown} of ${judged}`}</td>`;
 }
 
@@ -245,10 +246,11 @@ Means are over seeds, intervals are Student's for 95 %, which assumes that seeds
 values do. Changes are paired by seed: a ratio is the geometric mean of those of the seeds, with the
 interval of their logarithms.</p>
 <p>Figures in tables are colored one by one: of twenty without an effect one is colored. Verdicts
-correct for that (Bonferroni): a contender counts as faster or slower than fixed if a change as
-large has a probability of less than 5 % divided by the number of contenders. It counts as not told
-apart from the winner unless that holds with the number of the others: so the best contender is the
-winner, or one of these, with 95 %. Fewer than ${MIN_SEEDS} seeds tell nothing apart.</p>
+correct for that: which contenders are faster or slower than fixed is claimed for all of a setting
+together, with 95 % (Holm). A contender is not told apart from the winner unless a difference as
+large has a probability of less than 5 % divided by the number of the others (Bonferroni): so the
+best one is the winner, or among these, with 95 %. Fewer than ${MIN_SEEDS} seeds tell nothing
+apart.</p>
 <p>"fixed, other placement" and "fixed, other arrivals" are further runs of fixed with other draws,
 paired as if they were contenders: a change no larger than theirs may be noise. Offered load is CPU
 work over all cores and the span of the arrivals; cold starts are extra. Azure's traces have no CPU

@@ -1,4 +1,4 @@
-import { isChanged, MIN_SEEDS, pairedWith } from '../../statistics.js';
+import { changedTogether, isChanged, MIN_SEEDS, pairedWith } from '../../statistics.js';
 import type { Comparison, MetricInfo, Row, Section } from '../comparison.js';
 import { aboutOf } from './about.js';
 import { type ChangeRating, changeText, figure, judge, percentage, valueText } from './figures.js';
@@ -13,16 +13,14 @@ export function ranking({ rows }: Section): Row[] {
 
 const mean = (row: Row): number => row.figures[RANKED_BY]!.mean;
 
-/** A figure's change against `fixed`, as one of `comparisons` that are claimed together. */
-export const rate = (
-  row: Row,
-  metric: Pick<MetricInfo, 'key' | 'better'>,
-  comparisons = 1,
-): ChangeRating => judge(row.paired![metric.key]!, metric, comparisons);
+/** A figure's change against `fixed`, on its own. */
+export const rate = (row: Row, metric: Pick<MetricInfo, 'key' | 'better'>): ChangeRating =>
+  judge(row.paired![metric.key]!, metric);
 
 /**
  * Those that the seeds do not tell apart from the first. Each is compared with 1/(their number) of
- * the 5 %, so that the truly best is the first or among them with 95 %, however the first was found.
+ * the 5 %, so that the truly best is the first or among them with 95 %, although the seeds chose
+ * the first.
  */
 export function indistinguishable([first, ...others]: readonly Row[]): Row[] {
   if (first === undefined) return [];
@@ -45,11 +43,14 @@ export const challengers = (section: Section): Row[] =>
   ranking(section).filter(({ name }) => name !== 'fixed');
 
 /**
- * The comparison with `fixed` that the ranking rests on, one of as many as there are challengers:
- * the best of twenty that are all alike would pass for better than `fixed` in every third section.
+ * The comparisons with `fixed` that the ranking rests on. All are claimed together: on its own, the
+ * best of twenty that are as `fixed` would often pass for better.
  */
-export const against = (row: Row, challengerCount: number): ChangeRating =>
-  rate(row, { key: RANKED_BY, better: 'lower' }, challengerCount);
+export function againstFixed(rows: readonly Row[]): ReadonlyMap<Row, ChangeRating> {
+  const changes = rows.map((row) => row.paired![RANKED_BY]!);
+  const changed = changedTogether(changes);
+  return new Map(rows.map((row, i) => [row, judge(changes[i]!, { better: 'lower' }, changed[i]!)]));
+}
 
 /** What failed is in no mean slowdown: who fails more than `fixed` cannot win by that mean. */
 const FAILED = 'failed.share';
@@ -62,11 +63,11 @@ const named = (rows: readonly Row[]): string =>
 export function verdict(section: Section, metrics: Comparison['metrics']): string[] {
   const fixed = section.rows[0]!;
   const contenders = challengers(section);
-  const rating = (row: Row): ChangeRating => against(row, contenders.length);
-  const slower = contenders.filter((row) => rating(row) === 'worse');
-  const failing = contenders.filter((row) => rating(row) === 'better' && failsMore(row));
+  const ratings = againstFixed(contenders);
+  const slower = contenders.filter((row) => ratings.get(row) === 'worse');
+  const failing = contenders.filter((row) => ratings.get(row) === 'better' && failsMore(row));
   const first = contenders.find((row) => !failing.includes(row));
-  if (first === undefined || rating(first) !== 'better')
+  if (first === undefined || ratings.get(first) !== 'better')
     return [...withoutWinner(fixed, contenders, slower), ...failingSentence(fixed, failing)];
   const same = indistinguishable(contenders.slice(contenders.indexOf(first)));
   const about = aboutOf(first.name);
