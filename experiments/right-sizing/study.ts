@@ -82,7 +82,7 @@ export interface SizingRow {
   readonly figures: Readonly<Record<SizingFigure, Interval>>;
   /** Against nothing changed, seed by seed; null: that is this one. */
   readonly paired: Readonly<Record<SizingFigure, Paired>> | null;
-  /** OOM kills of all seeds together, and of them those that happen where nothing is changed. */
+  /** OOM kills of all seeds together. */
   readonly ooms: number;
   readonly changes: Interval;
   readonly costs: Interval;

@@ -22,10 +22,7 @@ export class Accounts {
   /** Activations that arrived and that ended, warm-up included. */
   arrived = 0;
   ended = 0;
-  /**
-   * CPU work of the activations that arrived, and CPU time that their runs used, core-us; inits not
-   * counted.
-   */
+  /** CPU work of the activations that arrived, core-us; inits are not counted. */
   asked = 0;
   declare private readonly c: ActivationColumns;
   declare private readonly functions: FunctionRows;
