@@ -35,6 +35,9 @@ export class UnknownContenderError extends errorClass('GLN_CONTENDER_UNKNOWN') {
 const NEUTRAL = 'target';
 const BOTH: readonly ClusterMode[] = ['weight', 'quota'];
 
+/** Seeds of a second draw lie apart from all that are compared. */
+export const REDRAWN = 1_000_000;
+
 export const FIXED: Contender = {
   name: 'fixed',
   manager: 'fixed',

@@ -8,6 +8,7 @@ export {
   FIXED,
   FLOORS,
   NOISE,
+  REDRAWN,
   UnknownContenderError,
 } from './contenders.js';
 export { type ComparisonRequest, placeOf, planJobs, planSections } from './plan.js';

@@ -12,7 +12,7 @@ import {
   type LoadedWorkload,
   openWorkload,
 } from '../../simulator/workload/index.js';
-import type { Contender } from './contenders.js';
+import { type Contender, REDRAWN } from './contenders.js';
 import { type Figures, figuresOf } from './metrics.js';
 import { type Setting, withDefaultSizes } from './setting.js';
 import { Slowdowns } from './slowdowns.js';
@@ -61,8 +61,6 @@ export type Engine = (options: ClusterOptions) => RunSummary;
 
 /** Buckets of the time series kept of each run. */
 const SERIES_BUCKETS = 60;
-/** Seeds of the second draw lie apart from all that are compared. */
-const REDRAWN = 1_000_000;
 
 /** Opens each workload once and keeps the last, as jobs come in order of setting and seed. */
 export class WorkloadCache {

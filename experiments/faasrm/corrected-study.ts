@@ -7,7 +7,7 @@ import {
   simulateCluster,
 } from '../../simulator/engine/index.js';
 import { activationStream, openWorkload } from '../../simulator/workload/index.js';
-import { contender, ENOUGH, FIXED, FLOORS, NOISE, Slowdowns } from '../compare/index.js';
+import { contender, ENOUGH, FIXED, FLOORS, NOISE, REDRAWN, Slowdowns } from '../compare/index.js';
 import {
   type Interval,
   isBelow,
@@ -27,8 +27,6 @@ export const CORRECTED_SHAPE = {
 } as const;
 
 const LEARNED = 'faasrm';
-/** Seeds of the second draw lie apart from all others. */
-const REDRAWN = 1_000_000;
 export const CORRECTED_CONTENDERS = [
   FIXED,
   // Placement has nothing to draw on this model; other arrivals are what noise alone does.
