@@ -88,47 +88,19 @@ export function awareMissed({
   return asked.filter(([ok]) => !ok).map(([, text]) => text);
 }
 
-/** docs/results/aware.md: what came of `command`. */
-export function awareReport(
-  study: AwareStudy,
+/** [AWARE]'s figures and those of the study. */
+function publishedSection(
+  { triplets, adaptation, scenarios, serving, bootstrap }: AwareStudy,
   request: AwareStudyRequest,
-  command: string,
-): string {
-  const { triplets, survey, adaptation, scenarios, serving, bootstrap, transitions } = study;
+): string[] {
   const tl = rowOf(adaptation, 'tl');
   const plus = rowOf(adaptation, 'tl-plus');
   const online = rowOf(adaptation, 'aware-online');
   const aware = rowOf(adaptation, 'aware');
   const scratch = bootOf(bootstrap, 'scratch');
   const guided = bootOf(bootstrap, 'bootstrap');
-  const missed = awareMissed(study);
   const swap = scenarios.filter(({ scenario }) => !scenario.startsWith('load'));
-  return `${[
-    '# AWARE, run again',
-    '',
-    `Written by \`${command}\`; the same figures anywhere. Everything here is a ` +
-      '**simulation of one application at a time** (experiments/aware): calls as a fluid, ' +
-      'latencies by',
-    'a queueing formula, 10 s a step, 50 steps an episode, allocations that stay from ' +
-      "episode to episode, the Kubernetes controller's ranges and steps. AWARE's figures " +
-      'are of a',
-    'cluster, with other demand (theirs is not published) and DDPG or PPO as ' +
-      'base-learner; ours is PPO. Ratios can be held side by side, amounts cannot.',
-    '',
-    'Meta-learner and base-learner as shipped (`gleaner train-meta`; ' +
-      'docs/model-card.md), trained on the 800 applications that are not held out. ' +
-      `${request.heldOut.length} held-out applications, ${request.pairs}`,
-    'paired runs (same application, calls and seeds for every contender); means over ' +
-      "runs, Student's 95 % intervals. Nothing was tuned on the held-out ones. HPA+VPA is " +
-      'tuned',
-    'for each application with calls of its own: target of HPA and least CPU of VPA, the ' +
-      'best of those that hold the SLO. *Missed*: share of steps whose p99 is above the ' +
-      'SLO.',
-    '',
-    '## Goals',
-    '',
-    ...goalLines(missed, aware.episodes.n),
-    '',
+  return [
     '## Ours beside published',
     '',
     '| what | published | here |',
@@ -185,6 +157,11 @@ export function awareReport(
       `${(100 * triplets.share).toFixed(1)} % of ${triplets.triplets} triplets, bundles of ` +
       `${request.tripletEpisodes} |`,
     '',
+  ];
+}
+
+function surveySection(survey: AwareStudy['survey']): string[] {
+  return [
     '## All held-out applications, without learning',
     '',
     '`aware`: the base-learner as shipped, with the embedding of two episodes of untuned ' +
@@ -200,6 +177,14 @@ export function awareReport(
         `${number(preservation, 3)} | ${percent(cpu)} | ${percent(memory)} |`,
     ),
     '',
+  ];
+}
+
+function adaptationSection(
+  adaptation: readonly AdaptationRow[],
+  request: AwareStudyRequest,
+): string[] {
+  return [
     `## Adaptation: ${adaptation[0]!.pairs} workloads, ${request.adaptationEpisodes} episodes`,
     '',
     `TL and TL+ come from one of ${request.sources.length} converged agents: workloads with the ` +
@@ -226,6 +211,11 @@ export function awareReport(
         `${number(row.updates)} | ${number(row.late, 3)} |`,
     ),
     '',
+  ];
+}
+
+function changesSection(scenarios: AwareStudy['scenarios'], request: AwareStudyRequest): string[] {
+  return [
     '## Changes while serving',
     '',
     `An agent that has learned for ${request.beforeEpisodes} episodes serves, under its ` +
@@ -243,6 +233,11 @@ export function awareReport(
         `${PUBLISHED[scenario] ?? '15.6-19.9 %'} |`,
     ),
     '',
+  ];
+}
+
+function bootstrapSection(bootstrap: readonly BootstrapRow[]): string[] {
+  return [
     `## The first episodes of a new function: ${bootstrap[0]!.pairs} workloads`,
     '',
     'CPU and memory utilization against the tuned HPA+VPA, and missed steps, a hundred ' +
@@ -264,6 +259,48 @@ export function awareReport(
       ),
     ),
     '',
+  ];
+}
+
+/** docs/results/aware.md: what came of `command`. */
+export function awareReport(
+  study: AwareStudy,
+  request: AwareStudyRequest,
+  command: string,
+): string {
+  const { survey, adaptation, scenarios, bootstrap, transitions } = study;
+  const missed = awareMissed(study);
+  return `${[
+    '# AWARE, run again',
+    '',
+    `Written by \`${command}\`; the same figures anywhere. Everything here is a ` +
+      '**simulation of one application at a time** (experiments/aware): calls as a fluid, ' +
+      'latencies by',
+    'a queueing formula, 10 s a step, 50 steps an episode, allocations that stay from ' +
+      "episode to episode, the Kubernetes controller's ranges and steps. AWARE's figures " +
+      'are of a',
+    'cluster, with other demand (theirs is not published) and DDPG or PPO as ' +
+      'base-learner; ours is PPO. Ratios can be held side by side, amounts cannot.',
+    '',
+    'Meta-learner and base-learner as shipped (`gleaner train-meta`; ' +
+      'docs/model-card.md), trained on the 800 applications that are not held out. ' +
+      `${request.heldOut.length} held-out applications, ${request.pairs}`,
+    'paired runs (same application, calls and seeds for every contender); means over ' +
+      "runs, Student's 95 % intervals. Nothing was tuned on the held-out ones. HPA+VPA is " +
+      'tuned',
+    'for each application with calls of its own: target of HPA and least CPU of VPA, the ' +
+      'best of those that hold the SLO. *Missed*: share of steps whose p99 is above the ' +
+      'SLO.',
+    '',
+    '## Goals',
+    '',
+    ...goalLines(missed, rowOf(adaptation, 'aware').episodes.n),
+    '',
+    ...publishedSection(study, request),
+    ...surveySection(survey),
+    ...adaptationSection(adaptation, request),
+    ...changesSection(scenarios, request),
+    ...bootstrapSection(bootstrap),
     '## What the life cycle did',
     '',
     ...Object.entries(transitions).map(([name, count]) => `- ${name}: ${count}`),
