@@ -7,8 +7,8 @@ export interface WarmPoolUse {
   readonly busy: number;
 }
 
-/** Idle containers are kept for ten minutes, s. */
-const IDLE_SECONDS = 600;
+/** OpenWhisk keeps an idle container for ten minutes, s. */
+export const IDLE_SECONDS = 600;
 /** Halvings: the time is then known to 600 s / 2^40. */
 const HALVINGS = 40;
 
