@@ -79,8 +79,8 @@ export function actionSettings(
     ...(concurrency === undefined ? {} : { concurrency }),
     unreadable: unreadable.slice(0, UNREADABLE_MAX).map((name) => name.slice(0, UNREADABLE_LENGTH)),
   };
-  const says = Object.keys(settings).length > 1 || unreadable.length > 0;
-  return says ? { v: 1, function: `/${action.namespace}/${action.name}`, ...settings } : null;
+  if (Object.keys(settings).length <= 1 && unreadable.length === 0) return null;
+  return { v: 1, function: `/${action.namespace}/${action.name}`, ...settings };
 }
 
 /** Undefined if the namespace's range is unknown or has one value. `version`: its user's. */
