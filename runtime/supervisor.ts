@@ -34,7 +34,6 @@ export interface ChildSpec {
 
 export interface SupervisorListener {
   log(child: string, text: string): void;
-  /** `code` of the end; null while it runs. */
   changed(child: string, state: ChildState, detail: string): void;
 }
 
@@ -63,6 +62,8 @@ class Child {
   #gone: Promise<void> = Promise.resolve();
   /** Work after the end of the process. */
   #afterwards: Promise<void> = Promise.resolve();
+  /** What the cleanup after its last end could not do. */
+  #notCleared: string | null = null;
   restarts = 0;
   /** Address that it reported when it was ready. */
   address: string | null = null;
@@ -185,7 +186,8 @@ class Child {
   async #died(detail: string, clean: boolean): Promise<void> {
     if (this.#stopping) {
       // It could not do itself what it does when it is stopped.
-      if (!clean) await this.#clearUp();
+      if (clean) this.#notCleared = null;
+      else await this.#clearUp();
       this.#listener.changed(this.spec.name, 'stopped', detail);
       return;
     }
@@ -199,10 +201,12 @@ class Child {
   }
 
   async #clearUp(): Promise<void> {
+    this.#notCleared = null;
     try {
       await this.spec.afterDeath?.();
     } catch (error) {
-      this.#listener.log(this.spec.name, `after its end: ${messageOf(error)}`);
+      this.#notCleared = messageOf(error);
+      this.#listener.log(this.spec.name, `${ERROR_PREFIX}after its end: ${this.#notCleared}`);
     }
   }
 
@@ -210,7 +214,8 @@ class Child {
     this.#process?.kill(signal);
   }
 
-  async stop(): Promise<void> {
+  /** Returns what the cleanup after its end could not do; null: nothing, or there was none. */
+  async stop(): Promise<string | null> {
     this.#stopping = true;
     // End the wait and the timer of `start`.
     this.#refuse?.(new ChildNotReadyError(this.spec.name, 'stopped before it was ready'));
@@ -219,7 +224,7 @@ class Child {
     if (!child) {
       // A restore may still be under way.
       await this.#afterwards;
-      return;
+      return this.#notCleared;
     }
     this.#listener.changed(this.spec.name, 'stopping', '');
     child.kill('SIGTERM');
@@ -229,6 +234,7 @@ class Child {
     await this.#gone;
     cancel();
     await this.#afterwards;
+    return this.#notCleared;
   }
 
   #killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
@@ -241,7 +247,7 @@ class Child {
   }
 }
 
-/** Starts children in order, restarts what ends, stops them in the reverse order. */
+/** Starts children, restarts those that end, stops them in the reverse of their order. */
 export class Supervisor {
   readonly #children: Child[];
 
@@ -249,7 +255,7 @@ export class Supervisor {
     this.#children = specs.map((spec) => new Child(spec, listener, timers));
   }
 
-  /** Starts all at once; rejects if one is not ready within `giveUp`. */
+  /** Starts all at once; rejects with the first failure, as {@link Child.start} describes. */
   async start(giveUp: Millis): Promise<void> {
     await Promise.all(this.#children.map((child) => child.start(giveUp)));
   }
@@ -270,8 +276,14 @@ export class Supervisor {
     for (const child of this.#children) if (child.spec.channel) child.signal(signal);
   }
 
-  async stop(): Promise<void> {
-    for (const child of [...this.#children].reverse()) await child.stop();
+  /** Returns what could not be cleaned up after children that did not end in good order. */
+  async stop(): Promise<string[]> {
+    const problems: string[] = [];
+    for (const child of [...this.#children].reverse()) {
+      const problem = await child.stop();
+      if (problem !== null) problems.push(problem);
+    }
+    return problems;
   }
 }
 

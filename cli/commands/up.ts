@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { type Config, EXIT, modes, systemClock } from '../../config/index.js';
+import { type Config, EXIT, modes, reportProblem, systemClock } from '../../config/index.js';
 import {
   boundedScreen,
   checkConfigWriters,
@@ -112,10 +112,10 @@ async function up(config: Config, run: Run): Promise<void> {
   const startedAt = systemClock.monotonic();
   // A Ctrl-C during the start stops the started parts.
   const asked = stopAsked(session, run.seconds);
-  let faulted = false;
+  let failed = false;
   const fault = new Promise<void>((resolve) =>
     processFaults.install(() => {
-      faulted = true;
+      failed = true;
       resolve();
     }),
   );
@@ -151,13 +151,16 @@ async function up(config: Config, run: Run): Promise<void> {
     out.write(summary);
     await feed?.close();
     out.write('restoring every limit and stopping …\n');
-    await session.stop();
+    const problems = await session.stop();
+    if (problems.length === 0) out.write('stopped; all user limits are restored\n');
+    else failed = true;
+    for (const problem of problems)
+      reportProblem(`stopped, but ${problem}`, 'repair that and run `gleaner restore --local`');
   }
   // An open channel would keep this process alive.
   if (process.connected) process.disconnect();
-  out.write('stopped; all user limits are restored\n');
   await out.flush(FLUSH_MILLIS);
-  process.exit(faulted ? EXIT.failed : EXIT.ok);
+  process.exit(failed ? EXIT.failed : EXIT.ok);
 }
 
 /** Resolves on a signal, a lost parent or reader, or when the time is over. */

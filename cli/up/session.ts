@@ -111,12 +111,14 @@ export class UpSession {
     this.#parts?.signalAll(signal);
   }
 
-  async stop(): Promise<void> {
+  /** Returns why user limits may not be restored; empty: all are. */
+  async stop(): Promise<readonly string[]> {
     this.#stopping = true;
-    await this.#parts?.stop();
+    const problems = (await this.#parts?.stop()) ?? [];
     await this.#nats?.stop();
     rmSync(this.#inputs.paths.running, { force: true });
     this.#logs.close();
+    return problems;
   }
 
   /** The part of the live view that this process knows. */

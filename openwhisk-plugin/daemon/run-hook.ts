@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../broker/index.js';
 import type { Inspection } from '../../broker/services/index.js';
-import { type Config, messageOf } from '../../config/index.js';
+import { type Config, errorClass, messageOf } from '../../config/index.js';
 import type { Explanation } from '../control/index.js';
 import { decisionSettings } from '../decision/index.js';
 import { unrestored } from '../host/cgroup/index.js';
@@ -14,7 +14,10 @@ import type { HookFigures, InspectRequest, RestoreResult } from './hook.js';
 import { restoreUnmanaged } from './limited-containers.js';
 
 export interface RunningHook {
-  /** Stops deciding, restores every changed limit, flushes the audit log, closes everything. */
+  /**
+   * Stops deciding, restores every changed limit, flushes the audit log, closes everything. Rejects
+   * afterwards with `GLN_LIMITS_NOT_RESTORED` if a container does not have its user limits.
+   */
   stop(): Promise<void>;
   /**
    * Applies modes, overrides, decision settings and policies; other changes need a restart. Throws
@@ -29,6 +32,8 @@ export interface RunningHook {
   failedInits(action: string): UnidentifiedInits | null;
   restore(author: string): Promise<RestoreResult>;
 }
+
+class LimitsNotRestoredError extends errorClass('GLN_LIMITS_NOT_RESTORED') {}
 
 /**
  * Times that a stop waits, ms: for the kernel to lower memory limits, and at the same time for the
@@ -118,7 +123,7 @@ function begin(built: BuiltHook, options: HookOptions, release: () => void): Run
   let stopped: Promise<void> | null = null;
   return {
     stop: () => {
-      stopped ??= stop(built, options, restoring, bus).then(release);
+      stopped ??= stop(built, options, restoring, bus).finally(release);
       return stopped;
     },
     reload: (next) => reload(built, options, next),
@@ -207,15 +212,13 @@ async function stop(
   const settled = platform.limits.settled?.() ?? Promise.resolve();
   const all = Promise.all([applier.settled(), settled, restoring]);
   await waitFor('limits', all, STOP_MILLIS.limits);
-  const { length } = changed.filter((each) => !each.ended && applier.isChanged(each));
-  if (length > 0)
-    logger.warn(
-      { containers: length },
-      'limits of some containers differ from the user limits; run `gleaner restore`',
-    );
+  const left = changed.filter((each) => !each.ended && applier.isChanged(each));
+  const names = left.map(({ info }) => info.name);
   containers.close();
   await waitFor('audit_log', audit.close(), STOP_MILLIS.all - (performance.now() - begun));
   limited.close();
+  // The unclean exit makes the supervisor restore without the hook.
+  if (names.length > 0) throw new LimitsNotRestoredError(names.join(', '));
 }
 
 /**

@@ -66,9 +66,12 @@ export async function runHookPart(
     stop: async () => {
       // Time goes on while the hook stops: a simulated host that stood still would never let it
       // settle.
-      await hook.stop();
-      simulated?.stop();
-      await broker?.close();
+      try {
+        await hook.stop();
+      } finally {
+        simulated?.stop();
+        await broker?.close();
+      }
     },
     kill: () => hook.toggleKillSwitch(),
     reconfigure: (next) => hook.reload(next),

@@ -277,6 +277,26 @@ test('the cleanup of a child that had to be killed runs before the stop ends', a
   const restarting = until('dies restarting');
   process.kill(supervisor.pidOf('dies')!, 'SIGKILL');
   await restarting;
-  await supervisor.stop();
+  t.deepEqual(await supervisor.stop(), []);
   t.deepEqual(cleared.sort(), ['deaf', 'dies']);
+});
+
+test('a stop returns what the cleanup of a child could not do', async (t) => {
+  const { lines, listener, until } = recorder();
+  const afterDeath = () => Promise.reject(new Error('no engine'));
+  const specs = [
+    nodeChild('deaf', IGNORES_SIGTERM, { stopMillis: 100, afterDeath }),
+    // It failed once, and what runs now stops in good order.
+    nodeChild('again', GOOD, { afterDeath }),
+  ];
+  const supervisor = new Supervisor(specs, listener, systemTimers);
+  await supervisor.start(START_TIMEOUT);
+  const ready = until('again ready');
+  process.kill(supervisor.pidOf('again')!, 'SIGKILL');
+  await ready;
+  t.deepEqual(
+    lines.map((line) => errorLineOf('again', line.replace('again: ', ''))),
+    ['again: after its end: no engine'],
+  );
+  t.deepEqual(await supervisor.stop(), ['no engine']);
 });

@@ -203,7 +203,7 @@ export class InvokerHost {
     this.#waiting.get(life)?.end(new Error('killed'));
     // A killed process lets go of its descriptors and its lock; it writes to no cgroup any more.
     this.#over = (async () => {
-      await life.hook?.stop();
+      await life.hook?.stop().catch(() => undefined);
       await life.ended;
       await life.broker.close();
     })();

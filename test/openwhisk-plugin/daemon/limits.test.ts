@@ -200,7 +200,7 @@ test('a kill at the user limit earns the next container a loan for its life', as
   t.is(second.cgroup.inForce.memory, mebibytes(256));
 });
 
-test('a loan still in use is left to the container when the hook stops', async (t) => {
+test('a loan still in use is left to the container, and the stop of the hook fails', async (t) => {
   const rig = new HookRig((config) =>
     Object.assign(config.decision.memory, { invokerMemoryMiB: 2048 }),
   );
@@ -213,7 +213,7 @@ test('a loan still in use is left to the container when the hook stops', async (
   const second = rig.container({ memory: mebibytes(256) });
   second.run();
   second.work(300, 200, mebibytes(300));
-  await rig.hook.stop();
+  await t.throwsAsync(() => rig.hook.stop(), { code: 'GLN_LIMITS_NOT_RESTORED' });
   t.is(second.cgroup.inForce.memory, mebibytes(356));
 });
 

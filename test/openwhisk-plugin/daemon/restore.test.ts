@@ -201,7 +201,8 @@ test('a loan that an earlier hook left in use is not promised to anybody else', 
   const second = rig.container();
   second.run();
   t.is(second.cgroup.inForce.memory, mebibytes(256));
-  await rig.hook.stop();
+  // The loan is still in use.
+  await t.throwsAsync(() => rig.hook.stop(), { code: 'GLN_LIMITS_NOT_RESTORED' });
 });
 
 test('no time paused counts in the window in which busy cores are measured', async (t) => {
