@@ -1,5 +1,5 @@
 export { constantLimit, hillClimbing } from './concurrency/baselines.js';
-export { ConcurrencyTuners } from './concurrency/concurrency-tuners.js';
+export { type ConcurrencyReason, ConcurrencyTuners } from './concurrency/concurrency-tuners.js';
 export { type UnsafeLimit, unsafeLimitText } from './concurrency/guard.js';
 export { gridSize, limitAt, nearestPlace, stepMask } from './concurrency/limits.js';
 export {

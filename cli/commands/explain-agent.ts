@@ -1,4 +1,4 @@
-import { unsafeLimitText } from '../../agents/tuning/index.js';
+import { type ConcurrencyReason, unsafeLimitText } from '../../agents/tuning/index.js';
 import type { Broker } from '../../broker/index.js';
 import { type AgentSummary, askEvery, type TunedConcurrency } from '../../broker/services/index.js';
 import { count, localTime, plainText } from '../../runtime/index.js';
@@ -29,8 +29,8 @@ export async function fetchAgent(broker: Broker, fn: string) {
   return { found, missing: agents.missing };
 }
 
-/** Reasons of the concurrency tuner in words. */
-const REASONS: Readonly<Record<string, string>> = {
+/** Reasons of the concurrency tuner in words; those of a newer agent host are missing. */
+const REASONS: Readonly<Record<ConcurrencyReason, string>> = {
   loading: 'loading its state',
   frozen: 'held while the agent learns or is paused',
   settling: 'just changed',
@@ -39,7 +39,7 @@ const REASONS: Readonly<Record<string, string>> = {
   disallowed: 'no limit of the search is allowed',
   invalid: 'the observations are not plausible',
   begun: 'moved into the range of the search',
-  searchSteps: 'chosen by the search',
+  searched: 'chosen by the search',
   elsewhere: 'tuned by another agent host',
   unsafe: 'the current limit causes failures',
 };
@@ -60,8 +60,9 @@ export function agentText({ host, agent, concurrency }: ExplainedAgent): string 
   if (concurrency !== null) {
     const { limit, targetLimit, reason, searchSteps, unsafeLimit } = concurrency;
     const targetText = targetLimit === limit ? '' : `, target ${targetLimit}`;
+    const why = REASONS[reason as ConcurrencyReason] ?? plainText(reason);
     lines.push(
-      `concurrency limit ${limit}${targetText}: ${REASONS[reason] ?? plainText(reason)}; ` +
+      `concurrency limit ${limit}${targetText}: ${why}; ` +
         `${count(searchSteps)} search steps on this agent host`,
     );
     if (unsafeLimit !== undefined) lines.push(`not tried again: ${unsafeLimitText(unsafeLimit)}`);

@@ -225,4 +225,9 @@ test('a limit with OOM kills is left at once, and not tried again after a restar
   );
   t.is(known?.concurrency?.unsafeLimit?.limit, 30);
   t.regex(agentText(known!), /not tried again: limit 30 and above are harmful/);
+  const inForce = { ...known!.concurrency!, limit: 20, targetLimit: 20 };
+  const explained = (reason: string): string =>
+    agentText({ ...known!, concurrency: { ...inForce, reason } });
+  t.regex(explained('searched'), /^concurrency limit 20: chosen by the search; \d+ search steps/m);
+  t.regex(explained('of_a_newer_host'), /^concurrency limit 20: of_a_newer_host; /m);
 });

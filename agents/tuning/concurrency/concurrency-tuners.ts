@@ -29,6 +29,9 @@ const SETTLED: ReadonlySet<string> = new Set(['managing', 'serving']);
 /** A lease may be lost and had again, ms. */
 const AWAY_MAX = 10_000;
 
+/** `elsewhere`: another agent host has the function. */
+export type ConcurrencyReason = SafeTunerReason | 'loading' | 'elsewhere';
+
 interface Tuned {
   /** The revision that the table belongs to; another revision starts with an empty table. */
   readonly revision: string;
@@ -52,11 +55,12 @@ function summaryOf(
   { revision, limit, targetLimit, reason, searchSteps, state, away }: Tuned,
 ): TunedConcurrency {
   const unsafeLimit = state?.guard.unsafeLimit ?? null;
+  const why: ConcurrencyReason = away === null ? reason : 'elsewhere';
   const said = {
     revision,
     limit,
     targetLimit: away === null ? targetLimit : limit,
-    reason: away === null ? reason : 'elsewhere',
+    reason: why,
   };
   return { function: fn, ...said, searchSteps, ...(unsafeLimit === null ? {} : { unsafeLimit }) };
 }
