@@ -18,6 +18,7 @@ import { ConfigError, type ConfigProblem } from './problem.js';
 import { REMOVED_KEYS } from './removed-keys.js';
 import { type Config, configSchema } from './schema.js';
 import { suggest } from './suggest.js';
+import { maskUrlCredentials } from './url-credentials.js';
 import { readYaml, type YamlText } from './yaml-text.js';
 
 export interface ConfigInputs {
@@ -105,7 +106,8 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
     const path = key.split('.');
     problems.push({ path: key, message, value: read(key), ...originOf(path) });
   }
-  if (problems.length > 0) throw new ConfigError(inLineOrder(problems, file));
+  if (problems.length > 0)
+    throw new ConfigError(inLineOrder(problems, file).map(withoutCredentials));
 
   const sources = new Map<string, string>();
   for (const [dotted, { path }] of KEYS) {
@@ -244,8 +246,15 @@ function addIssue(
   }
   const [path, value] = [issue.path.join('.'), valueAt(tree, issue.path)];
   // A server may hold a password, which nothing can find in text that is no URL.
-  const shown = path.startsWith('nats.servers') ? undefined : value;
+  const shown = path === 'nats' || path.startsWith('nats.servers') ? undefined : value;
   problems.push({ path, message: plain(issue), value: shown, ...originOf(issue.path) });
+}
+
+/** A URL of a server may stand at the place of anything else. */
+function withoutCredentials(problem: ConfigProblem): ConfigProblem {
+  if (problem.value === undefined) return problem;
+  const value: unknown = JSON.parse(maskUrlCredentials(JSON.stringify(problem.value)));
+  return { ...problem, value };
 }
 
 /** The path of the one key or section with this name in another section. */
@@ -274,6 +283,8 @@ function knownKeys(path: readonly PropertyKey[]): string[] {
   return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
 }
 
+const YAML_NAMES: Readonly<Record<string, string>> = { array: 'list', object: 'map' };
+
 function plain(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'too_big':
@@ -285,7 +296,7 @@ function plain(issue: z.core.$ZodIssue): string {
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}`;
     case 'invalid_type':
-      return `must be ${issue.expected === 'array' ? 'a list' : `a ${issue.expected}`}`;
+      return `must be a ${YAML_NAMES[issue.expected] ?? issue.expected}`;
     default:
       return issue.message;
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import test from 'ava';
-import { ConfigError, configSchema, loadConfig } from '../../config/index.js';
+import { ConfigError, configSchema, formatProblem, loadConfig } from '../../config/index.js';
 import { keysOf } from '../../config/keys.js';
 import type { ConfigInputs } from '../../config/load.js';
 import { REMOVED_KEYS } from '../../config/removed-keys.js';
@@ -283,6 +283,17 @@ test('a server that is no URL is refused, and its value is not printed', (t) => 
     problemsOf(() => loadConfig({ flags: { 'nats.servers': 'nats://ops:S3cr3t/Pw@h:4222' } })),
     ['flag nats.servers: nats.servers.0: must be a URL like nats://host:4222'],
   );
+  // A value at the wrong place.
+  for (const text of [
+    'nats: ops:S3cr3t@h',
+    'nats: nats://ops:S3cr3t@h',
+    'nats://ops:S3cr3t@h',
+    'nats:\n  caFile: [nats://ops:S3cr3t@h]',
+  ]) {
+    const [problem] = t.throws(() => from(text), { instanceOf: ConfigError })!.problems;
+    t.regex(formatProblem(problem!), /: must be a /);
+    t.notRegex(JSON.stringify(problem), /S3cr3t/);
+  }
   const valid = ['nats://h', 'tls://ops:S3cr3t%2FPw@h:4222', 'nats://[::1]:4222', 'wss://h/nats'];
   t.deepEqual(loadConfig({ flags: { 'nats.servers': valid } }).config.nats.servers, valid);
 });
