@@ -78,10 +78,16 @@ export function author(): string {
   }
 }
 
-/** Parses a number of seconds. */
+/** Node fires a timer at once that is longer than 2^31 - 1 ms. */
+const MAX_SECONDS = 2_147_483;
+
+/** Parses a number of seconds that a timer can wait for. */
 export function seconds(text: string): number {
   const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError('must be a number of seconds above 0');
+  if (!(value > 0 && value <= MAX_SECONDS))
+    throw new InvalidArgumentError(
+      `must be a number of seconds above 0 and at most ${MAX_SECONDS} (24 days)`,
+    );
   return value;
 }
 

@@ -29,6 +29,9 @@ for (const args of [
   ['mode', 'sideways'],
   ['mode', 'observe', '--function', 'thumb'],
   ['up', '--for', 'ever'],
+  // 30 days, which no timer of Node can wait for.
+  ['up', '--for', '2592000'],
+  ['top', '--for', 'Infinity'],
   ['status', '--output', 'xml'],
   ['restore', '--hold', '--release'],
   ['--set', 'hook.sampleMs=soon', 'status'],
