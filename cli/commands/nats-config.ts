@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../config/index.js';
@@ -40,7 +39,12 @@ export function addCommands(program: Command): void {
     .addOption(
       new Option('--listen <address:port>', 'address of the server').default('0.0.0.0:4222'),
     )
-    .option('--host <name>', 'name or address of the server for clients, repeatable', collect)
+    .option(
+      '--host <name>',
+      'name or address of the server for clients, repeatable (default: those of the certificate ' +
+        'that an earlier run has made, otherwise of this machine)',
+      collect,
+    )
     .option('--store <path>', "JetStream's folder", '/var/lib/gleaner-nats')
     .option('--hook <host>', 'an invoker host with its own key, repeatable', collect)
     .option('--agents <host>', 'an agent host with its own key, repeatable', collect)
@@ -52,7 +56,7 @@ export function addCommands(program: Command): void {
     const written = writeNatsConfig({
       folder: resolve(options.folder),
       listen: options.listen,
-      hosts: options.host ?? [hostname(), 'localhost', '127.0.0.1'],
+      hosts: options.host ?? null,
       storeFolder: resolve(options.store),
       hooks: options.hook ?? [],
       agents: options.agents ?? [],

@@ -1,4 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { nkeys } from 'nats';
 import { stringify } from 'yaml';
@@ -11,13 +13,16 @@ import {
   type Role,
 } from '../../broker/index.js';
 import { UsageError } from '../../config/index.js';
-import { type CertificateFiles, makeCertificates } from './certificate.js';
+import { type CertificateFiles, certifiedHosts, makeCertificates } from './certificate.js';
 
 export interface NatsConfigSettings {
   readonly folder: string;
   readonly listen: string;
-  /** Names and addresses of the server; clients are configured with the first. */
-  readonly hosts: readonly string[];
+  /**
+   * Names and addresses of the server; clients are configured with the first. Null: those of the
+   * existing certificate, or this machine's.
+   */
+  readonly hosts: readonly string[] | null;
   readonly storeFolder: string;
   /** Invoker hosts and agent hosts with their own identity; empty: one identity for all. */
   readonly hooks: readonly string[];
@@ -75,12 +80,13 @@ export function writeNatsConfig(options: NatsConfigSettings): WrittenNatsConfig 
       throw new UsageError(`unknown identity '${name}'`, {
         hint: `use one of: ${names.map((n) => n.name).join(', ')}`,
       });
+  const port = portOf(options.listen);
   mkdirSync(options.folder, { recursive: true, mode: 0o755 });
   const at = (name: string): string => join(options.folder, name);
-  const { ca, certificate, key } =
-    options.certificates ?? makeCertificates(options.folder, options.hosts);
-  const port = options.listen.slice(options.listen.lastIndexOf(':') + 1);
-  const servers = [`tls://${options.hosts[0]}:${port}`];
+  const hosts = options.hosts ?? knownHosts(options);
+  const { ca, certificate, key } = options.certificates ?? makeCertificates(options.folder, hosts);
+  const host = hosts[0]!;
+  const servers = [`tls://${isIPv6(host) ? `[${host}]` : host}:${port}`];
   const identities = names.map(({ name, role, host }) => {
     const seed = at(`${name}.nk`);
     const config = at(`${name}.yaml`);
@@ -101,6 +107,20 @@ export function writeNatsConfig(options: NatsConfigSettings): WrittenNatsConfig 
   writeFileSync(server, text, { mode: 0o640 });
   chmodSync(server, 0o640);
   return { server, identities };
+}
+
+/** @throws `GLN_USAGE` without a port */
+function portOf(listen: string): number {
+  const port = Number(/:(\d{1,5})$/.exec(listen)?.[1] ?? 0);
+  if (port > 0 && port <= 65_535) return port;
+  throw new UsageError(`--listen ${listen} has no port`, {
+    hint: 'use ADDRESS:PORT, such as 0.0.0.0:4222',
+  });
+}
+
+function knownHosts({ folder, certificates }: NatsConfigSettings): string[] {
+  const certified = certificates === null ? certifiedHosts(folder) : [];
+  return certified.length > 0 ? certified : [hostname(), 'localhost', '127.0.0.1'];
 }
 
 /** The public key of the seed in a file, which is made if it is missing or to be replaced. */

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import {
   chmodSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -12,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { connect, type NatsConnection, nkeyAuthenticator } from 'nats';
+import { parse } from 'yaml';
 import { runAgentHost } from '../../agents/host/index.js';
 import { createManager } from '../../agents/managers/index.js';
 import { JsEngine, PolicyStore } from '../../agents/nn/index.js';
@@ -687,4 +690,45 @@ test.serial('a second run keeps secrets, adds a host, and renews only chosen see
     code: 'GLN_BROKER_CREDENTIALS',
     message: /viewer\.nk/,
   });
+});
+
+test.serial('a server that gets another name gets another certificate', (t) => {
+  if (missing(t, [['openssl', 'version']])) return;
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-nats-names-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const at = (name: string): string => join(folder, name);
+  const write = (hosts: string[] | null, listen = '0.0.0.0:4222') =>
+    writeNatsConfig({
+      ...{ folder, listen, hosts, storeFolder: '/x', hooks: [], agents: [] },
+      ...{ rotate: [], certificates: null },
+    });
+  const certificate = () => new X509Certificate(readFileSync(at('server.pem')));
+  const authority = () => new X509Certificate(readFileSync(at('ca.pem')));
+  const servers = (): unknown => parse(readFileSync(at('viewer.yaml'), 'utf8')).nats.servers;
+
+  write(['a.example']);
+  const first = certificate();
+  write(['b.example', '::1']);
+  const second = certificate();
+  // Clients with the configuration of the first run still find its name.
+  for (const host of ['a.example', 'b.example', 'localhost']) t.is(second.checkHost(host), host);
+  t.truthy(second.checkIP('::1'));
+  t.true(second.checkIssued(authority()) && second.verify(authority().publicKey));
+  t.true(second.checkPrivateKey(createPrivateKey(readFileSync(at('server-key.pem')))));
+  t.deepEqual(servers(), ['tls://b.example:4222']);
+
+  // The key of the authority may be elsewhere: only a new name needs it.
+  renameSync(at('ca-key.pem'), at('elsewhere'));
+  write(['::1']);
+  t.is(certificate().fingerprint256, second.fingerprint256);
+  t.not(certificate().fingerprint256, first.fingerprint256);
+  t.deepEqual(servers(), ['tls://[::1]:4222']);
+  // Without hosts those of the certificate stay.
+  write(null);
+  t.deepEqual(servers(), ['tls://b.example:4222']);
+  t.throws(() => write(['c.example']), { code: 'GLN_NATS_CERTIFICATE', message: /ca-key\.pem/ });
+  t.is(certificate().fingerprint256, second.fingerprint256);
+  t.true(second.checkPrivateKey(createPrivateKey(readFileSync(at('server-key.pem')))));
+  for (const listen of ['0.0.0.0', '4222', '0.0.0.0:port', 'h:70000'])
+    t.throws(() => write(['b.example'], listen), { code: 'GLN_USAGE' }, listen);
 });
