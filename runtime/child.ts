@@ -24,7 +24,8 @@ export interface Running {
 
 /**
  * Ready is reported to the supervisor and to systemd; SIGTERM, SIGINT and the supervisor's end stop
- * the part, SIGHUP reloads. An uncaught exception stops it, too, with exit code 1. Never returns.
+ * the part, SIGHUP reloads; what comes during the start is done after it. An uncaught exception
+ * stops it, too, with exit code 1. Never returns.
  */
 export async function runAsProcess(
   start: () => Promise<Running>,
@@ -68,12 +69,19 @@ export async function runAsProcess(
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   process.on('disconnect', stop);
-  process.on('SIGHUP', () => {
+  /** What signals asked for during the start, in their order. */
+  const early: ((part: Running) => void)[] = [];
+  const onRunning = (act: (part: Running) => void): void => {
+    if (running === null) early.push(act);
+    else act(running);
+  };
+  const reload = (part: Running): void => {
     systemd?.reloading();
-    running?.reload?.();
+    part.reload?.();
     systemd?.ready('running');
-  });
-  process.on('SIGUSR2', () => running?.kill?.());
+  };
+  process.on('SIGHUP', () => onRunning(reload));
+  process.on('SIGUSR2', () => onRunning((part) => part.kill?.()));
   try {
     running = await start();
   } catch (error) {
@@ -85,6 +93,7 @@ export async function runAsProcess(
     ...(running.address === undefined ? {} : { address: running.address }),
   });
   systemd?.ready('running');
+  for (const act of early) act(running);
   if (stopRequested) stop();
 }
 

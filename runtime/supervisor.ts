@@ -64,6 +64,9 @@ class Child {
   #afterwards: Promise<void> = Promise.resolve();
   /** What the cleanup after its last end could not do. */
   #notCleared: string | null = null;
+  #isRunning = false;
+  /** Signals for the next time that it is ready. */
+  #early: NodeJS.Signals[] = [];
   restarts = 0;
   /** Address that it reported when it was ready. */
   address: string | null = null;
@@ -139,6 +142,7 @@ class Child {
         ended = true;
         this.#killGroup(child, 'SIGKILL');
         this.#process = null;
+        this.#isRunning = false;
         this.#afterwards = this.#died(detail, clean);
         resolve();
       };
@@ -164,6 +168,9 @@ class Child {
     this.#ready?.();
     this.#ready = null;
     this.#refuse = null;
+    this.#isRunning = true;
+    for (const signal of this.#early) this.signal(signal);
+    this.#early = [];
   }
 
   #follow(stream: NodeJS.ReadableStream | null): void {
@@ -210,8 +217,10 @@ class Child {
     }
   }
 
+  /** A child that starts gets it when it is ready: until it listens, a signal would end it. */
   signal(signal: NodeJS.Signals): void {
-    this.#process?.kill(signal);
+    if (this.#isRunning) this.#process?.kill(signal);
+    else this.#early.push(signal);
   }
 
   /** Returns what the cleanup after its end could not do; null: nothing, or there was none. */

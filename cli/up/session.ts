@@ -50,6 +50,8 @@ export class UpSession {
   #nats: Supervisor | null = null;
   #parts: Supervisor | null = null;
   #stopping = false;
+  /** Signals that came before there were parts. */
+  readonly #early: NodeJS.Signals[] = [];
   servers: readonly string[] = [];
 
   constructor(inputs: SessionInputs) {
@@ -89,6 +91,7 @@ export class UpSession {
       listener,
       systemTimers,
     );
+    for (const signal of this.#early) this.#parts.signalAll(signal);
     await this.#parts.start(START_TIMEOUT);
   }
 
@@ -106,9 +109,10 @@ export class UpSession {
     return this.#parts?.addressOf('dashboard') ?? null;
   }
 
-  /** SIGHUP and SIGUSR2 go to every part. */
+  /** SIGHUP and SIGUSR2 go to every part, once it runs. */
   signal(signal: NodeJS.Signals): void {
-    this.#parts?.signalAll(signal);
+    if (this.#parts === null) this.#early.push(signal);
+    else this.#parts.signalAll(signal);
   }
 
   /** Returns why user limits may not be restored; empty: all are. */

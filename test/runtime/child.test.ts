@@ -10,10 +10,13 @@ function part(start: string) {
     setInterval(() => undefined, 1000);
     const { runAsProcess } = await import('${module}');
     const never = new Promise(() => undefined);
+    const systemd = Object.fromEntries(
+      ['ready', 'reloading', 'stopping'].map((state) => [state, () => console.log(state)]),
+    );
     await runAsProcess(async () => {
       console.log('starts');
       return (${start});
-    });
+    }, systemd);
     console.log('runs');`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -48,4 +51,28 @@ test('a stop that is asked for during the start is made when that has ended', as
   child.kill('SIGTERM');
   t.is(await ended, 0);
   t.regex(output(), /stopped/);
+});
+
+test('the kill switch and a reload that are asked for during the start follow it', async (t) => {
+  const { child, output } = part(`
+    await new Promise((done) => process.on('SIGUSR2', () => setTimeout(done, 50))),
+    {
+      stop: async () => undefined,
+      reload: () => console.log('reloads'),
+      kill: () => console.log('kills'),
+    }`);
+  t.teardown(() => child.kill('SIGKILL'));
+  await until(() => output().includes('starts'), 20_000, 'it has begun');
+  child.kill('SIGHUP');
+  await new Promise((done) => setTimeout(done, 50));
+  child.kill('SIGUSR2');
+  await until(() => output().includes('runs'), 20_000, 'it runs');
+  // Not ready before it is, also for systemd.
+  t.deepEqual(output().trim().split('\n'), [
+    'starts',
+    'ready',
+    ...['reloading', 'reloads', 'ready'],
+    'kills',
+    'runs',
+  ]);
 });

@@ -235,7 +235,7 @@ test('a slow child is waited for, and reported with its last line', async (t) =>
     log: () => {
       check();
       check();
-      supervisor.signalAll('SIGUSR2');
+      process.kill(supervisor.pidOf('hook')!, 'SIGUSR2');
     },
     changed: (_: string, state: ChildState, detail: string) => {
       if (state === 'starting' && detail !== '') details.push(detail);
@@ -299,4 +299,32 @@ test('a stop returns what the cleanup of a child could not do', async (t) => {
     ['again: after its end: no engine'],
   );
   t.deepEqual(await supervisor.stop(), ['no engine']);
+});
+
+test('a signal to a child that starts, or is away, waits until it is ready', async (t) => {
+  const listens = `
+    setTimeout(() => {
+      process.on('SIGUSR2', () => console.log('kills'));
+      process.on('SIGTERM', () => process.exit(0));
+      process.send({ ready: true });
+    }, 200);
+    setInterval(() => {}, 1000);`;
+  const { lines, listener, until } = recorder();
+  const supervisor = new Supervisor([nodeChild('hook', listens)], listener, systemTimers);
+  const heard = async (times: number): Promise<void> => {
+    for (let waited = 0; lines.length < times && waited < 5000; waited += 20)
+      await new Promise((done) => setTimeout(done, 20));
+  };
+  supervisor.signalAll('SIGUSR2');
+  await supervisor.start(START_TIMEOUT);
+  await heard(1);
+  t.deepEqual(lines, ['hook: kills']);
+  const restarting = until('hook restarting');
+  process.kill(supervisor.pidOf('hook')!, 'SIGKILL');
+  await restarting;
+  supervisor.signalAll('SIGUSR2');
+  await heard(2);
+  t.deepEqual(lines, ['hook: kills', 'hook: kills']);
+  t.deepEqual(supervisor.restarts(), { hook: 1 });
+  await supervisor.stop();
 });
