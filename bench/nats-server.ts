@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../config/index.js';
+import { natsServerArguments, natsServerPort } from '../runtime/index.js';
 
 export interface LaunchOptions {
   /** Path of the nats-server binary, or its name on PATH. */
@@ -51,16 +52,11 @@ class TailLog {
 export async function launchNatsServer(options: LaunchOptions): Promise<LaunchedServer> {
   const portsDirectory = mkdtempSync(join(tmpdir(), 'gleaner-nats-'));
   const clean = (): void => rmSync(portsDirectory, { recursive: true, force: true });
+  const { port: wanted = -1, storeDirectory } = options;
   const args = [
-    '-a',
-    '127.0.0.1',
-    '-p',
-    String(options.port ?? -1),
-    '-js',
-    '-sd',
-    options.storeDirectory,
+    ...natsServerArguments(wanted, storeDirectory, portsDirectory),
+    ...(options.args ?? []),
   ];
-  args.push('--ports_file_dir', portsDirectory, ...(options.args ?? []));
   const log = new TailLog();
   let child: ChildProcess;
   try {
@@ -113,7 +109,7 @@ export async function launchNatsServer(options: LaunchOptions): Promise<Launched
       throw new Error(`nats-server was not ready in time: ${lastLines()}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
-    port = readPort(portsDirectory);
+    port = natsServerPort(portsDirectory, child.pid!);
   }
   // The server removes its ports file when it ends, and ignores that the file is gone.
   const server = {
@@ -126,19 +122,6 @@ export async function launchNatsServer(options: LaunchOptions): Promise<Launched
   };
   void ended.then(clean);
   return server;
-}
-
-function readPort(directory: string): number | null {
-  const file = readdirSync(directory).find((name) => name.endsWith('.ports'));
-  if (file === undefined) return null;
-  try {
-    const ports = JSON.parse(readFileSync(join(directory, file), 'utf8')) as { nats?: string[] };
-    const url = ports.nats?.[0];
-    return url === undefined ? null : Number(new URL(url).port);
-  } catch {
-    // The file is not complete yet.
-    return null;
-  }
 }
 
 function notStarted(binary: string, error: unknown): Error {

@@ -88,6 +88,12 @@ export const ERRORS = {
   },
 
   // NATS
+  GLN_NATS_SERVER_OLD: {
+    message: '{binary} is nats-server {version}; Gleaner needs {least} or newer',
+    hint:
+      'install a newer nats-server (Debian, Ubuntu: apt-get install nats-server), ' +
+      'or name another: nats.embedded.binary, nats.servers',
+  },
   GLN_NATS_SERVER_MISSING: {
     message: 'no nats-server was found, and nats.servers is empty',
     hint:

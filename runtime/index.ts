@@ -10,6 +10,7 @@ export {
 } from './limit-requests.js';
 export { FileLines } from './line-output.js';
 export { makeLogger } from './logger.js';
+export { natsServerArguments, natsServerPort } from './nats-server.js';
 export { SystemdNotifier } from './notify.js';
 export { optimizeSooner } from './optimize-sooner.js';
 export * from './output.js';

@@ -15,12 +15,13 @@ import {
 export interface ChildSpec {
   readonly name: string;
   readonly command: string;
-  readonly args: readonly string[];
+  /** A function: asked at each start. */
+  readonly args: readonly string[] | (() => readonly string[]);
   readonly env?: Readonly<Record<string, string>>;
   /** Node children send `{ ready: true }` on their channel and end when it closes. */
   readonly channel: boolean;
-  /** Resolves when a child without a channel is ready. */
-  readonly probe?: () => Promise<void>;
+  /** Resolves when a child without a channel is ready. `ended`: aborted when it has ended. */
+  readonly probe?: (pid: number, ended: AbortSignal) => Promise<void>;
   /** Runs after an unexpected end, before the restart. */
   readonly afterDeath?: () => Promise<void>;
   /** How long it gets between SIGTERM and SIGKILL. */
@@ -122,7 +123,7 @@ class Child {
     this.#startedAt = performance.now();
     // A group of its own: a Ctrl-C at the terminal reaches the supervisor alone, which stops the
     // children in order, and what a child has started (tcpdump) can be ended with it.
-    const child = spawn(command, args, {
+    const child = spawn(command, typeof args === 'function' ? args() : args, {
       detached: true,
       env: { ...process.env, ...env },
       stdio: channel ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
@@ -135,11 +136,11 @@ class Child {
       this.address = typeof address === 'string' ? address : null;
       this.#isReady();
     });
+    const ended = new AbortController();
     this.#gone = new Promise((resolve) => {
-      let ended = false;
       const end = (detail: string, clean = false): void => {
-        if (ended) return;
-        ended = true;
+        if (ended.signal.aborted) return;
+        ended.abort();
         this.#killGroup(child, 'SIGKILL');
         this.#process = null;
         this.#isRunning = false;
@@ -153,12 +154,11 @@ class Child {
         end(signal ? `killed by ${signal}` : `exit code ${code}`, code === 0);
       });
     });
-    if (this.spec.probe) {
-      this.spec.probe().then(
-        () => this.#isReady(),
-        (error) => this.#listener.log(name, `not ready: ${messageOf(error)}`),
-      );
-    }
+    if (child.pid === undefined) return;
+    this.spec.probe?.(child.pid, ended.signal).then(
+      () => ended.signal.aborted || this.#isReady(),
+      (error) => ended.signal.aborted || this.#listener.log(name, `not ready: ${messageOf(error)}`),
+    );
   }
 
   #isReady(): void {

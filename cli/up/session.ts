@@ -19,7 +19,7 @@ import { findProgram } from '../doctor/survey.js';
 import type { LiveModel } from '../live-view.js';
 import { partSpecs, passedArguments } from './children.js';
 import { errorLineOf, LogFiles } from './log-files.js';
-import { freePort, NatsServerMissingError, natsServerSpec } from './nats-server.js';
+import { embeddedNats, NatsServerMissingError } from './nats-server.js';
 
 /** After this time a failed part ends the start, and a slow one is reported. */
 const START_TIMEOUT = millis(30_000);
@@ -72,12 +72,11 @@ export class UpSession {
       const binary =
         config.nats.embedded.binary ?? findProgram('nats-server', ['.nats-server/bin']);
       if (binary === null) throw new NatsServerMissingError();
-      const port = await freePort();
-      const spec = natsServerSpec(binary, port, paths.nats, findProgram('setpriv'));
+      const { spec, port } = embeddedNats(binary, paths.nats, findProgram('setpriv'));
       this.#nats = new Supervisor([spec], listener, systemTimers);
       await this.#nats.start(START_TIMEOUT);
       if (this.#stopping) return;
-      this.servers = [`nats://127.0.0.1:${port}`];
+      this.servers = [`nats://127.0.0.1:${port()}`];
     }
     const state: UpState = {
       pid: process.pid,

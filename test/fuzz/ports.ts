@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { freePort } from '../../cli/up/nats-server.js';
+import { freePort } from '../support/free-port.js';
 import { until } from '../support/gleaner.js';
 import { rawExchange, rawGet, statusesOf } from '../support/raw-http.js';
 import { allowed } from '../support/slowness.js';

@@ -3,7 +3,7 @@ import { lstatSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { stringify } from 'yaml';
-import { freePort } from '../../cli/up/nats-server.js';
+import { freePort } from '../support/free-port.js';
 import { collected, until } from '../support/gleaner.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { seriesOf } from './metrics/exposition.js';

@@ -6,8 +6,8 @@ import { GleanerProcess } from '../../bench/benefit/gleaner-process.js';
 import { Farm } from '../../bench/farm/farm.js';
 import { partsBelow } from '../../bench/farm/figures.js';
 import { type Growth, growthOf } from '../../bench/growth.js';
-import { freePort } from '../../cli/up/nats-server.js';
 import { SeededRandom } from '../../config/index.js';
+import { freePort } from '../support/free-port.js';
 import { ProcessSampler } from './process-sampler.js';
 
 const PROBE = fileURLToPath(new URL('../../bench/farm/heap-probe.js', import.meta.url));
