@@ -34,7 +34,7 @@ async function attempt(make: () => unknown | Promise<unknown>): Promise<unknown>
 function logs(folder: string): Record<string, string[]> {
   const found: Record<string, string[]> = {};
   for (const name of readdirSync(folder))
-    if (name.endsWith('.log'))
+    if (/\.log(\.1)?$/.test(name))
       found[name] = redacted(readFileSync(join(folder, name), 'utf8'))
         .trimEnd()
         .split('\n')
