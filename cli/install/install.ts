@@ -162,33 +162,40 @@ function finish(
   }
   const files = expectedFiles(layout, release, parts, node);
   const units = new Set<string>();
+  const touched = (path: string): void => {
+    changed.push(path);
+    for (const part of parts) if (path.includes(unitOf(part))) units.add(unitOf(part));
+  };
   for (const [path, text] of files) {
     if (existsSync(at(path)) && readFileSync(at(path), 'utf8') === text) continue;
     mkdirSync(dirname(at(path)), { recursive: true });
     writeFileSync(at(path), text);
-    changed.push(path);
-    for (const part of parts) if (path.includes(unitOf(part))) units.add(unitOf(part));
+    touched(path);
   }
   for (const path of Object.keys(before?.files ?? {})) {
     if (files.has(path)) continue;
     rmSync(at(path), { force: true });
-    changed.push(path);
+    touched(path);
   }
   const previous =
     before === null || before.release === release ? (before?.previous ?? null) : before.release;
   const hashes = Object.fromEntries([...files].map(([path, text]) => [path, hashOf(text)]));
   const manifest: Manifest = { release, previous, parts, node, files: hashes };
-  if (JSON.stringify(manifest) !== JSON.stringify(before)) writeManifest(layout, manifest);
-  prune(layout, manifest);
   const all = parts.map(unitOf);
-  const restarted = switched
-    ? all
-    : all.filter((unit) => units.has(unit) || services?.isActive(unit) === false);
-  if (services !== null && (units.size > 0 || restarted.length > 0)) {
+  const hasOldServices =
+    switched || before?.release !== release || before.restartPending !== undefined;
+  const restarted = all.filter(
+    (unit) => hasOldServices || units.has(unit) || services?.isActive(unit) === false,
+  );
+  if (services !== null && restarted.length > 0) {
+    // What fails below is repeated by the next run.
+    writeManifest(layout, { ...manifest, restartPending: true });
     services.reload();
     services.enable(all);
-    if (restarted.length > 0) services.restart(restarted);
-  }
+    services.restart(restarted);
+    writeManifest(layout, manifest);
+  } else if (JSON.stringify(manifest) !== JSON.stringify(before)) writeManifest(layout, manifest);
+  prune(layout, manifest);
   return { release, changed, restarted: services === null ? [] : restarted };
 }
 

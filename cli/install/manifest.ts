@@ -15,6 +15,8 @@ const manifestSchema = z.object({
   node: z.string(),
   /** Path below the root → SHA-256 of the written file. */
   files: z.record(z.string(), z.string()),
+  /** Services were to be restarted with these files, and that has not succeeded yet. */
+  restartPending: z.literal(true).optional(),
 });
 /** The installed files, which `check` compares and `remove` deletes. */
 export type Manifest = z.infer<typeof manifestSchema>;

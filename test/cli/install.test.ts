@@ -159,6 +159,50 @@ test('tests and development packages are not installed; a second run changes not
   t.deepEqual(serviceManager.take(), []);
 });
 
+test('an upgrade whose restart failed is ended by the next run', (t) => {
+  const { layout, serviceManager, put } = installFixture(t);
+  put('1.0.0', ['hook', 'agents']);
+  for (const failing of ['reload', 'restart'] as const) {
+    const release = failing === 'reload' ? '1.1.0' : '1.2.0';
+    serviceManager.take();
+    serviceManager[failing] = () => {
+      throw new Error('a made failure');
+    };
+    t.throws(() => put(release), { message: 'a made failure' });
+    delete (serviceManager as Partial<RecordingServiceManager>)[failing];
+    // The services of the old release still run.
+    t.true(serviceManager.isActive('gleaner-hook.service'));
+    serviceManager.take();
+    t.deepEqual(put(release).restarted, ['gleaner-hook.service', 'gleaner-agents.service']);
+    t.deepEqual(serviceManager.take(), [
+      'reload',
+      'enable gleaner-hook.service,gleaner-agents.service',
+      'restart gleaner-hook.service,gleaner-agents.service',
+    ]);
+    t.deepEqual(put(release).restarted, []);
+    t.deepEqual(serviceManager.take(), []);
+    t.notRegex(readFileSync(layout.at(layout.manifest), 'utf8'), /pending/i);
+  }
+});
+
+test('a service whose seed is gone is restarted without it', (t) => {
+  const { layout, serviceManager, put } = installFixture(t);
+  mkdirSync(layout.at(layout.nats), { recursive: true });
+  const seed = join(layout.at(layout.nats), 'agents.nk');
+  writeFileSync(seed, 'SU');
+  put('1.0.0', ['hook', 'agents']);
+  const conf = '/etc/systemd/system/gleaner-agents.service.d/nats.conf';
+  t.true(existsSync(layout.at(conf)));
+  rmSync(seed);
+  serviceManager.take();
+  t.deepEqual(put('1.0.0').changed, [conf]);
+  t.deepEqual(serviceManager.take(), [
+    'reload',
+    'enable gleaner-hook.service,gleaner-agents.service',
+    'restart gleaner-agents.service',
+  ]);
+});
+
 /** Paths below a folder that services of other users than its owner cannot read. */
 function hidden(folder: string): string[] {
   const directories = ['-type', 'd', '-not', '-perm', '-555'];
