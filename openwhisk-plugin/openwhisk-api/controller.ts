@@ -138,6 +138,11 @@ export class ActionsController {
     return controller;
   }
 
+  /** Those that its keys open. */
+  get namespaces(): ReadonlySet<string> {
+    return new Set(this.#namespaces.keys());
+  }
+
   async list(): Promise<ListedAction[]> {
     const all: ListedAction[] = [];
     for (const { rest, ranges } of this.#namespaces.values())

@@ -18,18 +18,18 @@ const same = (a: ActionSettings, b: ActionSettings): boolean =>
   JSON.stringify({ ...a, at: 0 }) === JSON.stringify({ ...b, at: 0 });
 
 /**
- * Makes the bucket `gleaner_actions` what was listed, for the listed namespaces: annotations, and
- * which actions Gleaner made smaller. Returns the unreadable annotations by action.
+ * Makes the bucket `gleaner_actions` what was listed in `namespaces`: annotations, and which
+ * actions Gleaner made smaller. Other namespaces stay. Returns unreadable annotations by action.
  */
 export async function publishActionSettings(
   broker: Broker,
+  namespaces: ReadonlySet<string>,
   listed: readonly ListedAction[],
   entries: readonly JournalEntry[],
 ): Promise<Map<string, readonly string[]>> {
   const open = openChanges(entries);
   const versions = userVersions(entries);
   const bucket = broker.keyValue(buckets.actions);
-  const namespaces = new Set(listed.map(({ function: fn }) => fn.split('/')[1]));
   // Markers of what was deleted the last time and before: else there is one for each action that
   // ever was.
   await bucket.sweep(

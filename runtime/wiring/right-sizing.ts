@@ -147,7 +147,9 @@ export function followSizes(parts: {
   const publishOnce = async (): Promise<readonly ListedAction[]> => {
     const listed = await controller.list();
     const entries = Journal.read(statePaths(config).actions);
-    for (const [fn, names] of await publishActionSettings(broker, listed, entries)) {
+    const { namespaces } = controller;
+    const unreadable = await publishActionSettings(broker, namespaces, listed, entries);
+    for (const [fn, names] of unreadable) {
       if (named.has(fn)) continue;
       named.add(fn);
       logger.warn(

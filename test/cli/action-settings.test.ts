@@ -18,7 +18,8 @@ test('the bucket follows annotations, and keeps other namespaces', async (t) => 
   const bucket = broker.keyValue(buckets.actions);
   const theirs = functionToken('/team/f');
   await bucket.put(theirs, encodeMessage({ v: 1, function: '/team/f', sloMs: 1 }));
-  const publish = async () => await publishActionSettings(broker, await controller.list(), []);
+  const publish = async () =>
+    await publishActionSettings(broker, controller.namespaces, await controller.list(), []);
   const keyOf = async (name: string) => await bucket.get(functionToken(`/guest/${name}`));
 
   t.deepEqual([...(await publish())], [['/guest/typo', ['gleaner.slow']]]);
@@ -41,4 +42,8 @@ test('the bucket follows annotations, and keeps other namespaces', async (t) => 
   t.is(after.ok && after.message.bounds, undefined);
   t.is((await keyOf('typo'))?.value ?? null, null);
   t.not((await bucket.get(theirs))?.value ?? null, null);
+  // Also where no action is left.
+  fakeOpenWhisk.actions.clear();
+  await publish();
+  t.deepEqual(await bucket.keys(), [theirs]);
 });
