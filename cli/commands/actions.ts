@@ -33,7 +33,7 @@ import {
   table,
   withBroker,
 } from '../../runtime/index.js';
-import { connectActions, holdsFrom } from '../../runtime/wiring/index.js';
+import { connectActions, holdsFrom, withJournal } from '../../runtime/wiring/index.js';
 import {
   addOutputOption,
   checkFunctionName,
@@ -170,7 +170,7 @@ function addApply(actions: Command): void {
           const held = await findHolds(requests.map((one) => one.function));
           findHolds = async () => held;
         }
-        return await withJournal(path, options.dryRun, (journal) => {
+        return await journaled(path, options.dryRun, signal, (journal) => {
           const entries = journal?.entries ?? Journal.read(path);
           return controller.apply(requests, entries, journal, findHolds, each);
         });
@@ -208,24 +208,24 @@ function addUndo(actions: Command): void {
       process.stderr.write(`nothing to undo${functions.length > 0 ? ' for these actions' : ''}\n`);
     await interruptible(open.size, options, async (signal, each) => {
       const controller = await connectActions(config, { signal });
-      return await withJournal(path, options.dryRun, (journal) =>
+      return await journaled(path, options.dryRun, signal, (journal) =>
         controller.undo(openOf(journal?.entries ?? Journal.read(path), functions), journal, each),
       );
     });
   });
 }
 
-async function withJournal<T>(
+/** `act` gets null for a dry run, which needs no lock. */
+function journaled<T>(
   path: string,
   dryRun: boolean,
+  signal: AbortSignal,
   act: (journal: Journal | null) => Promise<T>,
 ): Promise<T> {
-  const journal = dryRun ? null : await Journal.open(path);
-  try {
-    return await act(journal);
-  } finally {
-    journal?.close();
-  }
+  if (dryRun) return act(null);
+  return withJournal(path, signal, act, () =>
+    process.stderr.write('another process changes actions: waiting for it\n'),
+  );
 }
 
 /** Changes that are not undone, of these functions or of all. */

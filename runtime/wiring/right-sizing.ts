@@ -14,7 +14,6 @@ import {
   type ActionEvent,
   type ActionOutcome,
   type ActionsController,
-  ActionsLockedError,
   Journal,
   type ListedAction,
   RightSizing,
@@ -24,10 +23,7 @@ import { fetchConcurrencyRequests, fetchSizeEvidence } from '../limit-requests.j
 import { statePaths } from '../settings.js';
 import { publishActionSettings } from './action-settings.js';
 import { holdsFrom } from './holds.js';
-
-/** A command holds the journal while it changes actions; retry this many times. */
-const LOCKED_WAIT = 500;
-const LOCKED_ATTEMPTS = 240;
+import { withJournal } from './journal.js';
 
 /** A size at which an action was OOM-killed is not tried again for 30 days. */
 const KILLED_SIZE_HOLD_MILLIS = 30 * 86_400_000;
@@ -46,28 +42,6 @@ export function sizingRules({ openwhisk }: Config): SizingRules {
     killedSizeHoldTime: KILLED_SIZE_HOLD_MILLIS,
     holdTime: openwhisk.holdS * 1000,
   };
-}
-
-/** Opens the journal; waits while another process changes actions, until `signal` is aborted. */
-async function withJournal<T>(
-  path: string,
-  signal: AbortSignal | undefined,
-  act: (journal: Journal) => Promise<T>,
-): Promise<T> {
-  let journal: Journal | null = null;
-  for (let attempt = 1; journal === null; attempt++) {
-    try {
-      journal = await Journal.open(path);
-    } catch (error) {
-      if (!(error instanceof ActionsLockedError) || attempt >= LOCKED_ATTEMPTS) throw error;
-      await sleep(LOCKED_WAIT, undefined, { signal });
-    }
-  }
-  try {
-    return await act(journal);
-  } finally {
-    journal.close();
-  }
 }
 
 /**
