@@ -16,13 +16,15 @@ export const QUERIES: Readonly<Record<string, string>> = {
   retrain: 'changes',
 };
 
+/** The program's own options with a value (`program.ts`, which is not loaded yet). */
+export const VALUE_OPTIONS = ['-c', '--config', '--set', '--nats'];
+
 /** The command in the arguments: the first word that is not an option or its value. */
 export function commandAsked(args: readonly string[]): string | undefined {
   for (let i = 0; i < args.length; i++) {
     const word = args[i]!;
     if (!word.startsWith('-')) return word;
-    // Of the program's own options only --version and --help have no value.
-    if (['-c', '--config', '--set', '--nats'].includes(word)) i++;
+    if (VALUE_OPTIONS.includes(word)) i++;
   }
   return undefined;
 }

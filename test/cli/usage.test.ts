@@ -12,7 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'ava';
-import { commandAsked } from '../../cli/command-line.js';
+import { Command } from 'commander';
+import { commandAsked, QUERIES, VALUE_OPTIONS } from '../../cli/command-line.js';
 import { switchedBy } from '../../cli/commands/restore.js';
 import { commandModules, gleanerProgram } from '../../cli/program.js';
 import { HookLock, nameProcess } from '../../openwhisk-plugin/host/lock/index.js';
@@ -329,4 +330,18 @@ test('a check reports a missing manager module by line', async (t) => {
   );
   writeFileSync(join(folder, 'gone.mjs'), '');
   t.is((await gleaner(['--config', file, 'config', 'check'])).code, 0);
+});
+
+test('what is read of the command line before the program is loaded agrees with it', async (t) => {
+  const { options } = await gleanerProgram('status');
+  const valued = options.filter(({ required }) => required);
+  t.deepEqual(valued.flatMap(({ short, long }) => [short, long]).filter(Boolean), VALUE_OPTIONS);
+  for (const [name, file] of Object.entries(QUERIES)) {
+    const program = new Command();
+    (await import(`../../cli/commands/${file}.js`)).addCommands(program);
+    t.true(
+      program.commands.some((command) => command.name() === name),
+      `${name} in ${file}.ts`,
+    );
+  }
 });
