@@ -57,7 +57,7 @@ export class SystemdNotifier {
   }
 
   stopping(): void {
-    this.#send('STOPPING=1', 'STATUS=giving every limit back');
+    this.#send('STOPPING=1', 'STATUS=stopping');
   }
 
   /** From the loop that must make progress, and from no timer of its own. */

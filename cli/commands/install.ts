@@ -23,7 +23,7 @@ import {
   programFolder,
   type RemoveOptions,
   remove,
-  restoreWhereDockerIs,
+  restoreWhereEngineIs,
   rollback,
   SERVICE_PARTS,
   type ServicePart,
@@ -146,5 +146,5 @@ function restorerOf(layout: Layout, global: GlobalOptions): RemoveOptions['resto
   if (layout.root !== '/') return async () => ({ notRestored: [] });
   const own = layout.config;
   const { config } = loadSettings(existsSync(own) ? { config: own, ...global } : global);
-  return () => restoreWhereDockerIs(config, author());
+  return () => restoreWhereEngineIs(config, author());
 }

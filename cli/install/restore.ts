@@ -7,7 +7,7 @@ import { authorOfRestore, restoreHost } from '../../runtime/wiring/index.js';
  * Restores the user limits of this host's containers. Does nothing without an engine's socket.
  * Rejects with `GLN_HOOK_LOCKED` while a hook runs.
  */
-export async function restoreWhereDockerIs(
+export async function restoreWhereEngineIs(
   config: Config,
   author: string,
 ): Promise<{ readonly notRestored: readonly string[] }> {

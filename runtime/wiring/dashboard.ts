@@ -54,7 +54,8 @@ export async function runDashboardPart(
     throw error;
   }
   logger.info({ address: dashboard.address }, `dashboard on ${dashboard.address}`);
-  if (!isLoopback(host)) logger.warn('the dashboard is open to the network and needs no login');
+  if (!isLoopback(host))
+    logger.warn('the dashboard is open to the network, and reading needs no login');
   return {
     address: dashboard.address,
     stop: async () => {

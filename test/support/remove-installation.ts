@@ -1,4 +1,4 @@
-import { type Layout, remove, restoreWhereDockerIs } from '../../cli/install/index.js';
+import { type Layout, remove, restoreWhereEngineIs } from '../../cli/install/index.js';
 import { loadSettings } from '../../runtime/index.js';
 
 /**
@@ -12,6 +12,6 @@ export async function removeInstallation(layout: Layout): Promise<void> {
     services: null,
     keepConfig: false,
     changedActions: null,
-    restore: () => restoreWhereDockerIs(config, 'test'),
+    restore: () => restoreWhereEngineIs(config, 'test'),
   });
 }
