@@ -14,6 +14,7 @@ import {
   withBroker,
 } from '../../runtime/index.js';
 import {
+  AmbiguousFunctionError,
   type FunctionRow,
   functionJson,
   functionNamed,
@@ -86,7 +87,10 @@ export function addCommands(program: Command): void {
   });
 }
 
-/** All functions, or the named one and its full name. Throws as {@link functionNamed} does. */
+/**
+ * All functions, or the named one and its full name (the given one while no hook answers). Throws
+ * as {@link functionNamed} does.
+ */
 async function fetchFunctions(
   broker: Broker,
   name: string | undefined,
@@ -107,7 +111,7 @@ async function fetchFunctions(
 async function watch(
   broker: Broker,
   first: readonly FunctionRow[],
-  named: string | undefined,
+  name: string | undefined,
   shape: TableShape & { readonly json: boolean; readonly for: number | undefined },
 ): Promise<void> {
   const printed = new Map<string, string>();
@@ -126,24 +130,33 @@ async function watch(
     if (changed.length > 0) processScreen.write(`${changed.join('\n')}\n`);
   };
   print(first, true);
+  let named = name;
   let isRefreshing = false;
+  const ambiguous = new AbortController();
   let page = { offset: 0, limit: PAGE_FUNCTIONS };
   const timer = setInterval(async () => {
     if (isRefreshing) return;
     isRefreshing = true;
     try {
+      // A suffix, given before a hook answered.
+      if (named !== undefined && !isFunctionName(named))
+        named = (await fetchFunctions(broker, named)).named;
       // Of many functions one page each time: all of them would keep a busy hook from its tap.
       const request = named === undefined ? page : { function: named };
       const answers = await inspectHooks(broker, { ...request, containers: 0 });
       const most = Math.max(0, ...answers.hooks.map(({ total }) => total));
       page = { ...page, offset: nextOffset(page, most) };
       print(rowsOf(answers), false);
-    } catch {
-      // NATS is disconnected; the next refresh prints the changes.
+    } catch (error) {
+      if (error instanceof AmbiguousFunctionError) ambiguous.abort(error);
+      // NATS is disconnected, or no hook knows the suffix yet: the next refresh prints the changes.
     } finally {
       isRefreshing = false;
     }
   }, REFRESH_MILLIS);
-  await untilStopped(shape.for);
-  clearInterval(timer);
+  try {
+    await untilStopped(shape.for, ambiguous.signal);
+  } finally {
+    clearInterval(timer);
+  }
 }

@@ -1,0 +1,23 @@
+import test from 'ava';
+import { natsServerHere, RealServer } from '../broker/contract/server.js';
+import { SyntheticGleaner } from '../dashboard/synthetic.js';
+import { gleaner } from '../support/gleaner.js';
+
+if (natsServerHere()) {
+  test('a watch that begins before a hook answers finds a function by its suffix', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    await server.up();
+    const watch = (suffix: string) =>
+      gleaner(['--nats', server.url, 'functions', suffix, '--watch', '--for', '15', '-o', 'json']);
+    const [one, none] = [watch('fn-0007'), watch('fn-')];
+    await new Promise((done) => setTimeout(done, 5000));
+    const few = new SyntheticGleaner(await server.connect(), 10);
+    few.start();
+    t.teardown(() => few.stop());
+    const rows = (await one).out.trim().split('\n');
+    t.regex(rows[0] ?? '', /"name":"[^"]*\/fn-0007"/);
+    t.true(rows.every((row) => row.includes('/fn-0007"')));
+    t.is((await none).out, '');
+  });
+}
