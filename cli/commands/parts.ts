@@ -67,7 +67,7 @@ export function addCommands(program: Command): void {
       const { config } = loadSettings(globalOptions(workload));
       const logger = makeLogger(config.log.level, 'workload');
       processFaults.logTo(logger);
-      return playDockerWorkload(config.simulator, (text) => logger.info(text));
+      return playDockerWorkload(config.simulator, logger);
     }),
   );
 }

@@ -1,3 +1,4 @@
+import type { Logger } from '../../broker/index.js';
 import { MIB, messageOf, type SimulatorConfig } from '../../config/index.js';
 import {
   type Action,
@@ -58,7 +59,7 @@ export function arrivalsOf(plan: Plan): Arrival[] {
 /** Plays the workload as an invoker would, until stopped; removes every container it made. */
 export async function runDockerWorkload(
   simulator: SimulatorConfig,
-  log: (text: string) => void,
+  logger: Logger,
 ): Promise<Running> {
   const plan = configuredPlan(simulator);
   const arrivals = arrivalsOf(plan);
@@ -74,11 +75,11 @@ export async function runDockerWorkload(
       await playWorkload(emulator, arrivals, {
         signal: stopped.signal,
         onRecord: (record) => {
-          if (!record.ok) log(`${record.action} ended as ${record.kind}`);
+          if (!record.ok) logger.info({}, `${record.action} ended as ${record.kind}`);
         },
       });
     } while (simulator.repeat && !stopped.signal.aborted);
-  })().catch((error) => log(messageOf(error)));
+  })().catch((error) => logger.error({}, `the workload is no longer played: ${messageOf(error)}`));
   return {
     stopMillis: 28_000,
     stop: async () => {
