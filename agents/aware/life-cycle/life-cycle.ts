@@ -22,6 +22,8 @@ export interface LifeCycleState {
   readonly reference: WindowFigures | null;
   /** How often it was worse than the fallback online; each time doubles its next offline phase. */
   readonly demotions: number;
+  /** Online: episodes in a row in which the guard let the fallback take every step. */
+  readonly guarded: number;
 }
 
 /** The offline phase doubles at most this often. */
@@ -37,6 +39,7 @@ export const LIFE_CYCLE_INITIAL: LifeCycleState = {
   best: null,
   reference: null,
   demotions: 0,
+  guarded: 0,
 };
 
 export interface Episode {
@@ -63,7 +66,7 @@ export interface LifeCycleTransition {
   readonly to: LifeCyclePhase;
   /** Judged episodes until then. */
   readonly episode: number;
-  /** The window that decided and its threshold; null if the operator decided. */
+  /** The window that decided and its threshold; null if the operator or the guard decided. */
   readonly window: WindowFigures | null;
   readonly threshold: number | null;
   /** For people, with the figures. */
@@ -113,7 +116,8 @@ export function endEpisode(
   settings: LifeCycleSettings,
 ): LifeCycleStep {
   // One NaN would stay in the window's mean and block every later transition.
-  if (!(steps > 0) || !Number.isFinite(earned)) return { state: before, transition: null };
+  if (!Number.isFinite(earned)) return { state: before, transition: null };
+  if (!(steps > 0)) return unjudged(before, settings);
   const { phase } = before;
   const { window, agreeingWindows } = settings;
   const returns = [...before.returns, earned].slice(
@@ -123,6 +127,7 @@ export function endEpisode(
     ...before,
     episodes: before.episodes + 1,
     inPhase: before.inPhase + 1,
+    guarded: 0,
     returns,
     estimates:
       phase === 'offline' && estimate !== null && Number.isFinite(estimate)
@@ -133,6 +138,19 @@ export function endEpisode(
   if (returns.length < window) return { state, transition: null };
   if (phase === 'online') return online(state, settings);
   return phase === 'serving' ? serving(state, settings) : { state, transition: null };
+}
+
+/**
+ * No step of whom the phase judges. Online, an agent that its guard never lets act does not learn
+ * either, so it learns from the fallback again.
+ */
+function unjudged(before: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep {
+  if (before.phase !== 'online') return { state: before, transition: null };
+  const guarded = before.guarded + 1;
+  const state = { ...before, guarded };
+  if (guarded < settings.window * settings.agreeingWindows) return { state, transition: null };
+  const reason = `its guard let the fallback take every step, ${guarded} episodes`;
+  return moved(state, 'offline', reason, null, null);
 }
 
 /** The last windows, the newest last; they are adjacent, so no episode counts twice. */

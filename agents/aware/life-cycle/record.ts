@@ -50,6 +50,7 @@ function recordSchema(owner: LifeCycleOwner, settings: LifeCycleSettings) {
           best: finite.nullable(),
           reference: figures.nullable(),
           demotions: count,
+          guarded: count.default(0),
         })
         // A serving agent is judged against its reference.
         .refine(({ phase, reference }) => phase !== 'serving' || reference !== null),

@@ -5,6 +5,7 @@ import {
   LIFE_CYCLE_RUN_INITIAL,
   type LifeCyclePhase,
   type LifeCycleRunState,
+  type LifeCycleTransition,
   lifeCycleSettings,
 } from '../../../../agents/aware/index.js';
 import { lifeCycleRunStep } from '../../../../agents/aware/life-cycle/life-cycle-run.js';
@@ -47,6 +48,30 @@ test('an online episode in which the fallback took every step is not judged', (t
   t.deepEqual(run.life.returns, []);
   t.is(run.life.episodes, 0);
   t.is(run.steps, 0, 'the next episode has begun');
+});
+
+test('an agent whose guard takes two windows in a row whole goes offline, where it learns', (t) => {
+  const settings = { ...lifeCycleSettings, episodeSteps: 4, window: 2, agreeingWindows: 2 };
+  const transitions: LifeCycleTransition[] = [];
+  let run = inPhase('online');
+  const episode = (byAgent: readonly boolean[]): void => {
+    for (const by of byAgent) {
+      const outcome = { reward: 1, sloPreservation: 0.1, arrivals: true, byAgent: by };
+      const step = lifeCycleRunStep(run, outcome, () => null, DEFAULT_OVERRIDES, settings);
+      run = step.state;
+      transitions.push(...step.transitions);
+    }
+  };
+  const guarded = (): void => episode([false, false, false, false]);
+  for (let i = 0; i < 3; i++) guarded();
+  // One step of the agent: the row begins again.
+  episode([false, true, false, false]);
+  for (let i = 0; i < 3; i++) guarded();
+  t.deepEqual(transitions, []);
+  guarded();
+  t.is(run.life.phase, 'offline');
+  t.like(transitions[0], { from: 'online', to: 'offline', window: null, threshold: null });
+  t.regex(transitions[0]!.reason, /guard let the fallback take every step, 4 episodes/);
 });
 
 test('offline an episode earns what the fallback earned', (t) => {

@@ -40,6 +40,13 @@ test('a life cycle that is stored and loaded continues as one that was not', (t)
   t.deepEqual(play(read.life), play(serving));
 });
 
+test('a record of a version that did not count guarded episodes is read', (t) => {
+  const text = encodeLifeCycle(owner, { life: serving, guard }, lifeCycleSettings);
+  const older = text.replace(/,"guarded":0/, '');
+  t.not(older, text);
+  t.deepEqual(decodeLifeCycle(older, owner, lifeCycleSettings)?.life, serving);
+});
+
 const written = encodeLifeCycle(owner, { life: serving, guard }, lifeCycleSettings);
 const corrupted: [string, string][] = [
   ['empty', ''],
