@@ -1,6 +1,7 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { FunctionEmbedding } from './function-embedding.js';
 import {
+  type ActingWeights,
   actorOf,
   type LifeCycleChoice,
   type LifeCycleLearner,
@@ -38,6 +39,8 @@ export class AwareAgent {
   mode: Observation['cpuMode'];
   /** It has converged, so that other agents may start from its weights. */
   isServing = false;
+  /** It continues a saved agent, so that it starts from no other one's weights. */
+  #isRestored = false;
 
   constructor(
     learner: LifeCycleLearner,
@@ -59,11 +62,11 @@ export class AwareAgent {
     return input;
   }
 
-  /** False: it is damaged, or of another meta-learner. */
-  loadEmbedding(value: Float32Array | null): boolean {
-    if (value === null || value.length !== this.embedding?.value.length) return false;
-    this.embedding.value = value;
-    return true;
+  /** Continues a saved agent; false: it is of other networks, or of another meta-learner. */
+  load(weights: ActingWeights, embedding: Float32Array | null): boolean {
+    if (embedding !== null && this.embedding?.load(embedding) !== true) return false;
+    this.#isRestored = this.learner.adopt(weights);
+    return this.#isRestored;
   }
 
   /** The agent's choice; null if the fallback decides or no action is allowed. */
@@ -99,7 +102,8 @@ export class AwareAgent {
     others: Iterable<AwareAgent> = [],
   ): LifeCycleRunStep {
     const trainOffline = (): number | null => {
-      if (this.embedding?.trajectories.length === 1) this.beginFromMostSimilar(others);
+      const isNew = !this.#isRestored && this.embedding?.trajectories.length === 1;
+      if (isNew) this.beginFromMostSimilar(others);
       return this.learner.trainOffline(after);
     };
     const step = lifeCycleRunStep(run, outcome, trainOffline, overrides, settings);

@@ -29,6 +29,8 @@ export class FunctionEmbedding {
   /** The host whose steps are recorded: steps of several hosts are not one trajectory. */
   #host: string | null = null;
   #computed = 0;
+  /** The value is a saved one, whose episodes are not known. */
+  #isLoaded = false;
   /** Zeros until an episode is over. */
   value: Float32Array;
 
@@ -41,6 +43,14 @@ export class FunctionEmbedding {
   /** The best episodes so far, at most those of a bundle. */
   get trajectories(): readonly Trajectory[] {
     return this.#bundle.trajectories;
+  }
+
+  /** Continues with a saved value until there are a few episodes; false: of another length. */
+  load(value: Float32Array): boolean {
+    if (value.length !== this.value.length) return false;
+    this.value = value;
+    this.#isLoaded = true;
+    return true;
   }
 
   /** A step of a live function: `action` led from the last observation to this one. */
@@ -70,6 +80,8 @@ export class FunctionEmbedding {
   /** Adds whole episodes, as those of a function that is known already. */
   add(trajectories: readonly Trajectory[]): void {
     for (const trajectory of trajectories) this.#bundle.add(trajectory);
+    if (this.#isLoaded && this.trajectories.length < FEW) return;
+    this.#isLoaded = false;
     const few = this.trajectories.length <= FEW;
     if (few || this.#computed++ % REFRESHED === 0)
       this.value = this.#encoder.embed(this.trajectories);
@@ -78,5 +90,6 @@ export class FunctionEmbedding {
   /** The workload has changed: earlier episodes do not describe it. */
   forget(): void {
     this.#bundle.clear();
+    this.#isLoaded = false;
   }
 }

@@ -277,15 +277,13 @@ export class AwareManager implements ResourceManager<AwareState> {
   loadState(fn: string, saved: unknown): AwareState | null {
     const checked = savedStateSchema.safeParse(saved);
     if (!checked.success) return null;
-    const { life, mode, embedding } = checked.data;
+    const { life, mode } = checked.data;
     const record = decodeLifeCycle(life, this.#owner(fn), this.#lifeCycle);
     const [actor, critic] = [floats(checked.data.actor), floats(checked.data.critic)];
-    if (record === null || actor === null || critic === null) return null;
+    const embedding = floats(checked.data.embedding ?? '');
+    if (record === null || actor === null || critic === null || embedding === null) return null;
     const agent = this.#agentOf(fn, mode);
-    const isLoaded =
-      (embedding === undefined || agent.loadEmbedding(floats(embedding))) &&
-      agent.learner.adopt({ actor, critic });
-    if (!isLoaded) {
+    if (!agent.load({ actor, critic }, embedding.length === 0 ? null : embedding)) {
       this.#agents.delete(fn);
       return null;
     }

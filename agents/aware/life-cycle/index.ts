@@ -1,7 +1,7 @@
 export { FirmLifeCycleLearner } from './firm-learner.js';
 
 export * from './guard.js';
-export type { LifeCycleChoice, LifeCycleLearner } from './learner.js';
+export type { ActingWeights, LifeCycleChoice, LifeCycleLearner } from './learner.js';
 export * from './life-cycle.js';
 export * from './life-cycle-run.js';
 export { type OfflineTrainer, ThreadOfflineTrainer } from './offline-trainer.js';

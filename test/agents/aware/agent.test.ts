@@ -122,6 +122,56 @@ test('a new agent starts from the most similar serving agent of the same mode', 
   t.deepEqual(fresh.learner.weights(), twin.learner.weights());
 });
 
+test('a restored embedding is kept until five new episodes describe the function better', (t) => {
+  const { encoder } = shippedMeta();
+  const saved = new Float32Array(encoder.shape.embedding).fill(0.5);
+  const embedding = new FunctionEmbedding(encoder, 7);
+  const agent = agentWith(4, embedding);
+  t.teardown(() => agent.learner.dispose());
+  t.true(agent.load(agent.learner.weights(), saved));
+  const alone = new FunctionEmbedding(encoder, 7);
+  for (let episode = 1; episode <= 5; episode++) {
+    for (const one of [embedding, alone]) {
+      for (let i = 0; i < 5; i++) one.record(new Float32Array(12).fill(episode / 10), 0, 0.5);
+      one.close();
+    }
+    t.deepEqual(embedding.value, episode < 5 ? saved : alone.value, `after ${episode}`);
+  }
+});
+
+test('a restored agent keeps its weights beside a similar one that serves', (t) => {
+  const { encoder } = shippedMeta();
+  const settings = { ...lifeCycleSettings, episodeSteps: 1 };
+  const offline = {
+    ...LIFE_CYCLE_RUN_INITIAL,
+    life: { ...LIFE_CYCLE_INITIAL, phase: 'offline' as const },
+  };
+  const make = (seed: number) => {
+    const agent = agentWith(seed, new FunctionEmbedding(encoder, 7));
+    t.teardown(() => agent.learner.dispose());
+    const outcome = { reward: 0.5, sloPreservation: 1, arrivals: true, byAgent: false };
+    const episodes = (count: number, others: AwareAgent[]): void => {
+      for (let i = 0; i < count; i++) {
+        agent.embedding!.record(new Float32Array(12).fill(0.5), 0, 0.5);
+        const after = new Float32Array(3);
+        agent.advance(offline, outcome, after, DEFAULT_OVERRIDES, settings, others);
+      }
+    };
+    return { agent, episodes };
+  };
+  const twin = make(6);
+  twin.episodes(1, []);
+  twin.agent.isServing = true;
+  const fresh = make(7);
+  fresh.episodes(2, [twin.agent]);
+  t.deepEqual(fresh.agent.learner.weights(), twin.agent.learner.weights());
+  const restored = make(8);
+  const weights = restored.agent.learner.weights();
+  t.true(restored.agent.load(weights, twin.agent.embedding!.value));
+  restored.episodes(2, [twin.agent]);
+  t.deepEqual(restored.agent.learner.weights(), weights);
+});
+
 test('after a change of the workload the embedding is that of the newest episode alone', (t) => {
   const { encoder } = shippedMeta();
   const embedding = new FunctionEmbedding(encoder, 7);
