@@ -8,18 +8,15 @@ export interface Reproduction {
   readonly missed: readonly string[];
 }
 
-/**
- * Goals on a page: the missed ones, or that all are met. With fewer than `MIN_SEEDS` seeds none is
- * met.
- */
-export const goalLines = (missed: readonly string[], seeds: number): string[] => [
-  ...(seeds < MIN_SEEDS
-    ? [`- Undecided: ${seeds} of at least ${MIN_SEEDS} seeds.`]
-    : missed.length === 0
-      ? ['- Met.']
-      : []),
-  ...missed.map((text) => `- Missed: ${text}.`),
-];
+/** Goals on a page: undecided with fewer than `MIN_SEEDS` seeds, else the missed ones, or met. */
+export function goalLines(missed: readonly string[], seeds: number): string[] {
+  if (seeds < MIN_SEEDS) return [`- Undecided: ${seeds} of at least ${MIN_SEEDS} seeds.`];
+  return missed.length === 0 ? ['- Met.'] : missed.map((text) => `- Missed: ${text}.`);
+}
+
+/** Goals that count as missed: fewer than `MIN_SEEDS` seeds decide none. */
+export const decidedMisses = (missed: readonly string[], seeds: number): readonly string[] =>
+  seeds < MIN_SEEDS ? [] : missed;
 
 /** A study over seeds, with its full and its quick size. */
 export interface SeededStudy {
@@ -28,6 +25,7 @@ export interface SeededStudy {
   readonly firstSeed: number;
   readonly seeds: number;
   readonly quickSeeds: number;
+  /** `missed` as if there were enough seeds. */
   run(options: {
     readonly seeds: readonly number[];
     readonly quick: boolean;

@@ -1,4 +1,4 @@
-import { goalLines } from '../reproduction.js';
+import { decidedMisses, goalLines } from '../reproduction.js';
 import { clampInterval, type Interval, isBelow, mean } from '../statistics.js';
 import type { AdaptationRow } from './adaptation.js';
 import type { BootstrapRow } from './bootstrap-runs.js';
@@ -32,7 +32,7 @@ export function awareMissed({
   adaptation,
   serving,
   bootstrap,
-}: AwareStudy): string[] {
+}: AwareStudy): readonly string[] {
   const [tl, plus, generalist, online, aware, rule] = [
     'tl',
     'tl-plus',
@@ -85,7 +85,8 @@ export function awareMissed({
       'aware earns less than the tuned HPA+VPA over all episodes',
     ],
   ];
-  return asked.filter(([ok]) => !ok).map(([, text]) => text);
+  const missed = asked.filter(([ok]) => !ok).map(([, text]) => text);
+  return decidedMisses(missed, aware!.episodes.n);
 }
 
 /** [AWARE]'s figures and those of the study. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { stderrProgress } from '../../runtime/index.js';
 import { failureByKey, playInThreads } from '../piece-threads.js';
-import type { Reproduction } from '../reproduction.js';
+import { decidedMisses, type Reproduction } from '../reproduction.js';
 import { simppoFigures, simppoMissed } from './figures.js';
 import { PieceStore, piecesOf, type StudyPart } from './pieces.js';
 import { FULL, QUICK, type StudySize } from './protocol.js';
@@ -39,7 +39,10 @@ export async function reproduceSimppo(run: SimppoRun): Promise<Reproduction> {
   return {
     markdown: simppoReport(store, size, command),
     figures: simppoFigures(store, size),
-    missed: [...simppoMissed(store, size), ...missing.map((key) => `${key}: not run yet`)],
+    missed: [
+      ...decidedMisses(simppoMissed(store, size), size.seeds.length),
+      ...missing.map((key) => `${key}: not run yet`),
+    ],
   };
 }
 
