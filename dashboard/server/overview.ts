@@ -1,5 +1,5 @@
 import type { LatencyHistogramMessage } from '../../broker/messages/index.js';
-import type { HostView } from '../../broker/services/index.js';
+import type { FunctionView, HostView } from '../../broker/services/index.js';
 import { OVERVIEW_COLUMNS, type OverviewColumn, type Totals } from '../wire.js';
 import type { FunctionRegistry } from './function-registry.js';
 import type { HostRegistry } from './host-registry.js';
@@ -12,6 +12,13 @@ const POINTS = 900;
 const SECOND = 1000;
 const MINUTE = 60_000;
 const SLO_WINDOW = 5 * MINUTE;
+
+/** Since the hook's start: core-seconds, and seconds saved. */
+interface Harvest {
+  readonly harvested: number;
+  readonly lent: number;
+  readonly saved: number;
+}
 
 /** Sums over all functions and hosts, now and over the last quarter of an hour. Times in ms. */
 export class Overview {
@@ -26,6 +33,8 @@ export class Overview {
   readonly #activations = new RateWindow(RATE_WINDOW);
   readonly #safeguards: number[] = [];
   readonly #safeguardTotals = new Map<string, number>();
+  /** By host. */
+  readonly #harvestTotals = new Map<string, Harvest>();
 
   constructor(functions: FunctionRegistry, hosts: HostRegistry) {
     this.#functions = functions;
@@ -41,19 +50,25 @@ export class Overview {
     this.#safeguards.push(at);
   }
 
-  /** Called after each answer of a hook. `safeguards`: since the hook's start. */
+  /**
+   * Called after each answer of a hook, when its functions are in the registry. `safeguards`: since
+   * the hook's start.
+   */
   host(view: HostView, at: number, safeguards: number): void {
-    const { host, activations, harvestedCpuSeconds = 0, acceleratedCpuSeconds = 0 } = view;
+    const { host, activations } = view;
+    const harvest = this.#harvestOf(view);
+    this.#harvestTotals.set(host, harvest);
     this.#safeguardTotals.set(host, safeguards);
     const rate = this.#hosts.rateOf(host);
-    this.#harvested.take(host, at, harvestedCpuSeconds, rate);
-    this.#lent.take(host, at, acceleratedCpuSeconds, rate);
+    this.#harvested.take(host, at, harvest.harvested, rate);
+    this.#lent.take(host, at, harvest.lent, rate);
     this.#activations.take(host, at, activations, rate);
   }
 
   /** A host is gone, or its hook restarted and counts from zero. */
   forget(host: string): void {
     this.#safeguardTotals.delete(host);
+    this.#harvestTotals.delete(host);
     for (const window of [this.#harvested, this.#lent, this.#activations]) window.forget(host);
   }
 
@@ -96,18 +111,33 @@ export class Overview {
   }
 
   /**
-   * As the hooks count them, which include functions that are not listed here; older hooks count
-   * none. The objectives count for each host.
+   * As the hook counts it, with functions that are not listed here. Older hooks count for each
+   * function only.
    */
+  #harvestOf(view: HostView): Harvest {
+    const { host, harvestedCpuSeconds, acceleratedCpuSeconds, savedSeconds } = view;
+    const listed = (of: (one: FunctionView) => number): number =>
+      total(
+        [...this.#functions.all()].flatMap(({ views }) => views.get(host) ?? []),
+        of,
+      );
+    return {
+      harvested: harvestedCpuSeconds ?? listed((one) => one.harvestedCpuSeconds),
+      lent: acceleratedCpuSeconds ?? listed((one) => one.acceleratedCpuSeconds),
+      saved: savedSeconds ?? listed((one) => one.savedSeconds),
+    };
+  }
+
+  /** The objectives count for each host. */
   #sums() {
-    const hosts = this.#hosts.views();
+    const hosts = [...this.#harvestTotals.values()];
     const objectives = { learning: 0, kept: 0, missed: 0 };
     for (const { views } of this.#functions.all())
       for (const { objective = 'learning' } of views.values()) objectives[objective]++;
     return {
-      harvestedTotal: total(hosts, ({ harvestedCpuSeconds = 0 }) => harvestedCpuSeconds),
-      lentTotal: total(hosts, ({ acceleratedCpuSeconds = 0 }) => acceleratedCpuSeconds),
-      savedTotal: total(hosts, ({ savedSeconds = 0 }) => savedSeconds),
+      harvestedTotal: total(hosts, ({ harvested }) => harvested),
+      lentTotal: total(hosts, ({ lent }) => lent),
+      savedTotal: total(hosts, ({ saved }) => saved),
       functionsKept: objectives.kept,
       functionsJudged: objectives.kept + objectives.missed,
       functionsLearning: objectives.learning,

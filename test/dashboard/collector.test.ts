@@ -151,3 +151,22 @@ testProp(
   },
   { numRuns: 20 },
 );
+
+test('totals of an older hook, which counts by function only, are sums over them', async (t) => {
+  const { bus, collector, pass } = stage(t);
+  const older = new SyntheticGleaner(bus.connect(), 3);
+  older.isOlder = true;
+  older.start(false);
+  await pass(2);
+  older.tick();
+  await pass(2);
+  // Of each function .5 core-seconds a second, of the first .25, and .01 s x its number.
+  const { second } = older;
+  const { harvestedTotal, lentTotal, savedTotal, harvestedCores } = collector.totals();
+  t.deepEqual([harvestedTotal, lentTotal], [3 * 0.5 * second, 0.25 * second]);
+  t.true(Math.abs(savedTotal - 0.01 * (0 + 1 + 2) * second) < 1e-9);
+  t.true(harvestedCores > 0);
+  older.stop();
+  await pass(130);
+  t.is(collector.totals().harvestedTotal, 0, 'the host is gone');
+});

@@ -42,6 +42,8 @@ export class SyntheticGleaner {
   mode: HostView['mode'] = 'enforce';
   lostBridges: readonly string[] = [];
   audit: HostView['audit'] = { cause: null, waiting: 0, dropped: 0 };
+  /** Older hooks count harvest for each function only. */
+  isOlder = false;
   second = 0;
   readonly #broker: Broker;
   readonly #running: RunningService[] = [];
@@ -312,7 +314,7 @@ export class SyntheticGleaner {
       poolCpu: 2000,
       poolMemory: 8192 * MIB,
       activations: 10 * this.second * this.names.length,
-      ...this.#totals(),
+      ...(this.isOlder ? {} : this.#totals()),
       running: 12,
       containers: 2 * this.names.length,
       slowerThanControl: false,
