@@ -2,17 +2,17 @@
 // are not in that file. node scripts/comparison-verdicts.mjs <runs.csv> ...     (after a build)
 import { METRICS } from '../dist/experiments/compare/metrics.js';
 import { verdict } from '../dist/experiments/compare/report/verdict.js';
+import { columnName } from '../dist/experiments/compare/runs-csv.js';
 import { meanInterval, pairedWith } from '../dist/experiments/statistics.js';
 import { readRuns } from './runs-csv.mjs';
 
-/** Metrics are the last columns, in the order of `METRICS`. */
+function columnOf(runs, name) {
+  if (!Object.hasOwn(runs[0], name)) throw new Error(`no column ${name}`);
+  return runs.map((run) => Number(run[name]));
+}
+
 const valuesOf = (runs) =>
-  Object.fromEntries(
-    METRICS.map(({ key }, i) => [
-      key,
-      runs.map((run) => Number(Object.values(run).at(i - METRICS.length))),
-    ]),
-  );
+  Object.fromEntries(METRICS.map((metric) => [metric.key, columnOf(runs, columnName(metric))]));
 
 function rowOf(name, runs, fixed) {
   const values = valuesOf(runs);

@@ -41,7 +41,7 @@ export function runsCsv({ sections, seeds, metrics }: Comparison): string {
  * The key with its unit, unless it says it already: `response.mean_ms`, `cold.share`,
  * `saved.seconds`.
  */
-function columnName({ key, unit }: Comparison['metrics'][number]): string {
+export function columnName({ key, unit }: Comparison['metrics'][number]): string {
   if (unit === '' || /(share|[sS]econds)$/.test(key)) return key;
   return `${key}_${unit}`;
 }
