@@ -14,6 +14,7 @@ export { errorsReference } from './error-table.js';
 export { errorClass, GleanerError, messageOf } from './errors.js';
 export * from './exit.js';
 export * from './histogram.js';
+export { IDLE_LIFE } from './idle-life.js';
 export { HOST_NAME, valueAt } from './keys.js';
 export { type LoadedConfig, loadConfig } from './load.js';
 export {

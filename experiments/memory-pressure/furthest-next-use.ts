@@ -1,7 +1,7 @@
-import type { SimulatedActivation } from '../../simulator/engine/index.js';
+import { DEFAULT_CLUSTER, type SimulatedActivation } from '../../simulator/engine/index.js';
 
-/** An idle container is removed after 10 s and ten minutes, us. */
-const IDLE_LIFE = 610_000_000;
+/** An idle container is paused and then removed after this time, us. */
+const UNUSED_LIFE = 1000 * (DEFAULT_CLUSTER.pauseGraceMs + DEFAULT_CLUSTER.idleMs);
 
 interface Kept {
   readonly fn: number;
@@ -55,7 +55,7 @@ function onHost(
   let cold = 0;
   for (const { fn, placedAt: now, endedAt, arrivedAt } of calls) {
     coming.get(fn)!.pop();
-    kept = kept.filter(({ freeAt }) => freeAt + IDLE_LIFE >= now);
+    kept = kept.filter(({ freeAt }) => freeAt + UNUSED_LIFE >= now);
     const warm = kept.find((one) => one.fn === fn && one.freeAt <= now);
     if (warm !== undefined) {
       warm.freeAt = endedAt;

@@ -1,3 +1,5 @@
+import { IDLE_LIFE } from '../../config/index.js';
+
 export interface WarmPoolUse {
   /** Calls a second. */
   readonly rate: number;
@@ -7,8 +9,8 @@ export interface WarmPoolUse {
   readonly busy: number;
 }
 
-/** OpenWhisk keeps an idle container for ten minutes, s. */
-export const IDLE_SECONDS = 600;
+/** For so long OpenWhisk keeps an idle container, s. */
+export const IDLE_SECONDS = IDLE_LIFE / 1000;
 /** Halvings: the time is then known to 600 s / 2^40. */
 const HALVINGS = 40;
 

@@ -1,6 +1,6 @@
 import type { ResourceManager } from '../../agents/index.js';
 import type { Observation } from '../../broker/messages/index.js';
-import { defaultConfig } from '../../config/index.js';
+import { defaultConfig, IDLE_LIFE } from '../../config/index.js';
 import type {
   DecisionSettings,
   ExperienceListener,
@@ -172,7 +172,7 @@ export const DEFAULT_CLUSTER: ClusterShape = {
   systemCores: 0,
   pauseGraceMs: 10_000,
   unpauseMs: 20,
-  idleMs: 600_000,
+  idleMs: IDLE_LIFE,
   prewarm: [],
 };
 

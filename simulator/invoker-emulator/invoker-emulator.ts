@@ -1,4 +1,4 @@
-import { type Random, SeededRandom } from '../../config/index.js';
+import { IDLE_LIFE, type Random, SeededRandom } from '../../config/index.js';
 import { type Action, type CompletedActivation, resolveAction } from './action.js';
 import {
   type ContainerFactory,
@@ -41,7 +41,7 @@ export class InvokerEmulator {
     this.#userMemoryMb = options.userMemoryMb ?? DEFAULT_USER_MEMORY_MB;
     this.#pool = new ContainerPool({
       userMemoryMb: this.#userMemoryMb,
-      times: { pauseGraceMs: options.pauseGraceMs ?? 10_000, idleMs: options.idleMs ?? 600_000 },
+      times: { pauseGraceMs: options.pauseGraceMs ?? 10_000, idleMs: options.idleMs ?? IDLE_LIFE },
       create: (action) => factory.create(action),
     });
   }

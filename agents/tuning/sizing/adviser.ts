@@ -9,6 +9,7 @@ import {
 } from '../../../broker/services/index.js';
 import {
   type Bytes,
+  IDLE_LIFE,
   intersectUserMemory,
   type Micros,
   type Millis,
@@ -29,8 +30,6 @@ import {
 const KNOWN_HOSTS_MAX = 10_000;
 /** Peaks halve in a day [VPA], as a daily peak must be remembered until the next day. */
 const ADVICE: RightSizeConstants = { ...RIGHT_SIZE_DEFAULT, halfLife: 86_400_000 as Millis };
-/** OpenWhisk removes containers after this idle time [OpenWhisk ContainerProxy.scala], ms. */
-const IDLE_LIFE = 600_000;
 /** Half-life of the rate of evictions, ms. */
 const EVICTION_HALF_LIFE = 300_000;
 

@@ -1,0 +1,7 @@
+import { type Millis, millis } from './units.js';
+
+/**
+ * OpenWhisk removes a paused container after this time without an activation [OpenWhisk
+ * application.conf, `idle-container`].
+ */
+export const IDLE_LIFE: Millis = millis(600_000);
