@@ -1,5 +1,5 @@
 import type { Bytes, Micros, Millis } from '../../config/index.js';
-import { type ContainerState, Run, type UserLimits } from '../decision/index.js';
+import { type ContainerState, Run, type UsageSample, type UserLimits } from '../decision/index.js';
 import { ContainerDemand } from './demand.js';
 import type { EndedActivation, EndReason } from './ended-activation.js';
 import type { Revision } from './function-record.js';
@@ -87,11 +87,15 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
     this.#pausedMillis = 0 as Millis;
   }
 
-  /** The container was found running. The kernel's counters begin with its first sample. */
-  adopt(): void {
+  /**
+   * The container was found running. The kernel's counters begin with `found`, or with the first
+   * sample where they could not be read.
+   */
+  adopt(found: UsageSample | null): void {
     this.adopted = true;
-    this.periods = -1;
-    this.oomsBefore = -1;
+    this.periods = found?.periods ?? -1;
+    this.throttledPeriods = found?.throttledPeriods ?? 0;
+    this.oomsBefore = found?.oomKills ?? -1;
   }
 
   get user(): UserLimits {

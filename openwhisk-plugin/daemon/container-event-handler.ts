@@ -63,7 +63,10 @@ export class ContainerEventHandler implements ContainerEngineListener {
       return;
     }
     const isNew = this.#live && !isFound;
-    if (!isNew) container.adopt();
+    if (!isNew) {
+      const isRead = container.probe.sample(container.sample);
+      container.adopt(isRead ? container.sample : null);
+    }
     this.#pipeline.containerAdded(container);
     this.#countInvoker(info, 1);
     if ((!isNew || info.pod !== undefined) && applier.isChanged(container)) {

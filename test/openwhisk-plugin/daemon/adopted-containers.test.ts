@@ -76,6 +76,20 @@ test('what containers did before the hook is neither throttling nor an OOM kill'
   await rig.hook.stop();
 });
 
+test('a kill in the first activation of a container found running is seen', async (t) => {
+  const { rig, containers } = await restarted(1);
+  const container = containers[0]!;
+  const connection = container.run();
+  Object.assign(container.cgroup.usage, { oomKills: 4 });
+  // Shorter than the sampling interval.
+  container.work(20, 100);
+  container.answer(connection);
+  t.like(rig.hook.inspect().counters, { oomUser: 1 });
+  rig.platform.listener.containerOom(container.info.id);
+  t.like(rig.hook.inspect().counters, { oomUser: 1 });
+  await rig.hook.stop();
+});
+
 test('containers found running show nothing of reuse with one activation', async (t) => {
   const { rig, containers } = await restarted(25);
   for (const container of containers) {
