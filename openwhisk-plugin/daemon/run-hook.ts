@@ -62,10 +62,8 @@ export async function runHook(options: HookOptions): Promise<RunningHook> {
     await connect(built, options);
     return begin(built, options, release);
   } catch (error) {
+    await abandon(built, options);
     release();
-    if (built !== null) await abandon(built);
-    await platform.tap.stop().catch(() => undefined);
-    await platform.engine.stop().catch(() => undefined);
     throw error;
   } finally {
     logger.debug({ broker: broker?.kind ?? 'none', platform: platform.name }, 'hook start ended');
@@ -98,15 +96,17 @@ async function connect({ hook }: BuiltHook, { platform, config }: HookOptions): 
   containerEvents.live();
 }
 
-/** The start failed: nothing was limited yet. */
-async function abandon({ hook }: BuiltHook): Promise<void> {
-  const { parts, killSwitch, sampler, reporter } = hook.controls;
-  killSwitch.close();
-  sampler.stop();
-  reporter.stop();
-  parts.containers.close();
-  parts.limited.close();
-  await parts.audit.close();
+/** A start that failed ends like a stop: containers that it found limited may be half restored. */
+async function abandon(built: BuiltHook | null, options: HookOptions): Promise<void> {
+  const { platform, logger } = options;
+  if (built !== null) {
+    await stop(built, options, Promise.resolve(), null).catch((error: unknown) =>
+      logger.error({ error: messageOf(error) }, 'a start that failed could not be undone'),
+    );
+    return;
+  }
+  await inStop('tap', platform.tap.stop(), STOP_MILLIS.tap, logger);
+  await inStop('engine', platform.engine.stop(), STOP_MILLIS.engine, logger);
 }
 
 /** Listens and decides, until {@link RunningHook.stop}. */

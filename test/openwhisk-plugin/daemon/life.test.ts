@@ -284,6 +284,29 @@ test('a start that fails once parts run leaves none of them running', async (t) 
   (await HookLock.acquire(join(rig.folder, 'hook.lock'))).release();
 });
 
+test('a start that fails restores a loan left behind before its lock is free', async (t) => {
+  const rig = new HookRig();
+  const info = rig.info();
+  rig.platform.before.push(info);
+  const cgroup = rig.platform.open(info);
+  const lent = info.user.memory * 2;
+  for (const limits of [cgroup.inForce, cgroup.expected]) Object.assign(limits, { memory: lent });
+  const lower = cgroup.lowerMemory.bind(cgroup);
+  cgroup.lowerMemory = async (limit) => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    t.not(HookLock.holder(join(rig.folder, 'hook.lock')), null);
+    return lower(limit);
+  };
+  const { start } = rig.platform;
+  rig.platform.start = async (listener) => {
+    await start.call(rig.platform, listener);
+    if (!('request' in listener)) throw new Error('no listing');
+  };
+  await t.throwsAsync(() => rig.start(), { message: 'no listing' });
+  t.is(cgroup.inForce.memory, info.user.memory);
+  (await HookLock.acquire(join(rig.folder, 'hook.lock'))).release();
+});
+
 test('a reload takes over modes, and restores what is no longer enforced', async (t) => {
   const { rig, lower } = await lowered();
   const next = structuredClone(rig.config) as Config;
