@@ -1,5 +1,5 @@
-import type { SeededStudy } from '../reproduction.js';
-import { clampInterval, type Interval } from '../statistics.js';
+import { goalLines, type SeededStudy } from '../reproduction.js';
+import { clampInterval, type Interval, MIN_SEEDS } from '../statistics.js';
 import {
   BAD_BELOW,
   concurrencyStudy,
@@ -46,6 +46,17 @@ function concurrencyReport(
     verdicts.filter((verdict) => verdict[key]);
   const no = (key: 'finds' | 'beatsConstant' | 'fewerBad') =>
     verdicts.filter((verdict) => !verdict[key]);
+  const goals =
+    seeds < MIN_SEEDS
+      ? goalLines([], seeds)
+      : [
+          `- Within ${NEAR} of the optimum in 90 % of the seeds: ${yes('finds').length} of ` +
+            `${verdicts.length}; missed: ${places(no('finds'))}.`,
+          `- Late throughput above constant 100's, told apart: ${yes('beatsConstant').length} of ` +
+            `${verdicts.length}; missed: ${places(no('beatsConstant'))}.`,
+          `- Fewer bad iterations than hill climbing: ${places(yes('fewerBad'))}; not fewer, or ` +
+            `not told apart: ${places(no('fewerBad'))}.`,
+        ];
   return `${[
     '# What the concurrency tuner finds',
     '',
@@ -78,12 +89,7 @@ function concurrencyReport(
     ]),
     '## Goals (q-learning on the judged surfaces)',
     '',
-    `- Within ${NEAR} of the optimum in 90 % of the seeds: ${yes('finds').length} of ` +
-      `${verdicts.length}; missed: ${places(no('finds'))}.`,
-    `- Late throughput above constant 100's, told apart: ${yes('beatsConstant').length} of ` +
-      `${verdicts.length}; missed: ${places(no('beatsConstant'))}.`,
-    `- Fewer bad iterations than hill climbing: ${places(yes('fewerBad'))}; not fewer, or not ` +
-      `told apart: ${places(no('fewerBad'))}.`,
+    ...goals,
     '',
     '## How to read it',
     '',

@@ -26,6 +26,17 @@ test('reproduce concurrency --quick writes its page, and exits with 1 after a mi
   t.true(page.includes('`gleaner reproduce concurrency --quick`'));
 });
 
+test('reproduce concurrency with one seed decides no goal', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-reproduce-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const args = ['reproduce', 'concurrency', '--quick', '--seeds', '1', '--out', folder];
+  const { code, err } = await gleaner(args);
+  t.is(code, 0, err);
+  const page = readFileSync(join(folder, 'concurrency.md'), 'utf8');
+  t.regex(page, /^- Undecided: 1 of at least 5 seeds\.$/m);
+  t.false(page.includes('missed: '));
+});
+
 test('gleaner reproduce with an unknown study is wrong usage', async (t) => {
   t.is((await gleaner(['reproduce', 'everything'])).code, 2);
 });
