@@ -2,7 +2,11 @@ import { z } from 'zod';
 import { key, liveKey, positive, section, share } from '../keys.js';
 import { quotaPolicies, weightPolicies } from '../policies.js';
 
-export const decisionSchema = section('How limits are chosen.', {
+const DESCRIPTION =
+  'How limits are chosen. Hooks apply live keys at SIGHUP; agents, which decide by the same ' +
+  'limits and rules, at a restart.';
+
+export const decisionSchema = section(DESCRIPTION, {
   preset: liveKey(
     z.enum(['default', 'freyr-code', 'freyr-paper']),
     'default',
