@@ -230,6 +230,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const agentService = new AgentService({
     host,
     agents,
+    handOver,
     adviser,
     tuner,
     clock,

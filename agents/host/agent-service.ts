@@ -6,12 +6,14 @@ import type { Clock } from '../../config/index.js';
 import { FEATURES } from '../features.js';
 import type { ConcurrencyTuners, SizeAdviser } from '../tuning/index.js';
 import type { Agent } from './agent.js';
+import type { HandOver } from './sharing/index.js';
 
 type HostState = Omit<z.input<typeof agentsService.pause.answer>, 'paused'>;
 
 export interface AgentServiceOptions {
   readonly host: string;
   readonly agents: LRUCache<string, Agent>;
+  readonly handOver: Pick<HandOver, 'pause'>;
   readonly adviser: SizeAdviser;
   /** Null: concurrency limits are not tuned. */
   readonly tuner: ConcurrencyTuners | null;
@@ -81,20 +83,22 @@ export class AgentService {
   }
 
   #agent(fn: string): Agent {
-    const { agents, host } = this.#options;
-    const agent = agents.peek(fn);
-    if (!agent)
-      throw new ServiceError(
-        404,
-        `${fn} has no agent on ${host}`,
-        'endpoint `list` shows the functions that have one',
-      );
+    const agent = this.#options.agents.peek(fn);
+    if (!agent) throw this.#unknown(fn);
     return agent;
+  }
+
+  #unknown(fn: string): ServiceError {
+    return new ServiceError(
+      404,
+      `${fn} has no agent on ${this.#options.host}`,
+      'endpoint `list` shows the functions that have one',
+    );
   }
 
   #pause(fn: string | undefined, value: boolean) {
     if (fn === undefined) this.#paused = value;
-    else this.#agent(fn).paused = value;
+    else if (!this.#options.handOver.pause(fn, value)) throw this.#unknown(fn);
     return this.#state();
   }
 

@@ -95,6 +95,18 @@ export class HandOver {
     if (saved) this.#suspended.set(agent.fn, saved);
   }
 
+  /** Pauses or resumes a function's agent, suspended or not; false: it has none here. */
+  pause(fn: string, paused: boolean): boolean {
+    const agent = this.#options.agents.peek(fn);
+    const suspended = this.#suspended.peek(fn);
+    if (agent !== undefined) agent.paused = paused;
+    else if (suspended !== undefined)
+      this.#suspended.set(fn, { ...suspended, paused: paused || undefined });
+    else return false;
+    this.#dirty.add(shardOf(fn));
+    return true;
+  }
+
   /** Drops what is known of a function that the registry has forgotten. */
   forget(fn: string): void {
     this.#options.sizing?.forget(fn);
@@ -186,6 +198,8 @@ export class HandOver {
     const add = (fn: string, one: SavedAgent): void => {
       size += JSON.stringify(one).length + fn.length;
       if (size < BYTES_MAX / 2) saved[fn] = one;
+      // A pause outlasts a state that does not fit.
+      else if (one.paused) saved[fn] = { ...one, state: null };
     };
     for (const [fn, agent] of agents.entries()) {
       const one = shardOf(fn) === shard ? agent.saveState(now) : null;

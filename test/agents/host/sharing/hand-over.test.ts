@@ -33,6 +33,9 @@ const counting: ResourceManager<number> = {
 
 const FN = '/guest/hello';
 
+const pauseOrResume = (hook: Broker, host: string, endpoint: 'pause' | 'resume') =>
+  callService(hook, { service: 'gleaner-agents', endpoint, host, request: { function: FN } });
+
 function stage() {
   const time = new ManualTime();
   const bus = new MemoryBus(time);
@@ -118,18 +121,11 @@ for (const manager of [
     const { hook, start, pass, observe } = stage();
     const targets: unknown[] = [];
     hook.subscribe(wildcards.targets, (message) => void targets.push(message));
-    const pause = (host: string, endpoint: 'pause' | 'resume') =>
-      callService(hook, {
-        service: 'gleaner-agents',
-        endpoint,
-        host,
-        request: { function: FN },
-      });
     const one = start('agents-1', { manager: manager as ResourceManager });
     await pass(200);
     await observe();
     t.is(targets.length, 1);
-    await pause('agents-1', 'pause');
+    await pauseOrResume(hook, 'agents-1', 'pause');
     await observe();
     const stopped = one.stop();
     await pass(200);
@@ -139,11 +135,76 @@ for (const manager of [
     await observe();
     t.is(targets.length, 1);
     t.like(await handOver(hook, 'agents-2'), { loaded: 1, unusable: 0, failures: 0 });
-    await pause('agents-2', 'resume');
+    await pauseOrResume(hook, 'agents-2', 'resume');
     await observe();
     t.is(targets.length, 2);
     await two.stop();
   });
+
+test('a function whose agent is suspended can be paused and resumed', async (t) => {
+  const { hook, start, pass, observe } = stage();
+  const targets: unknown[] = [];
+  hook.subscribe(wildcards.targets, (message) => void targets.push(message.subject));
+  const one = start('agents-1', { resident: 1 });
+  await pass(200);
+  await observe();
+  for (const [endpoint, sent] of [
+    ['pause', 0],
+    ['resume', 1],
+  ] as const) {
+    await observe('/guest/other');
+    await pauseOrResume(hook, 'agents-1', endpoint);
+    targets.length = 0;
+    await observe();
+    t.is(targets.length, sent, endpoint);
+  }
+  await one.stop();
+});
+
+test('a pause and its end outlive a host that dies, without an activation since', async (t) => {
+  for (const last of ['pause', 'resume'] as const) {
+    const { bus, hook, start, pass, observe } = stage();
+    const targets: unknown[] = [];
+    hook.subscribe(wildcards.targets, (message) => void targets.push(message));
+    const broker = bus.connect();
+    const one = start('agents-1', { broker });
+    await pass(200);
+    await observe();
+    if (last === 'resume') await pauseOrResume(hook, 'agents-1', 'pause');
+    await pass(1000);
+    await pauseOrResume(hook, 'agents-1', last);
+    await pass(1000);
+    await broker.close();
+    const two = start('agents-2');
+    await pass(4000);
+    targets.length = 0;
+    await observe();
+    t.is(targets.length, last === 'pause' ? 0 : 1, last);
+    await two.stop();
+    await one.stop();
+  }
+});
+
+test('a paused function whose state is too large to save stays paused', async (t) => {
+  const { hook, start, pass, observe } = stage();
+  const targets: unknown[] = [];
+  hook.subscribe(wildcards.targets, (message) => void targets.push(message));
+  // A shard's agents may take 4 MiB.
+  const large = { ...counting, saveState: (seen: number) => ({ seen, rest: ' '.repeat(2 ** 22) }) };
+  const one = start('agents-1', { manager: large as ResourceManager });
+  await pass(200);
+  await observe();
+  await pauseOrResume(hook, 'agents-1', 'pause');
+  const stopped = one.stop();
+  await pass(200);
+  await stopped;
+  const two = start('agents-2');
+  await pass(3000);
+  targets.length = 0;
+  await observe();
+  t.is(targets.length, 0);
+  await two.stop();
+});
 
 /** A function that moves to the second host when that joins. */
 const MOVING = Array.from({ length: 100 }, (_, i) => `/guest/f${i}`).find(
