@@ -17,7 +17,6 @@ import {
   type UserMemoryRange,
   userMemoryRange,
 } from '../../../config/index.js';
-import { HOSTS_MAX } from '../../hosts-max.js';
 import {
   busyMillis,
   isValidObservation,
@@ -26,7 +25,7 @@ import {
   type RightSizeConstants,
 } from '../../managers/index.js';
 
-/** Hosts whose user-memory is known. */
+/** Hosts that are remembered: with their user-memory, and of each function. */
 const KNOWN_HOSTS_MAX = 10_000;
 /** Peaks halve in a day [VPA], as a daily peak must be remembered until the next day. */
 const ADVICE: RightSizeConstants = { ...RIGHT_SIZE_DEFAULT, halfLife: 86_400_000 as Millis };
@@ -116,7 +115,10 @@ class Sizing {
     this.coldStarts += observation.coldStarts;
     this.hosts.delete(observation.host);
     this.hosts.set(observation.host, { at: now, containers: observation.containers });
-    if (this.hosts.size > HOSTS_MAX) this.hosts.delete(this.hosts.keys().next().value!);
+    for (const [host, { at }] of this.hosts) {
+      if (now - at <= IDLE_LIFE && this.hosts.size <= KNOWN_HOSTS_MAX) break;
+      this.hosts.delete(host);
+    }
     if (observation.oomKills > 0) {
       // An OOM kill proves that more than the limit was needed, even if no sample shows it.
       this.kills += observation.oomKills;
@@ -235,10 +237,7 @@ export class SizeAdviser {
       sizing;
     const { halfLife, marginShare, minMargin } = this.#constants;
     let containers = 0;
-    for (const [host, one] of hosts) {
-      if (now - one.at > IDLE_LIFE) hosts.delete(host);
-      else containers += one.containers;
-    }
+    for (const one of hosts.values()) if (now - one.at <= IDLE_LIFE) containers += one.containers;
     const recent = sizing.recent(halfLife, now);
     const seen = Math.max(0, now - sizing.since) as Millis;
     const killed = kills > 0 && killedAt >= limit ? memoryAfterOom(killedAt) : 0;

@@ -233,12 +233,13 @@ test('a record of a clock that is ahead is not of the future', (t) => {
   t.true(after.advice(at(0))[0]!.recent <= mebibytes(300));
 });
 
-test('a function is remembered on the 64 hosts that reported last', (t) => {
+test('containers count on all hosts that reported in the last ten minutes', (t) => {
   const adviser = new SizeAdviser(10);
-  for (let host = 1; host <= 70; host++)
-    adviser.observe(observation({ user: user(512), host: `invoker-${host}` }), at(0));
-  // It is still there: the oldest of the next one is the second.
-  adviser.observe(observation({ user: user(512), host: 'invoker-7', step: 2 }), at(0));
+  const see = (host: number, minute: number): void =>
+    adviser.observe(observation({ user: user(512), host: `invoker-${host}` }), at(minute));
+  for (let host = 1; host <= 70; host++) see(host, 0);
   // Two containers on each.
-  t.is(adviser.advice(at(0))[0]!.containers, 128);
+  t.is(adviser.advice(at(0))[0]!.containers, 140);
+  see(7, 11);
+  t.is(adviser.advice(at(11))[0]!.containers, 2);
 });
