@@ -98,6 +98,8 @@ export class TrainingQueue<Job = TrainingJob, Result = TrainingResult> {
       this.#thread = null;
       this.#ended(null, cause);
     });
+    // Listeners keep the process alive, and the first job may be one that cannot be sent.
+    thread.unref();
     return thread;
   }
 

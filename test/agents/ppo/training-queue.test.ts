@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import test from 'ava';
 import { TrainingQueue } from '../../../agents/ppo/index.js';
 import { silentLogger } from '../../../broker/index.js';
@@ -64,4 +66,16 @@ test('a job that cannot be sent to the thread fails, and the next one is learned
   // Functions cannot be cloned.
   t.deepEqual(await Promise.all([queue.learn(() => 1), queue.learn(4)]), [null, 8]);
   t.deepEqual(queue.counts, { learned: 1, dropped: 0, failures: 1 });
+});
+
+test('a first job that cannot be sent leaves no thread that keeps the process alive', async (t) => {
+  const module = new URL('../../../agents/ppo/index.js', import.meta.url);
+  const program = `
+    const { TrainingQueue } = await import(${JSON.stringify(module.href)});
+    const queue = new TrainingQueue({ script: new URL(${JSON.stringify(script.href)}) });
+    console.log(await queue.learn(() => 1));
+  `;
+  const args = ['--input-type=module', '--eval', program];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 30_000 });
+  t.is(stdout, 'null\n');
 });
