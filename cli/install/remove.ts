@@ -1,17 +1,11 @@
 import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorClass } from '../../config/index.js';
+import { LimitsNotRestoredError } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { shortList } from '../../runtime/index.js';
 import { type Layout, unitOf } from './layout.js';
 import { requireManifest } from './manifest.js';
 import type { ServiceManager } from './service-manager.js';
-
-/** Nothing is removed while a container does not have its user limits. */
-class LimitsNotRestoredError extends errorClass('GLN_LIMITS_NOT_RESTORED') {
-  constructor(notRestored: readonly string[]) {
-    super(shortList(notRestored));
-  }
-}
 
 /** OpenWhisk has limits written by Gleaner, and only the local journal has the original ones. */
 class ActionsNotUndoneError extends errorClass('GLN_ACTIONS_NOT_UNDONE') {
@@ -48,7 +42,7 @@ export async function remove({
   services?.disable(manifest.parts.map(unitOf));
   if (manifest.parts.includes('hook')) {
     const { notRestored } = await restore();
-    if (notRestored.length > 0) throw new LimitsNotRestoredError(notRestored);
+    if (notRestored.length > 0) throw new LimitsNotRestoredError(shortList(notRestored));
   }
   const changed = changedActions?.() ?? [];
   if (changed.length > 0) throw new ActionsNotUndoneError(changed);

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../broker/index.js';
 import type { Inspection } from '../../broker/services/index.js';
-import { type Config, errorClass, messageOf } from '../../config/index.js';
+import { type Config, messageOf } from '../../config/index.js';
 import type { Explanation } from '../control/index.js';
 import { decisionSettings } from '../decision/index.js';
-import { unrestored } from '../host/cgroup/index.js';
+import { LimitsNotRestoredError, unrestored } from '../host/cgroup/index.js';
 import { HookLock } from '../host/lock/index.js';
 import { appendToAudit, restoreLines } from './audit-restore.js';
 import { type BuiltHook, buildHook, type HookOptions, pathsOf } from './build-hook.js';
@@ -32,8 +32,6 @@ export interface RunningHook {
   failedInits(action: string): UnidentifiedInits | null;
   restore(author: string): Promise<RestoreResult>;
 }
-
-class LimitsNotRestoredError extends errorClass('GLN_LIMITS_NOT_RESTORED') {}
 
 /**
  * Times that a stop waits, ms: for the kernel to lower memory limits, and at the same time for the

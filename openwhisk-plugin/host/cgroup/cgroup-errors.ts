@@ -11,3 +11,6 @@ export class CgroupReadOnlyError extends errorClass('GLN_CGROUP_READ_ONLY') {}
 
 /** This process may open no more files. */
 export class CgroupOpenFilesError extends errorClass('GLN_CGROUP_OPEN_FILES') {}
+
+/** Containers, in one text, that do not have their user limits, or may not have them. */
+export class LimitsNotRestoredError extends errorClass('GLN_LIMITS_NOT_RESTORED') {}

@@ -1,3 +1,4 @@
+export { LimitsNotRestoredError } from './cgroup-errors.js';
 export { readMounts } from './cgroup-mounts.js';
 export { availableControllers } from './cgroup-paths.js';
 export { differsFromUser, findDrift, QUOTA_ROUNDING } from './drift.js';
