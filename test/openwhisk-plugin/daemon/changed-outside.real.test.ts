@@ -97,6 +97,9 @@ test.serial(
       t.true((await call).ok);
       t.true((await emulator.invoke(io, { sleepMs: allowed(6000) })).ok);
       hook.toggleKillSwitch();
+      // If drift was looked for between the update and its event, the memory is lowered again,
+      // which takes the kernel a moment.
+      await until(() => group.read().memory === updated.memory, 2000, 'memory of the update');
       t.deepEqual(group.read(), updated);
       await hook.stop();
       t.deepEqual(group.read(), updated);
