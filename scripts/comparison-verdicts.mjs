@@ -4,7 +4,7 @@ import { METRICS } from '../dist/experiments/compare/metrics.js';
 import { verdict } from '../dist/experiments/compare/report/verdict.js';
 import { columnName } from '../dist/experiments/compare/runs-csv.js';
 import { meanInterval, pairedWith } from '../dist/experiments/statistics.js';
-import { readRuns } from './runs-csv.mjs';
+import { printOrFail, readRuns } from './runs-csv.mjs';
 
 function columnOf(runs, name) {
   if (!Object.hasOwn(runs[0], name)) throw new Error(`no column ${name}`);
@@ -24,9 +24,11 @@ function rowOf(name, runs, fixed) {
   return { name, isNoise: name.startsWith('fixed, other'), values, figures, paired, victims };
 }
 
-for (const [name, contenders] of readRuns(process.argv.slice(2))) {
-  const fixed = valuesOf(contenders.get('fixed'));
-  const section = { rows: [...contenders].map(([who, runs]) => rowOf(who, runs, fixed)) };
-  console.log(`\n**${name}**\n`);
-  for (const sentence of verdict(section, METRICS)) console.log(`- ${sentence}`);
-}
+printOrFail(() => {
+  for (const [name, contenders] of readRuns(process.argv.slice(2))) {
+    const fixed = valuesOf(contenders.get('fixed'));
+    const section = { rows: [...contenders].map(([who, runs]) => rowOf(who, runs, fixed)) };
+    console.log(`\n**${name}**\n`);
+    for (const sentence of verdict(section, METRICS)) console.log(`- ${sentence}`);
+  }
+});

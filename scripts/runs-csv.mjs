@@ -23,3 +23,13 @@ export function readRuns(files) {
   }
   return sections;
 }
+
+/** Ends with 1 and one line if the runs are not what `print` needs. */
+export function printOrFail(print) {
+  try {
+    print();
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}
