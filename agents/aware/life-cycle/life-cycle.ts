@@ -141,8 +141,8 @@ export function endEpisode(
 }
 
 /**
- * No step of whom the phase judges. Online, an agent that its guard never lets act does not learn
- * either, so it learns from the fallback again.
+ * An episode without a step that its phase judges. Online, an agent that its guard never lets act
+ * does not learn either: after two windows it goes offline, where it learns from the fallback.
  */
 function unjudged(before: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep {
   if (before.phase !== 'online') return { state: before, transition: null };
