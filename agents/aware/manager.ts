@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { z } from 'zod';
 import type { Observation } from '../../broker/messages/index.js';
 import { hashOf, type Millis } from '../../config/index.js';
 import { sloPreservation } from '../features.js';
@@ -45,6 +44,7 @@ import {
   windowFigures,
 } from './life-cycle/index.js';
 import type { Encoder } from './meta-learner/index.js';
+import { decodeSaved, encodeSaved } from './saved-state.js';
 import { aimedView } from './slo-aim.js';
 import { decisionFor, factorOf, nearestAction, stepsOf } from './steps.js';
 
@@ -84,6 +84,24 @@ interface Pending {
   readonly at: Millis;
 }
 
+/** What a step knows when the last one is judged. */
+interface Current {
+  readonly fn: string;
+  readonly agent: AwareAgent;
+  readonly seen: HostState;
+  readonly observation: Observation;
+  /** The same with the objective that agents aim at. */
+  readonly aimed: Observation;
+  readonly input: Float32Array;
+}
+
+interface Judged {
+  readonly lifeCycleRun: LifeCycleRunState;
+  readonly transitions: readonly LifeCycleTransition[];
+  /** Absent: there was no step to judge. */
+  readonly reward?: number;
+}
+
 export interface AwareState {
   readonly fn: string;
   readonly lifeCycleRun: LifeCycleRunState;
@@ -94,15 +112,6 @@ export interface AwareState {
 }
 
 const RESIDENT = 256;
-
-const savedStateSchema = z.object({
-  life: z.string().max(64 * 1024),
-  actor: z.string(),
-  critic: z.string(),
-  /** Absent: without the meta-learner, or saved by an older version. */
-  embedding: z.string().optional(),
-  mode: z.enum(['quota', 'weight']).default('quota'),
-});
 
 /**
  * AWARE [AWARE]: the fallback decides while the agent learns from it; the agent takes over,
@@ -174,15 +183,33 @@ export class AwareManager implements ResourceManager<AwareState> {
     const { host } = observation;
     const known = before.hosts[host];
     const aimed = aimedView(view);
-    const {
-      seen,
-      slowdown,
-      bounds,
-      input: features,
-    } = situationOf(known, aimed, this.#options, now);
+    const situation = situationOf(known, aimed, this.#options, now);
+    const { seen, slowdown, bounds } = situation;
     // Asked at each step, so that its state is current when it has to decide.
     const fallbackStep = fallback.decide(before.fallback, view, now);
+    const { lifeCycleRun: loaded, agent, lost } = this.#load(before, observation.cpuMode);
+    const input = agent.input(situation.input);
+    for (const transition of before.unreported) agent.enter(transition);
+
     const arrivals = observation.activations > 0;
+    const last = known?.pending ?? null;
+    const { fn } = before;
+    let judged: Judged = { lifeCycleRun: loaded, transitions: [] };
+    if (arrivals && last !== null)
+      if (now - last.at <= settings.hook.targetStale && observation.mode === 'enforce') {
+        const reward = rewardOf(aimed, slowdown, false, settings.reward);
+        const current = { fn, agent, seen, observation, aimed: aimed.observation, input };
+        judged = this.#judge(loaded, last, reward, current);
+      } else agent.learner.cut();
+    const { lifeCycleRun, reward } = judged;
+    const transitions = [
+      ...before.unreported,
+      ...(lost === null ? [] : [lost]),
+      ...judged.transitions,
+    ];
+    agent.mode = observation.cpuMode;
+    agent.isServing = phaseOf(lifeCycleRun) === 'serving';
+
     const mask = maskOf(
       seen.held,
       bounds,
@@ -190,42 +217,6 @@ export class AwareManager implements ResourceManager<AwareState> {
       settings.actions,
       new Uint8Array(SIMPPO_ACTIONS.length),
     );
-    const { lifeCycleRun: loadedRun, agent, lost } = this.#load(before, observation.cpuMode);
-    const input = agent.input(features);
-    let lifeCycleRun = loadedRun;
-    const transitions = [...before.unreported];
-    for (const transition of transitions) agent.enter(transition);
-    if (lost !== null) transitions.push(lost);
-    let reward: number | undefined;
-    const pending = known?.pending ?? null;
-    const fresh =
-      pending !== null &&
-      now - pending.at <= settings.hook.targetStale &&
-      observation.mode === 'enforce';
-    if (arrivals && pending !== null && !fresh) agent.learner.cut();
-    if (arrivals && pending !== null && fresh) {
-      reward = rewardOf(aimed, slowdown, false, settings.reward);
-      const executedStep = this.#stepOf(pending, seen, observation, reward);
-      agent.learn(lifeCycleRun, executedStep, input);
-      agent.embedding?.observe(aimed.observation, executedStep.action);
-      const step = agent.advance(
-        lifeCycleRun,
-        {
-          reward,
-          sloPreservation: sloPreservation(observation),
-          arrivals,
-          byAgent: executedStep.choice !== null,
-        },
-        input,
-        this.#overrides(before.fn),
-        this.#lifeCycle,
-        this.#agents.values(),
-      );
-      lifeCycleRun = step.state;
-      transitions.push(...step.transitions);
-    }
-    agent.mode = observation.cpuMode;
-    agent.isServing = phaseOf(lifeCycleRun) === 'serving';
     const choice = arrivals ? agent.decide(lifeCycleRun, input, mask) : null;
     const action = choice?.action ?? null;
     const target =
@@ -236,21 +227,14 @@ export class AwareManager implements ResourceManager<AwareState> {
         : actorOf(lifeCycleRun) === 'agent'
           ? decisionFor(0, seen.held, fallbackStep.decision, observation, settings)
           : fallbackStep.decision;
-    const next: Pending | null = arrivals
-      ? { input: [...input], mask: [...mask], choice, held: seen.held, at: now }
-      : pending;
     const hosts = withHost(before.hosts, host, {
       ...seen,
       held: action === null ? heldAfter(seen.held, decision, observation, settings) : target,
-      pending: next,
+      pending: arrivals
+        ? { input: [...input], mask: [...mask], choice, held: seen.held, at: now }
+        : last,
     });
-    const state = {
-      fn: before.fn,
-      lifeCycleRun,
-      fallback: fallbackStep.state,
-      unreported: [],
-      hosts,
-    };
+    const state = { fn, lifeCycleRun, fallback: fallbackStep.state, unreported: [], hosts };
     return {
       state,
       decision,
@@ -259,31 +243,52 @@ export class AwareManager implements ResourceManager<AwareState> {
     };
   }
 
+  /** The agent learns from the last step, and the life cycle goes on by it. */
+  #judge(
+    lifeCycleRun: LifeCycleRunState,
+    last: Pending,
+    reward: number,
+    { fn, agent, seen, observation, aimed, input }: Current,
+  ): Judged {
+    const executedStep = this.#stepOf(last, seen, observation, reward);
+    agent.learn(lifeCycleRun, executedStep, input);
+    agent.embedding?.observe(aimed, executedStep.action);
+    const step = agent.advance(
+      lifeCycleRun,
+      {
+        reward,
+        sloPreservation: sloPreservation(observation),
+        arrivals: true,
+        byAgent: executedStep.choice !== null,
+      },
+      input,
+      this.#overrides(fn),
+      this.#lifeCycle,
+      this.#agents.values(),
+    );
+    return { lifeCycleRun: step.state, transitions: step.transitions, reward };
+  }
+
   /** Phase and weights; not the fallback's samples, which would be outdated. */
   saveState({ fn, lifeCycleRun }: AwareState): unknown {
     const agent = this.#agents.peek(fn);
     if (agent === undefined) return null;
-    const { actor, critic } = agent.learner.weights();
     const { life, guard } = lifeCycleRun;
-    return {
+    return encodeSaved({
       life: encodeLifeCycle(this.#owner(fn), { life, guard }, this.#lifeCycle),
-      actor: base64(actor),
-      critic: base64(critic),
-      ...(agent.embedding === null ? {} : { embedding: base64(agent.embedding.value) }),
+      weights: agent.learner.weights(),
+      embedding: agent.embedding?.value ?? null,
       mode: agent.mode,
-    };
+    });
   }
 
   loadState(fn: string, saved: unknown): AwareState | null {
-    const checked = savedStateSchema.safeParse(saved);
-    if (!checked.success) return null;
-    const { life, mode } = checked.data;
-    const record = decodeLifeCycle(life, this.#owner(fn), this.#lifeCycle);
-    const [actor, critic] = [floats(checked.data.actor), floats(checked.data.critic)];
-    const embedding = floats(checked.data.embedding ?? '');
-    if (record === null || actor === null || critic === null || embedding === null) return null;
-    const agent = this.#agentOf(fn, mode);
-    if (!agent.load({ actor, critic }, embedding.length === 0 ? null : embedding)) {
+    const decoded = decodeSaved(saved);
+    if (decoded === null) return null;
+    const record = decodeLifeCycle(decoded.life, this.#owner(fn), this.#lifeCycle);
+    if (record === null) return null;
+    const agent = this.#agentOf(fn, decoded.mode);
+    if (!agent.load(decoded.weights, decoded.embedding)) {
       this.#agents.delete(fn);
       return null;
     }
@@ -387,15 +392,4 @@ function heldAfter(
     memory: decision.memory ?? held.memory,
     containers: decision.containers ?? held.containers,
   };
-}
-
-const base64 = (numbers: Float32Array): string =>
-  Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength).toString('base64');
-
-/** Null: not a multiple of four bytes, or not finite. */
-function floats(text: string): Float32Array | null {
-  const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
-  if (bytes.byteLength % 4 !== 0) return null;
-  const numbers = new Float32Array(bytes.buffer);
-  return numbers.every(Number.isFinite) ? numbers : null;
 }
