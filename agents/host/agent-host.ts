@@ -131,49 +131,11 @@ const LEASE_MAX = 6000;
  * stopped. It starts without a connection.
  */
 export function runAgentHost(run: AgentHostRun): RunningAgentHost {
-  const {
-    broker,
-    clock,
-    timers,
-    random,
-    host,
-    boot = newBootId(),
-    logger = silentLogger,
-    reportShare = 1,
-  } = run;
-  const { version = '0.0.0' } = run;
-  const interval = run.intervalMs as Millis;
-  const log = new RateLimitedLog(logger);
-  const managerOf =
-    typeof run.manager === 'function' ? run.manager : () => run.manager as ResourceManager;
-  const agents = new LRUCache<string, Agent>({
-    max: Math.max(1, run.resident ?? 1000),
-    dispose: (agent, _, reason) => {
-      if (reason === 'evict') handOver.saveState(agent);
-    },
-  });
-  const adviser = new SizeAdviser(run.resident ?? 1000);
-  const handOver = new HandOver({
-    objects: broker.objects(objectStores.policies),
-    agents,
-    sizing: adviser,
-    clock,
-    timers,
-    logger,
-  });
-  const owners = new ActionSettingsWatch(broker, logger);
-  const tuner =
-    run.concurrency === undefined
-      ? null
-      : new ConcurrencyTuners({
-          ...run.concurrency,
-          onUnsafeLimit: (fn, found, back) => outbox.unsafeLimit(fn, found, back),
-          store: broker.objects(objectStores.policies),
-          random,
-          functions: run.resident ?? 1000,
-          logger,
-        });
-  const counts: AgentHostCounts = {
+  return new AgentHost(run);
+}
+
+class AgentHost implements RunningAgentHost {
+  readonly counts: AgentHostCounts = {
     observations: 0,
     taken: 0,
     targets: 0,
@@ -181,221 +143,295 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     wrongSubject: 0,
     failedDecisions: 0,
   };
-  const refused =
-    (what: string) =>
-    (kind: string, detail: string): void =>
-      logger.warn({ kind, detail }, `${what} refused`);
-  const inbox = new Inbox<Observation>({
-    decode: decodeObservation,
-    stamp: (o) => ({ sender: `${o.host} ${o.function}`, boot: o.boot, sequence: o.step }),
-    refused: refused('observation'),
-    senders: 100_000,
-  });
-  const meanFields = new Inbox<MeanField>({
-    decode: decodeMeanField,
-    stamp: (field) => ({ sender: field.host, boot: field.boot, sequence: field.sequence }),
-    refused: refused('mean field'),
-  });
-  const core = new AgentHostCore({ host, boot, interval, random });
-  const shards: Shards = new Shards({
-    broker,
-    host,
-    boot,
-    clock,
-    timers,
-    random: random.fork('shards'),
-    duration: Math.min(LEASE_MAX, Math.max(LEASE_MIN, LEASE_INTERVALS * interval)) as Millis,
-    onAcquired: (shard, epoch) => handOver.onAcquired(shard, epoch),
-    onRelease: (shard) => handOver.onRelease(shard),
-    onTurn: () => handOver.onTurn((shard) => shards.epochOfShard(shard)),
-  });
-  const registry = new Registry({
-    broker,
-    host,
-    boot,
-    clock,
-    timers,
-    logger,
-    settings: run.registry ?? registrySettings(),
-    isOurs: (fn) => shards.epochOf(fn) !== null,
-    isMarkerSweeper: () => shards.epochOfShard(0) !== null,
-    shareOwned: () => shards.owned / SHARDS,
-    seenAt: (fn) => agents.peek(fn)?.lastSeen ?? null,
-    revisionOf: (fn) => owners.of(fn)?.concurrency?.revision ?? null,
-    forgotten: (fn) => {
-      agents.delete(fn);
-      handOver.forget(fn);
-    },
-  });
-  const agentService = new AgentService({
-    host,
-    agents,
-    handOver,
-    adviser,
-    tuner,
-    clock,
-    state: () => ({
+  readonly rewards = new FixedHistogram(REWARD_BOUNDS);
+  readonly steps = new StepTimes(LOOP_STEPS);
+  readonly #run: AgentHostRun;
+  readonly #logger: Logger;
+  readonly #log: RateLimitedLog;
+  readonly #agents: LRUCache<string, Agent>;
+  readonly #adviser: SizeAdviser;
+  readonly #handOver: HandOver;
+  readonly #owners: ActionSettingsWatch;
+  readonly #tuner: ConcurrencyTuners | null;
+  readonly #inbox: Inbox<Observation>;
+  readonly #meanFields: Inbox<MeanField>;
+  readonly #core: AgentHostCore;
+  readonly #shards: Shards;
+  readonly #registry: Registry;
+  readonly #service: AgentService;
+  readonly #outbox: Outbox;
+  readonly #arrivals: ObservationQueue;
+  /** Ends what the host has begun, in this order. */
+  readonly #endings: readonly (() => void)[];
+
+  constructor(run: AgentHostRun) {
+    const { broker, clock, timers, random, host, logger = silentLogger } = run;
+    const boot = run.boot ?? newBootId();
+    const interval = run.intervalMs as Millis;
+    const resident = run.resident ?? 1000;
+    this.#run = run;
+    this.#logger = logger;
+    this.#log = new RateLimitedLog(logger);
+    this.#agents = new LRUCache<string, Agent>({
+      max: Math.max(1, resident),
+      dispose: (agent, _, reason) => {
+        if (reason === 'evict') this.#handOver.saveState(agent);
+      },
+    });
+    const agents = this.#agents;
+    this.#adviser = new SizeAdviser(resident);
+    this.#handOver = new HandOver({
+      objects: broker.objects(objectStores.policies),
+      agents,
+      sizing: this.#adviser,
+      clock,
+      timers,
+      logger,
+    });
+    this.#owners = new ActionSettingsWatch(broker, logger);
+    this.#tuner =
+      run.concurrency === undefined
+        ? null
+        : new ConcurrencyTuners({
+            ...run.concurrency,
+            onUnsafeLimit: (fn, found, back) => this.#outbox.unsafeLimit(fn, found, back),
+            store: broker.objects(objectStores.policies),
+            random,
+            functions: resident,
+            logger,
+          });
+    this.#inbox = new Inbox<Observation>({
+      decode: decodeObservation,
+      stamp: (o) => ({ sender: `${o.host} ${o.function}`, boot: o.boot, sequence: o.step }),
+      refused: this.#refused('observation'),
+      senders: 100_000,
+    });
+    this.#meanFields = new Inbox<MeanField>({
+      decode: decodeMeanField,
+      stamp: (field) => ({ sender: field.host, boot: field.boot, sequence: field.sequence }),
+      refused: this.#refused('mean field'),
+    });
+    this.#core = new AgentHostCore({ host, boot, interval, random });
+    this.#shards = new Shards({
+      broker,
       host,
       boot,
-      shards: shards.owned,
-      counts: { ...counts, superseded: arrivals.superseded },
-      lag: arrivals.lag as Millis,
-      observations: inbox.counts,
-      meanField: { ...meanFields.counts, obsolete: core.meanField.obsolete },
-      handOver: { ...handOver.counts },
-      registry: { ...registry.counts },
-    }),
-  });
-  const outbox = new Outbox({ broker, clock, host, boot });
-  const rewards = new FixedHistogram(REWARD_BOUNDS);
-  const steps = new StepTimes(LOOP_STEPS);
+      clock,
+      timers,
+      random: random.fork('shards'),
+      duration: Math.min(LEASE_MAX, Math.max(LEASE_MIN, LEASE_INTERVALS * interval)) as Millis,
+      onAcquired: (shard, epoch) => this.#handOver.onAcquired(shard, epoch),
+      onRelease: (shard) => this.#handOver.onRelease(shard),
+      onTurn: () => this.#handOver.onTurn((shard) => this.#shards.epochOfShard(shard)),
+    });
+    this.#registry = new Registry({
+      broker,
+      host,
+      boot,
+      clock,
+      timers,
+      logger,
+      settings: run.registry ?? registrySettings(),
+      isOurs: (fn) => this.#shards.epochOf(fn) !== null,
+      isMarkerSweeper: () => this.#shards.epochOfShard(0) !== null,
+      shareOwned: () => this.#shards.owned / SHARDS,
+      seenAt: (fn) => agents.peek(fn)?.lastSeen ?? null,
+      revisionOf: (fn) => this.#owners.of(fn)?.concurrency?.revision ?? null,
+      forgotten: (fn) => {
+        agents.delete(fn);
+        this.#handOver.forget(fn);
+      },
+    });
+    this.#service = new AgentService({
+      host,
+      agents,
+      handOver: this.#handOver,
+      adviser: this.#adviser,
+      tuner: this.#tuner,
+      clock,
+      state: () => ({
+        host,
+        boot,
+        shards: this.ownedShards,
+        counts: { ...this.counts, superseded: this.superseded },
+        lag: this.lag as Millis,
+        observations: this.#inbox.counts,
+        meanField: { ...this.#meanFields.counts, obsolete: this.#core.meanField.obsolete },
+        handOver: { ...this.#handOver.counts },
+        registry: { ...this.registry },
+      }),
+    });
+    this.#outbox = new Outbox({ broker, clock, host, boot });
+    this.#arrivals = new ObservationQueue({
+      timers,
+      decide: (observation, now) => this.#observe(observation, now),
+      now: () => clock.monotonic(),
+    });
+    this.#endings = this.#begin(boot, interval);
+  }
 
-  const agentOf = (fn: string): Agent => {
-    let agent = agents.get(fn);
-    if (!agent) {
-      agent = new Agent(fn, managerOf(fn));
-      handOver.loadState(agent);
-      agents.set(fn, agent);
-    }
-    return agent;
-  };
+  get registry(): Readonly<RegistryCounts> {
+    return this.#registry.counts;
+  }
 
-  const send = (
-    agent: Agent,
-    observation: Observation,
-    decision: Decision,
-    epoch: number,
-  ): void => {
-    const bounded = withinBounds(decision, owners.of(agent.fn)?.bounds);
-    const target = core.target(agent, bounded, observation, epoch);
-    if (outbox.target(target)) counts.targets++;
-    if (random.next() < reportShare) outbox.report(agent, bounded, target);
-  };
+  get superseded(): number {
+    return this.#arrivals.superseded;
+  }
 
-  const receive = (message: BrokerMessage): void => {
-    const now = clock.monotonic();
-    const observation = inbox.take(message.data, now);
+  get lag(): number {
+    return this.#arrivals.lag;
+  }
+
+  get agents(): number {
+    return this.#agents.size;
+  }
+
+  get ownedShards(): number {
+    return this.#shards.owned;
+  }
+
+  get paused(): boolean {
+    return this.#service.paused;
+  }
+
+  get meanFieldAge(): number {
+    return this.#core.meanField.age(this.#run.clock.monotonic());
+  }
+
+  async stop(): Promise<void> {
+    for (const end of this.#endings) end();
+    await this.#shards.stop();
+  }
+
+  /** Subscribes, announces the service and starts the timers. */
+  #begin(boot: string, interval: Millis): (() => void)[] {
+    const { broker, clock, timers, host, engine, version = '0.0.0' } = this.#run;
+    const subscriptions = [
+      broker.subscribe(wildcards.observations, (message) => this.#receive(message)),
+      broker.subscribe(subjects.meanField, (message) => {
+        const now = clock.monotonic();
+        const field = this.#meanFields.take(message.data, now);
+        if (field) this.#core.meanField.take(field, now);
+      }),
+    ];
+    const cancelStatus = broker.onStatus((status) => {
+      if (status.kind === 'connected') void this.#shards.turn();
+    });
+    const cancelPartial = timers.every(interval, () => this.#publishPartial());
+    const service = serve(
+      broker,
+      {
+        name: services.agents,
+        version,
+        description: 'decides the resources of each function',
+        host,
+        metadata: { boot, ...(engine ? { engine } : {}) },
+        endpoints: this.#service.endpoints(),
+      },
+      clock,
+    );
+    const { id } = service;
+    const cancelAnnouncements = announce(broker, timers, { service: services.agents, host, id });
+    return [
+      cancelPartial,
+      cancelStatus,
+      cancelAnnouncements,
+      () => this.#owners.stop(),
+      () => this.#registry.stop(),
+      () => this.#arrivals.stop(),
+      () => service.stop(),
+      ...subscriptions.map((subscription) => () => subscription.unsubscribe()),
+    ];
+  }
+
+  #refused =
+    (what: string) =>
+    (kind: string, detail: string): void =>
+      this.#logger.warn({ kind, detail }, `${what} refused`);
+
+  #receive(message: BrokerMessage): void {
+    const now = this.#run.clock.monotonic();
+    const observation = this.#inbox.take(message.data, now);
     if (!observation) return;
-    const fn = observation.function;
-    if (message.subject !== subjects.observation(fn)) {
-      counts.wrongSubject++;
+    if (message.subject !== subjects.observation(observation.function)) {
+      this.counts.wrongSubject++;
       return;
     }
-    counts.observations++;
-    arrivals.take(observation, now);
-  };
+    this.counts.observations++;
+    this.#arrivals.take(observation, now);
+  }
 
-  const observe = (observation: Observation, now: Millis): void => {
-    steps.begin();
+  #observe(observation: Observation, now: Millis): void {
+    this.steps.begin();
     const fn = observation.function;
-    const epoch = shards.epochOf(fn);
+    const epoch = this.#shards.epochOf(fn);
     if (epoch === null) {
-      counts.elsewhere++;
-      agents.delete(fn);
-      tuner?.elsewhere(fn, now);
+      this.counts.elsewhere++;
+      this.#agents.delete(fn);
+      this.#tuner?.elsewhere(fn, now);
       return;
     }
-    counts.taken++;
-    adviser.observe(observation, now);
-    const agent = agentOf(fn);
-    registry.see(agent, observation, now);
-    let sent = false;
-    try {
-      const decision = core.decide(agent, observation, now);
-      if (agent.reward !== null) rewards.record(agent.reward);
-      for (const change of agent.transitions) outbox.changed(fn, change);
-      sent = !agentService.paused && !agent.paused;
-      if (sent) send(agent, observation, decision, epoch);
-    } catch (error) {
-      counts.failedDecisions++;
-      const { name: manager } = agent.manager;
-      const fields = { function: fn, manager, error: messageOf(error) };
-      log.error(`decision ${manager}`, now, fields, 'decision failed: no target sent');
-    }
-    tuner?.observe(
+    this.counts.taken++;
+    this.#adviser.observe(observation, now);
+    const agent = this.#agentOf(fn);
+    this.#registry.see(agent, observation, now);
+    const sent = this.#decide(agent, observation, epoch, now);
+    this.#tuner?.observe(
       observation,
-      owners.of(fn)?.concurrency,
-      agentService.paused || agent.paused ? 'paused' : agent.phase,
+      this.#owners.of(fn)?.concurrency,
+      this.paused || agent.paused ? 'paused' : agent.phase,
       now,
     );
-    agent.remember(observation, clock.wall(), sent);
-    handOver.decided(agent);
-    steps.ended('observe');
-  };
+    agent.remember(observation, this.#run.clock.wall(), sent);
+    this.#handOver.decided(agent);
+    this.steps.ended('observe');
+  }
 
-  const publishPartial = (): void => {
+  /** True: a target is to be sent for what the agent decided. */
+  #decide(agent: Agent, observation: Observation, epoch: number, now: Millis): boolean {
+    let sent = false;
+    try {
+      const decision = this.#core.decide(agent, observation, now);
+      if (agent.reward !== null) this.rewards.record(agent.reward);
+      for (const change of agent.transitions) this.#outbox.changed(agent.fn, change);
+      sent = !this.paused && !agent.paused;
+      if (sent) this.#send(agent, observation, decision, epoch);
+    } catch (error) {
+      this.counts.failedDecisions++;
+      const { name: manager } = agent.manager;
+      const fields = { function: agent.fn, manager, error: messageOf(error) };
+      this.#log.error(`decision ${manager}`, now, fields, 'decision failed: no target sent');
+    }
+    return sent;
+  }
+
+  #send(agent: Agent, observation: Observation, decision: Decision, epoch: number): void {
+    const { random, reportShare = 1 } = this.#run;
+    const bounded = withinBounds(decision, this.#owners.of(agent.fn)?.bounds);
+    const target = this.#core.target(agent, bounded, observation, epoch);
+    if (this.#outbox.target(target)) this.counts.targets++;
+    if (random.next() < reportShare) this.#outbox.report(agent, bounded, target);
+  }
+
+  #agentOf(fn: string): Agent {
+    let agent = this.#agents.get(fn);
+    if (!agent) {
+      const { manager } = this.#run;
+      agent = new Agent(fn, typeof manager === 'function' ? manager(fn) : manager);
+      this.#handOver.loadState(agent);
+      this.#agents.set(fn, agent);
+    }
+    return agent;
+  }
+
+  #publishPartial(): void {
+    const { broker, clock, host, heartbeat } = this.#run;
     const now = clock.monotonic();
-    run.heartbeat?.();
-    steps.begin();
-    const owned = [...agents.values()].filter(({ fn }) => shards.epochOf(fn) !== null);
-    const partial = core.partial(owned, now);
+    heartbeat?.();
+    this.steps.begin();
+    const owned = [...this.#agents.values()].filter(({ fn }) => this.#shards.epochOf(fn) !== null);
+    const partial = this.#core.partial(owned, now);
     broker.publish(subjects.agentsPartial(host), encodeMessage(partial));
-    steps.ended('publish');
-  };
-
-  const arrivals = new ObservationQueue({ timers, decide: observe, now: () => clock.monotonic() });
-  const subscriptions = [
-    broker.subscribe(wildcards.observations, receive),
-    broker.subscribe(subjects.meanField, (message) => {
-      const now = clock.monotonic();
-      const field = meanFields.take(message.data, now);
-      if (field) core.meanField.take(field, now);
-    }),
-  ];
-  const cancelStatus = broker.onStatus((status) => {
-    if (status.kind === 'connected') void shards.turn();
-  });
-  const cancelPartial = timers.every(interval, publishPartial);
-
-  const description = 'decides the resources of each function';
-  const service = serve(
-    broker,
-    {
-      name: services.agents,
-      version,
-      description,
-      host,
-      metadata: { boot, ...(run.engine ? { engine: run.engine } : {}) },
-      endpoints: agentService.endpoints(),
-    },
-    clock,
-  );
-  const { id } = service;
-  const cancelAnnouncements = announce(broker, timers, { service: services.agents, host, id });
-
-  return {
-    counts,
-    rewards,
-    registry: registry.counts,
-    get superseded() {
-      return arrivals.superseded;
-    },
-    get lag() {
-      return arrivals.lag;
-    },
-    steps,
-    get agents() {
-      return agents.size;
-    },
-    get ownedShards() {
-      return shards.owned;
-    },
-    get paused() {
-      return agentService.paused;
-    },
-    get meanFieldAge() {
-      return core.meanField.age(clock.monotonic());
-    },
-    async stop() {
-      cancelPartial();
-      cancelStatus();
-      cancelAnnouncements();
-      owners.stop();
-      registry.stop();
-      arrivals.stop();
-      service.stop();
-      for (const subscription of subscriptions) subscription.unsubscribe();
-      await shards.stop();
-    },
-  };
+    this.steps.ended('publish');
+  }
 }
