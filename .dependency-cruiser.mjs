@@ -7,13 +7,20 @@ import { readdirSync } from 'node:fs';
 /** Each folder imports only from those that it names here. */
 const allowed = {
   config: [],
-  broker: ['config'],
-  agents: ['broker', 'config'],
-  'openwhisk-plugin': ['broker', 'config'],
-  dashboard: ['broker', 'config'],
-  simulator: ['agents', 'openwhisk-plugin/(decision|control|host/ports)', 'broker', 'config'],
-  runtime: ['agents', 'openwhisk-plugin', 'simulator', 'dashboard', 'broker', 'config'],
-  experiments: ['runtime', 'agents', 'openwhisk-plugin', 'simulator', 'broker', 'config'],
+  rules: ['config'],
+  broker: ['rules', 'config'],
+  agents: ['broker', 'rules', 'config'],
+  'openwhisk-plugin': ['broker', 'rules', 'config'],
+  dashboard: ['broker', 'rules', 'config'],
+  simulator: [
+    'agents',
+    'openwhisk-plugin/(decision|control|host/ports)',
+    'broker',
+    'rules',
+    'config',
+  ],
+  runtime: ['agents', 'openwhisk-plugin', 'simulator', 'dashboard', 'broker', 'rules', 'config'],
+  experiments: ['runtime', 'agents', 'openwhisk-plugin', 'simulator', 'broker', 'rules', 'config'],
   cli: [
     'experiments',
     'runtime',
@@ -22,6 +29,7 @@ const allowed = {
     'simulator',
     'dashboard',
     'broker',
+    'rules',
     'config',
   ],
   bench: [
@@ -33,6 +41,7 @@ const allowed = {
     'simulator',
     'dashboard',
     'broker',
+    'rules',
     'config',
   ],
 };
@@ -61,6 +70,7 @@ const inside = (folder) =>
 export const doors = [
   'config',
   'dashboard',
+  'rules',
   ...['agents', 'broker', 'experiments', 'openwhisk-plugin', 'runtime', 'simulator'].flatMap(
     inside,
   ),
@@ -97,6 +107,12 @@ export default {
     ...directions,
     ...pluginDirections,
     ...throughDoors,
+    {
+      name: 'rules do no I/O',
+      severity: 'error',
+      from: { path: '^rules/' },
+      to: { dependencyTypes: ['core', 'npm', 'npm-optional'] },
+    },
     {
       name: 'decision and control do no I/O',
       severity: 'error',

@@ -1,5 +1,6 @@
-import { type FunctionView, functionViewSchema, reasonText } from '../broker/services/index.js';
-import { comparisonOf, errorClass, noComparison, suggest } from '../config/index.js';
+import { type FunctionView, functionViewSchema } from '../broker/services/index.js';
+import { errorClass, suggest } from '../config/index.js';
+import { comparisonOf, noComparison, reasonText } from '../rules/index.js';
 import {
   type Colors,
   type Column,

@@ -1,4 +1,5 @@
-import { type FunctionView, type HostView, reasonText } from '../broker/services/index.js';
+import type { FunctionView, HostView } from '../broker/services/index.js';
+import { reasonText } from '../rules/index.js';
 import {
   type Colors,
   type Column,

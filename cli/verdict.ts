@@ -2,10 +2,10 @@ import type { FunctionView } from '../broker/services/index.js';
 import {
   type ComparedHost,
   type Comparison,
+  changeText,
   comparisonOver,
-  intervalText,
   verdictOf,
-} from '../config/index.js';
+} from '../rules/index.js';
 import { plainText } from '../runtime/index.js';
 
 export type ComparedFunction = Pick<FunctionView, 'name' | 'comparison'>;
@@ -13,6 +13,10 @@ type KnownComparison = Extract<Comparison, { known: true }>;
 
 /** Functions named on each side of the verdict. */
 const NAMED = 3;
+
+/** `−12 % [−15 %, −9 %]` */
+const intervalText = ({ ratio, low, high }: KnownComparison): string =>
+  `${changeText(ratio)} [${changeText(low)}, ${changeText(high)}]`;
 
 /** `−12 % [−15 %, −9 %] (120 activations, 24 control samples)`, or the missing samples. */
 export function comparisonText(comparison: Comparison): string {

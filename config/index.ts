@@ -1,4 +1,3 @@
-export * from './arm-comparison.js';
 export { BucketRow } from './bucket-row.js';
 export {
   type Cancel,
@@ -14,7 +13,6 @@ export { errorsReference } from './error-table.js';
 export { errorClass, GleanerError, messageOf } from './errors.js';
 export * from './exit.js';
 export * from './histogram.js';
-export { IDLE_LIFE } from './idle-life.js';
 export { HOST_NAME, valueAt } from './keys.js';
 export { type LoadedConfig, loadConfig } from './load.js';
 export {
@@ -24,21 +22,17 @@ export {
   managerTable,
   PACKAGE_PREFIX,
 } from './managers.js';
-export { memoryAfterOom } from './oom.js';
 export { isExcluded, overrideFor } from './patterns.js';
 export { type PolicyKind, type PolicyName, policyNames, policyTable } from './policies.js';
 export * from './problem.js';
 export * from './random.js';
 export { configExample, configReference, printConfig } from './reference.js';
 export { reloadConfig } from './reload.js';
-export * from './safeguard-range.js';
 export { type FunctionOverride, type Mode, modes, overrideSchema } from './schema/functions.js';
 export { CONTAINER_PREFIX } from './schema/hook.js';
 export * from './schema.js';
-export { studentQuantile, studentTails } from './student.js';
 export { suggest } from './suggest.js';
 export * from './units.js';
 export { maskUrlCredentials } from './url-credentials.js';
-export * from './user-memory.js';
 export * from './version.js';
 export { readYaml } from './yaml-text.js';

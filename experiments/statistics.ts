@@ -1,4 +1,5 @@
-import { type Random, studentQuantile, studentTails } from '../config/index.js';
+import type { Random } from '../config/index.js';
+import { studentQuantile, studentTails } from '../rules/index.js';
 
 /*
  * Figures over seeds, rounds or activations, for studies and benches. A figure of no values is NaN:

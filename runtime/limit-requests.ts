@@ -3,10 +3,8 @@ import { z } from 'zod';
 import { type Broker, isFunctionName } from '../broker/index.js';
 import {
   type AgentSummary,
-  addPeakExcess,
   askEveryPage,
   type HostUserMemory,
-  noPeakExcess,
   type SizeAdvice,
 } from '../broker/services/index.js';
 import { mebibytes, messageOf, UsageError } from '../config/index.js';
@@ -15,6 +13,7 @@ import type {
   SizeEvidence,
   WritableLimit,
 } from '../openwhisk-plugin/openwhisk-api/index.js';
+import { addPeakExcess, noPeakExcess } from '../rules/index.js';
 
 const limitRequestsSchema = z.array(
   z

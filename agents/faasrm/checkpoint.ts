@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { FEATURE_LAYOUT } from '../../broker/messages/index.js';
+import { FEATURE_LAYOUT } from '../../rules/index.js';
 import { type Checkpoint, CheckpointForeignError, readShipped, scoreShape } from '../nn/index.js';
 import { type LearnerState, learnerCheckpoint, ppoState } from '../ppo/index.js';
 import type { FaasrmSettings } from './settings.js';

@@ -1,5 +1,6 @@
-import { type FaasrmExperience, STATE_FEATURES } from '../../broker/messages/index.js';
+import type { FaasrmExperience } from '../../broker/messages/index.js';
 import { SeededRandom } from '../../config/index.js';
+import { STATE_FEATURES } from '../../rules/index.js';
 import { inputsOf, orthogonal, parameterCount, scoreShape } from '../nn/index.js';
 import { type LearnerState, type PpoMetrics, Rollout, type Trainer } from '../ppo/index.js';
 import { experienceReward } from './reward.js';

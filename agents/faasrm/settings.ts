@@ -1,4 +1,4 @@
-import { LEVELS } from '../../broker/messages/index.js';
+import { LEVELS } from '../../rules/index.js';
 import { onlineSettings, type PpoSettings, simulatorSettings } from '../ppo/index.js';
 
 export interface FaasrmSettings {

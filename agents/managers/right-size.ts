@@ -1,4 +1,5 @@
-import { type Bytes, type Millis, mebibytes, memoryAfterOom } from '../../config/index.js';
+import { type Bytes, type Millis, mebibytes } from '../../config/index.js';
+import { memoryAfterOom } from '../../rules/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 
 /** Constants of right-sizing. Bytes, ms. */

@@ -1,11 +1,6 @@
 import type { Observation } from '../../broker/messages/index.js';
-import {
-  type Bytes,
-  type Millicores,
-  type Millis,
-  mebibytes,
-  memoryAfterOom,
-} from '../../config/index.js';
+import { type Bytes, type Millicores, type Millis, mebibytes } from '../../config/index.js';
+import { memoryAfterOom } from '../../rules/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 import {
   type BucketScheme,

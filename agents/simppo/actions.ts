@@ -1,5 +1,5 @@
 import type { Observation } from '../../broker/messages/index.js';
-import { cpuUnitOf, leastAbove, type RangeRules, writeRange } from '../../config/index.js';
+import { cpuUnitOf, leastAbove, type RangeRules, writeRange } from '../../rules/index.js';
 import type { Cap } from '../resource-manager.js';
 import type { ActionSettings, SimppoSettings } from './settings.js';
 

@@ -6,9 +6,8 @@ import {
   type Millis,
   mebibytes,
   millis,
-  type RangeRules,
-  rangeRules,
 } from '../../config/index.js';
+import { type RangeRules, rangeRules } from '../../rules/index.js';
 import { onlineSettings, type PpoSettings, simulatorSettings } from '../ppo/index.js';
 
 /** Which statistics of all other agents an agent sees; `none`: no others and no price. */

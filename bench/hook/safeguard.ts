@@ -1,4 +1,3 @@
-import { FEATURE_LAYOUT } from '../../broker/messages/index.js';
 import {
   bytes,
   MIB,
@@ -21,6 +20,7 @@ import {
   Run,
   type UserLimits,
 } from '../../openwhisk-plugin/decision/index.js';
+import { FEATURE_LAYOUT } from '../../rules/index.js';
 import { atLeast, type BenchRow, row } from '../report.js';
 
 const FUNCTIONS = 1000;

@@ -1,13 +1,7 @@
 import { z } from 'zod';
+import { FEATURE_LAYOUT, LEVELS, STATE_FEATURES } from '../../rules/index.js';
 import { decoder } from './codec.js';
 import { count, finite, functionField, nonNegative, sender, share, version } from './fields.js';
-
-/** Version of the network's inputs; weights and experiences of another layout are refused. */
-export const FEATURE_LAYOUT = 1;
-/** Features that all options share [FaaSRM]; an option's CPU and memory follow them. */
-export const STATE_FEATURES = 9;
-/** Amounts per resource; 64 pairs, as published [FaaSRM]. */
-export const LEVELS = 8;
 
 const feature = finite.min(-1).max(1).meta({ typeLabel: 'feature, -1..1' });
 const amounts = z.array(feature).min(1).max(LEVELS);

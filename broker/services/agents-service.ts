@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PEAK_BINS, PEAK_BUCKETS } from '../../rules/index.js';
 import {
   bootField,
   count,
@@ -15,7 +16,15 @@ import {
   word,
 } from '../messages/index.js';
 import type { EndpointContract } from './contract.js';
-import { peakExcessSchema } from './peak-excess.js';
+
+const amounts = (length: number) => z.array(z.number().min(0)).length(length);
+
+const peakExcessSchema = z.object({
+  calls: amounts(PEAK_BUCKETS).describe('Activations, by powers of two of those before them.'),
+  exceeded: amounts(PEAK_BUCKETS * PEAK_BINS).describe(
+    'New highest peaks: for each of `calls` 24 numbers, by steps of 5 % above the former one.',
+  ),
+});
 
 const decisionSchema = z
   .object({

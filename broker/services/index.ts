@@ -5,13 +5,6 @@ export { askEvery, askEveryPage, expectedInstances, silentHosts } from './ask.js
 export { contractedEndpoints, type ServiceContract } from './contract.js';
 export * from './hook-service.js';
 export {
-  addPeakExcess,
-  countPeak,
-  excessChance,
-  noPeakExcess,
-  type PeakExcess,
-} from './peak-excess.js';
-export {
   ALL_HOSTS,
   callEveryInstance,
   callEveryPage,
@@ -26,4 +19,3 @@ export {
   type ServiceInstance,
   serve,
 } from './services.js';
-export { featureText, grantReason, reasonText, requestedCpu } from './wording.js';

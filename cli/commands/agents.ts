@@ -5,10 +5,9 @@ import {
   type AgentsList,
   askEvery,
   askEveryPage,
-  featureText,
-  requestedCpu,
 } from '../../broker/services/index.js';
 import { EXIT, messageOf, reportProblem } from '../../config/index.js';
+import { featureText, requestedCpu } from '../../rules/index.js';
 import {
   count,
   json,

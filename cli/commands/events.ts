@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { EVENT_KINDS, wildcards } from '../../broker/index.js';
 import { decodeEvent, type GleanerEvent } from '../../broker/messages/index.js';
-import { reasonText } from '../../broker/services/index.js';
 import { EXIT, reportProblem } from '../../config/index.js';
+import { reasonText } from '../../rules/index.js';
 import {
   type Colors,
   colorsFor,

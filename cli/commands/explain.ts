@@ -3,10 +3,9 @@ import {
   askEvery,
   type ExplanationView,
   type FailedInitsView,
-  grantReason,
-  reasonText,
 } from '../../broker/services/index.js';
-import { comparisonOver, EXIT, messageOf } from '../../config/index.js';
+import { EXIT, messageOf } from '../../config/index.js';
+import { comparisonOver, grantReason, reasonText } from '../../rules/index.js';
 import {
   cores,
   inspectHooks,

@@ -11,15 +11,9 @@ import {
   type Observation,
   withoutPart,
 } from '../../broker/messages/index.js';
-import {
-  askEvery,
-  callService,
-  featureText,
-  hookService,
-  nextOffset,
-  reasonText,
-} from '../../broker/services/index.js';
+import { askEvery, callService, hookService, nextOffset } from '../../broker/services/index.js';
 import { type Cancel, type Clock, messageOf, millis, type Timers } from '../../config/index.js';
+import { featureText, reasonText } from '../../rules/index.js';
 import type {
   ContentionView,
   EventRow,

@@ -1,4 +1,4 @@
-import { CONTROL_SAMPLES_NEEDED, type Comparison } from '../../config/index.js';
+import { CONTROL_SAMPLES_NEEDED, type Comparison } from '../../rules/index.js';
 import type { ComparisonView } from '../wire.js';
 import { rounded } from './series.js';
 

@@ -1,13 +1,7 @@
 import { type Broker, ServiceError } from '../../broker/index.js';
-import {
-  type AgentDecision,
-  askEvery,
-  type ExplanationView,
-  grantReason,
-  reasonText,
-  requestedCpu,
-} from '../../broker/services/index.js';
+import { type AgentDecision, askEvery, type ExplanationView } from '../../broker/services/index.js';
 import { messageOf } from '../../config/index.js';
+import { grantReason, reasonText, requestedCpu } from '../../rules/index.js';
 import type { ActivationView, AgentStep, FunctionDetail, GrantView } from '../wire.js';
 import type { Collector } from './collector.js';
 

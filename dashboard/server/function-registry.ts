@@ -1,6 +1,6 @@
 import { LatencyHistogram, type Observation, withoutPart } from '../../broker/messages/index.js';
-import { type FunctionView, reasonText } from '../../broker/services/index.js';
-import { comparisonOver } from '../../config/index.js';
+import type { FunctionView } from '../../broker/services/index.js';
+import { comparisonOver, reasonText } from '../../rules/index.js';
 import { FUNCTION_COLUMNS, type FunctionColumn, type FunctionRow } from '../wire.js';
 import { comparisonView } from './comparison.js';
 import { RATE_WINDOW, RateWindow } from './rates.js';

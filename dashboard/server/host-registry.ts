@@ -1,6 +1,6 @@
 import type { HostReport } from '../../broker/messages/index.js';
 import { auditText, type HostView, tapText } from '../../broker/services/index.js';
-import { verdictOf } from '../../config/index.js';
+import { verdictOf } from '../../rules/index.js';
 import type { HostRow, Verdict } from '../wire.js';
 import { comparisonView } from './comparison.js';
 import { isContended } from './contention-window.js';

@@ -7,8 +7,9 @@ import {
 } from '../../agents/faasrm/index.js';
 import { InlineTrainer, type LearnerState, type PpoMetrics } from '../../agents/ppo/index.js';
 import { threadEngine } from '../../agents/simppo/index.js';
-import { type FaasrmExperience, LEVELS } from '../../broker/messages/index.js';
+import type { FaasrmExperience } from '../../broker/messages/index.js';
 import { ACTOR_WEIGHTS, experienceOf } from '../../openwhisk-plugin/decision/index.js';
+import { LEVELS } from '../../rules/index.js';
 import {
   type SimulatedSettings,
   simulateCluster,

@@ -11,12 +11,12 @@ import {
 import {
   type Bytes,
   type Config,
-  comparisonSums,
   type Micros,
   type Millicores,
   systemClock,
   timeOfDay,
 } from '../../config/index.js';
+import { comparisonSums } from '../../rules/index.js';
 import type { Explanation, FunctionRecord } from '../control/index.js';
 import { hostSlowerThanControl } from '../decision/index.js';
 import type { ContainerEventHandler } from './container-event-handler.js';

@@ -1,5 +1,5 @@
 import type { FunctionView, Inspection } from '../../broker/services/index.js';
-import { comparisonOf, comparisonSums } from '../../config/index.js';
+import { comparisonOf, comparisonSums } from '../../rules/index.js';
 import type { FunctionRecord } from '../control/index.js';
 import { JUDGED_ACTIVATIONS, NO_LIMIT, slowerThanControl } from '../decision/index.js';
 import type { HookParts } from './hook-parts.js';

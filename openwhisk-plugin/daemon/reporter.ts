@@ -1,10 +1,5 @@
 import { type Broker, subjects } from '../../broker/index.js';
-import {
-  encodeMessage,
-  FEATURE_LAYOUT,
-  type GleanerEvent,
-  type HostReport,
-} from '../../broker/messages/index.js';
+import { encodeMessage, type GleanerEvent, type HostReport } from '../../broker/messages/index.js';
 import {
   type Cancel,
   type Clock,
@@ -13,6 +8,7 @@ import {
   type Timers,
   timeOfDay,
 } from '../../config/index.js';
+import { FEATURE_LAYOUT } from '../../rules/index.js';
 import {
   amounts,
   closeStep,

@@ -1,4 +1,4 @@
-import { comparisonOf, comparisonSums } from '../../config/index.js';
+import { comparisonOf, comparisonSums } from '../../rules/index.js';
 import type { FunctionState } from './function-state.js';
 import type { DecisionSettings } from './settings.js';
 import { DecayingHistogram } from './statistics.js';

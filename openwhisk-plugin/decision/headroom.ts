@@ -1,9 +1,5 @@
-import {
-  type Bytes,
-  intersectUserMemory,
-  type UserMemoryRange,
-  userMemoryRange,
-} from '../../config/index.js';
+import type { Bytes } from '../../config/index.js';
+import { intersectUserMemory, type UserMemoryRange, userMemoryRange } from '../../rules/index.js';
 import { sharesFollowMemory, type UserLimits } from './limits.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { Bytes } from '../../config/index.js';
-import { memoryAfterOom } from '../../config/index.js';
+import { memoryAfterOom } from '../../rules/index.js';
 import type { Run } from './container-state.js';
 import type { Objectives } from './control-arm.js';
 import type { FunctionState } from './function-state.js';

@@ -1,4 +1,5 @@
-import { type Bytes, memoryAfterOom } from '../../config/index.js';
+import type { Bytes } from '../../config/index.js';
+import { memoryAfterOom } from '../../rules/index.js';
 import { holdLoan } from './choice.js';
 import type { ContainerState, Run } from './container-state.js';
 import type { FunctionState } from './function-state.js';

@@ -1,4 +1,4 @@
-import { cpuUnitOf, leastAbove, writeRange } from '../../config/index.js';
+import { cpuUnitOf, leastAbove, writeRange } from '../../rules/index.js';
 import type { Run } from './container-state.js';
 import type { FunctionState } from './function-state.js';
 import type { Grant, RangeReason } from './grant.js';

@@ -7,9 +7,8 @@ import {
   mebibytes,
   millicores,
   millis,
-  type RangeRules,
-  rangeRules,
 } from '../../config/index.js';
+import { type RangeRules, rangeRules } from '../../rules/index.js';
 
 /** By CFS quota, or (no quota, stock OpenWhisk) by weight only. */
 export type CpuMode = 'quota' | 'weight';

@@ -1,10 +1,6 @@
-import {
-  excessChance,
-  type HostUserMemory,
-  type PeakExcess,
-  type SizeAdvice,
-} from '../../broker/services/index.js';
+import type { HostUserMemory, SizeAdvice } from '../../broker/services/index.js';
 import { type Bytes, MIB, mebibytes } from '../../config/index.js';
+import { excessChance, type PeakExcess } from '../../rules/index.js';
 import { IDLE_SECONDS } from './warm-pool.js';
 
 /** OpenWhisk's least memory, and the distance of sizes that are considered. */

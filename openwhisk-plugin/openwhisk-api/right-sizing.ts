@@ -1,7 +1,8 @@
 import type { EventKind } from '../../broker/index.js';
 import type { GleanerEvent } from '../../broker/messages/index.js';
-import type { HostUserMemory, PeakExcess, SizeAdvice } from '../../broker/services/index.js';
+import type { HostUserMemory, SizeAdvice } from '../../broker/services/index.js';
 import { type Bytes, type Clock, MIB, type Millis } from '../../config/index.js';
+import type { PeakExcess } from '../../rules/index.js';
 import {
   type ActionOutcome,
   type ActionsController,

@@ -1,5 +1,6 @@
-import type { HostUserMemory, PeakExcess, SizeAdvice } from '../../broker/services/index.js';
+import type { HostUserMemory, SizeAdvice } from '../../broker/services/index.js';
 import { type Bytes, MIB } from '../../config/index.js';
+import type { PeakExcess } from '../../rules/index.js';
 import type { OpenChange } from './open-changes.js';
 import type { LimitRequest } from './plan.js';
 import { memoryMarket, pricedSize } from './priced-sizes.js';

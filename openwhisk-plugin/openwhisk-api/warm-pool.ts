@@ -1,4 +1,4 @@
-import { IDLE_LIFE } from '../../config/index.js';
+import { IDLE_LIFE } from '../../rules/index.js';
 
 export interface WarmPoolUse {
   /** Calls a second. */

@@ -1,4 +1,5 @@
-import { MIB, sharesOf } from '../../config/index.js';
+import { MIB } from '../../config/index.js';
+import { sharesOf } from '../../rules/index.js';
 import type { StreamedFunction } from '../workload/index.js';
 import { PERIOD_MICROS, quotaOf, timeUnderQuota } from './cfs.js';
 import type { ClusterMode } from './options.js';

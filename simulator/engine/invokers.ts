@@ -1,4 +1,5 @@
-import { MIB, sharesOf } from '../../config/index.js';
+import { MIB } from '../../config/index.js';
+import { sharesOf } from '../../rules/index.js';
 import {
   type ActivationColumns,
   type Activations,

@@ -1,10 +1,11 @@
 import type { ResourceManager } from '../../agents/index.js';
 import type { Observation } from '../../broker/messages/index.js';
-import { defaultConfig, IDLE_LIFE } from '../../config/index.js';
+import { defaultConfig } from '../../config/index.js';
 import type {
   DecisionSettings,
   ExperienceListener,
 } from '../../openwhisk-plugin/decision/index.js';
+import { IDLE_LIFE } from '../../rules/index.js';
 import type { ActivationStream } from '../workload/index.js';
 import type { ActivationRecorder } from './recorder.js';
 

@@ -1,4 +1,3 @@
-import { LEVELS } from '../../broker/messages/index.js';
 import type { Random } from '../../config/index.js';
 import {
   amountFeature,
@@ -8,6 +7,7 @@ import {
   rateFeature,
   shareFeature,
 } from '../../openwhisk-plugin/decision/index.js';
+import { LEVELS } from '../../rules/index.js';
 import type { FunctionHistory } from './function-history.js';
 import type { PublishedManager } from './managers.js';
 import type { Request } from './request.js';

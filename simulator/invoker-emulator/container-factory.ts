@@ -1,4 +1,4 @@
-import { sharesOf } from '../../config/index.js';
+import { sharesOf } from '../../rules/index.js';
 import type { ResolvedAction } from './action.js';
 import {
   ActionContainer,

@@ -1,4 +1,5 @@
-import { IDLE_LIFE, type Random, SeededRandom } from '../../config/index.js';
+import { type Random, SeededRandom } from '../../config/index.js';
+import { IDLE_LIFE } from '../../rules/index.js';
 import { type Action, type CompletedActivation, resolveAction } from './action.js';
 import {
   type ContainerFactory,

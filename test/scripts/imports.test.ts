@@ -53,6 +53,8 @@ test('imports downwards through a door, and any within a folder, are allowed', (
 
 for (const [what, path, text, complaint] of [
   ['upwards', 'config/a.ts', `import type { B } from '../broker/index.js';`, 'config imports only'],
+  ['upwards by the rules', 'rules/a.ts', `import '../broker/index.js';`, 'rules imports only'],
+  ['of I/O by the rules', 'rules/a.ts', `import 'node:fs';`, 'rules do no I/O'],
   ['sideways', 'agents/host/a.ts', `import '../../dashboard/index.js';`, 'agents imports only'],
   [
     'of the daemon by the decision',

@@ -1,22 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Observation } from '../../../broker/messages/index.js';
+import type { HostUserMemory, SizeAdvice } from '../../../broker/services/index.js';
+import type { Bytes, Micros, Millis } from '../../../config/index.js';
 import {
   countPeak,
-  type HostUserMemory,
-  noPeakExcess,
-  type SizeAdvice,
-} from '../../../broker/services/index.js';
-import {
-  type Bytes,
   IDLE_LIFE,
   intersectUserMemory,
-  type Micros,
-  type Millis,
   memoryAfterOom,
+  noPeakExcess,
   type UserMemoryRange,
   userMemoryRange,
-} from '../../../config/index.js';
+} from '../../../rules/index.js';
 import {
   busyMillis,
   isValidObservation,

@@ -1,4 +1,5 @@
-import { cpuUnitOf, MIB } from '../../../config/index.js';
+import { MIB } from '../../../config/index.js';
+import { cpuUnitOf } from '../../../rules/index.js';
 import type { Run } from '../container-state.js';
 import type { FunctionState } from '../function-state.js';
 import type { Grant } from '../grant.js';

@@ -13,10 +13,10 @@ import { buckets, objectStores, subjects } from '../../../broker/index.js';
 import {
   decodePolicyParameters,
   encodeMessage,
-  FEATURE_LAYOUT,
   type PolicyParameters,
   policyKey,
 } from '../../../broker/messages/index.js';
+import { FEATURE_LAYOUT } from '../../../rules/index.js';
 import { HookRig } from '../../openwhisk-plugin/daemon/hook-rig.js';
 import { settle } from '../../support/settle.js';
 

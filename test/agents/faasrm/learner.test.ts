@@ -13,9 +13,10 @@ import { experienceReward } from '../../../agents/faasrm/reward.js';
 import { packCheckpoint, unpackCheckpoint } from '../../../agents/nn/checkpoint/store.js';
 import { defaultEngine, JsEngine, type PpoBatch } from '../../../agents/nn/index.js';
 import { InlineTrainer } from '../../../agents/ppo/index.js';
-import { type FaasrmExperience, LEVELS, STATE_FEATURES } from '../../../broker/messages/index.js';
+import type { FaasrmExperience } from '../../../broker/messages/index.js';
 import { SeededRandom } from '../../../config/index.js';
 import { createPolicy, OptionScorer } from '../../../openwhisk-plugin/decision/index.js';
+import { LEVELS, STATE_FEATURES } from '../../../rules/index.js';
 import { newOptionScorer } from '../nn/fixtures.js';
 
 const levels = Array.from({ length: LEVELS }, (_, i) => -1 + (2 * i) / (LEVELS - 1));

@@ -4,7 +4,6 @@ import {
   decodeHostReport,
   decodeObservation,
   encodeMessage,
-  FEATURE_LAYOUT,
   MODE_GLOBAL,
   modeKey,
   type Observation,
@@ -13,6 +12,7 @@ import { changeMode } from '../../../broker/mode-switch.js';
 import { callService, hookService } from '../../../broker/services/index.js';
 import { type Config, MIB } from '../../../config/index.js';
 import { POLICY_WEIGHTS } from '../../../openwhisk-plugin/decision/index.js';
+import { FEATURE_LAYOUT } from '../../../rules/index.js';
 import { settle } from '../../support/settle.js';
 import { type FakeContainer, HookRig } from './hook-rig.js';
 

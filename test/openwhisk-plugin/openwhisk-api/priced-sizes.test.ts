@@ -1,8 +1,8 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { countPeak, excessChance, noPeakExcess } from '../../../broker/services/index.js';
 import { type Bytes, MIB, type Millis, mebibytes } from '../../../config/index.js';
 import { memoryMarket, pricedSize } from '../../../openwhisk-plugin/openwhisk-api/priced-sizes.js';
+import { countPeak, excessChance, noPeakExcess } from '../../../rules/index.js';
 import { adviceOf } from './advice.js';
 
 const host = (mib: number) => ({ host: 'invoker-1', userMemory: mebibytes(mib) });

@@ -1,5 +1,4 @@
 import test, { type ExecutionContext } from 'ava';
-import { noPeakExcess } from '../../../broker/services/index.js';
 import { type Bytes, mebibytes, millis } from '../../../config/index.js';
 import {
   type ActionEvent,
@@ -7,6 +6,7 @@ import {
   RightSizing,
   type SizeEvidence,
 } from '../../../openwhisk-plugin/openwhisk-api/index.js';
+import { noPeakExcess } from '../../../rules/index.js';
 import { adviceOf, HOUR, RULES } from './advice.js';
 import { nothingHeld, type RigOptions, rig } from './rig.js';
 

@@ -1,5 +1,4 @@
 import test from 'ava';
-import { noPeakExcess } from '../../../broker/services/index.js';
 import { mebibytes } from '../../../config/index.js';
 import {
   type JournalEntry,
@@ -14,6 +13,7 @@ import {
   savedPerHour,
 } from '../../../openwhisk-plugin/openwhisk-api/rollout.js';
 import { coldStartRate, keepAliveTime } from '../../../openwhisk-plugin/openwhisk-api/warm-pool.js';
+import { noPeakExcess } from '../../../rules/index.js';
 import { adviceOf, HOUR, RULES } from './advice.js';
 
 const NOW = 1_000 * HOUR;

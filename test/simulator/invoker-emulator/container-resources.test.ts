@@ -1,6 +1,6 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { sharesOf } from '../../../config/index.js';
+import { sharesOf } from '../../../rules/index.js';
 import {
   containerName,
   cpuLimit,

@@ -1,8 +1,5 @@
-import {
-  type FaasrmExperience,
-  LEVELS,
-  STATE_FEATURES,
-} from '../../../../broker/messages/index.js';
+import type { FaasrmExperience } from '../../../../broker/messages/index.js';
+import { LEVELS, STATE_FEATURES } from '../../../../rules/index.js';
 import type { Run } from '../../container-state.js';
 import type { FunctionState } from '../../function-state.js';
 

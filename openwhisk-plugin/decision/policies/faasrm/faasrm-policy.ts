@@ -1,4 +1,4 @@
-import { LEVELS } from '../../../../broker/messages/index.js';
+import { LEVELS } from '../../../../rules/index.js';
 import type { Run } from '../../container-state.js';
 import type { FunctionState } from '../../function-state.js';
 import { Grant } from '../../grant.js';

@@ -1,4 +1,4 @@
-import { LEVELS } from '../../../../broker/messages/index.js';
+import { LEVELS } from '../../../../rules/index.js';
 
 /** Of both resources together. */
 export const OPTIONS = LEVELS * LEVELS;

@@ -1,5 +1,5 @@
-import { LEVELS, STATE_FEATURES } from '../../../../broker/messages/index.js';
 import { errorClass, messageOf } from '../../../../config/index.js';
+import { LEVELS, STATE_FEATURES } from '../../../../rules/index.js';
 import { OPTIONS } from './options.js';
 import { SCORER_BINARY } from './scorer-binary.js';
 import { ACTOR_WEIGHTS } from './weights.js';

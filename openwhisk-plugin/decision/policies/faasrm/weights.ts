@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FEATURE_LAYOUT } from '../../../../broker/messages/index.js';
+import { FEATURE_LAYOUT } from '../../../../rules/index.js';
 
 /** Of one network 11-32-16-1: 11 x 32 + 32 + 32 x 16 + 16 + 16 + 1. */
 export const ACTOR_WEIGHTS = 929;

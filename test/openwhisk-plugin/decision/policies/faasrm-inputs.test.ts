@@ -1,5 +1,4 @@
 import test from 'ava';
-import { LEVELS, STATE_FEATURES } from '../../../../broker/messages/index.js';
 import { type Micros, type Millis, micros } from '../../../../config/index.js';
 import {
   ACTOR_WEIGHTS,
@@ -19,6 +18,7 @@ import {
   fillState,
 } from '../../../../openwhisk-plugin/decision/policies/faasrm/features.js';
 import { fillAmounts } from '../../../../openwhisk-plugin/decision/policies/faasrm/options.js';
+import { LEVELS, STATE_FEATURES } from '../../../../rules/index.js';
 import { host, limits, plain } from '../helpers.js';
 
 const HOUR = 3_600_000;

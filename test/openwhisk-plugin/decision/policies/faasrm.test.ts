@@ -1,7 +1,6 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import { JsEngine, scoreShape } from '../../../../agents/nn/index.js';
-import { FEATURE_LAYOUT, LEVELS, STATE_FEATURES } from '../../../../broker/messages/index.js';
 import { type Bytes, type Millis, SeededRandom } from '../../../../config/index.js';
 import {
   ACTOR_WEIGHTS,
@@ -18,6 +17,7 @@ import {
 } from '../../../../openwhisk-plugin/decision/index.js';
 import { OPTIONS } from '../../../../openwhisk-plugin/decision/policies/faasrm/options.js';
 import { freyrSettings } from '../../../../openwhisk-plugin/decision/settings.js';
+import { FEATURE_LAYOUT, LEVELS, STATE_FEATURES } from '../../../../rules/index.js';
 import { newOptionScorer } from '../../../agents/nn/fixtures.js';
 import { host, limits, Player, plain, policyContext } from '../helpers.js';
 

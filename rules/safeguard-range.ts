@@ -1,12 +1,12 @@
-import type { Config } from './schema.js';
 import {
   type Bytes,
+  type Config,
   type Millicores,
   type Millis,
   mebibytes,
   millicores,
   millis,
-} from './units.js';
+} from '../config/index.js';
 
 /** Where the hook's safeguard lets limits lie; agents ask for nothing else. */
 export interface RangeRules {

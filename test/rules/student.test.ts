@@ -1,5 +1,5 @@
 import test from 'ava';
-import { studentQuantile, studentTails } from '../../config/student.js';
+import { studentQuantile, studentTails } from '../../rules/index.js';
 
 test('the quantile of Student is that of the tables', (t) => {
   // NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, column .975.

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { MIB, memoryAfterOom } from '../../config/index.js';
+import { MIB } from '../../config/index.js';
+import { memoryAfterOom } from '../../rules/index.js';
 
 // The VPA's defaults: OOMBumpUpRatio 1.2 and OOMMinBumpUp 100 * 1024 * 1024 bytes.
 test('an OOM kill raises the memory by 20 %, at least by 100 MiB', (t) => {

@@ -1,15 +1,17 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { type ArmPair, type ArmSummary, changeText } from '../../config/arm-comparison.js';
+import { SeededRandom } from '../../config/index.js';
 import {
+  type ArmPair,
+  type ArmSummary,
   addComparisons,
   type ComparisonSums,
+  changeText,
   comparisonOf,
   comparisonSums,
   noComparison,
-  SeededRandom,
   verdictOf,
-} from '../../config/index.js';
+} from '../../rules/index.js';
 
 function arm(times: readonly number[]): ArmSummary {
   const logs = times.map(Math.log);

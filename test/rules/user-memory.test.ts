@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { intersectUserMemory, sharesOf, userMemoryRange } from '../../config/index.js';
+import { intersectUserMemory, sharesOf, userMemoryRange } from '../../rules/index.js';
 
 test('shares are 1024 over the number of containers that fit, divided as integers', (t) => {
   // Observed with an OpenWhisk invoker: 128 for 256 MB of 2048; 64 for 128 MB.

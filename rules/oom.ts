@@ -1,4 +1,4 @@
-import { MIB } from './units.js';
+import { MIB } from '../config/index.js';
 
 const OOM_BUMP_RATIO = 1.2;
 const MIN_OOM_BUMP = 100 * MIB;

@@ -1,4 +1,4 @@
-import { type Millis, millis } from './units.js';
+import { type Millis, millis } from '../config/index.js';
 
 /**
  * OpenWhisk removes a paused container after this time without an activation [OpenWhisk
