@@ -1,16 +1,20 @@
 import { type Clock, type Millis, messageOf, StepTimes, type Timers } from '../../config/index.js';
 import { newBootId } from '../boot-id.js';
-import { Inbox, type InboxRefusal } from '../inbox.js';
+import { Inbox } from '../inbox.js';
 import { Lease } from '../lease.js';
 import { type Logger, silentLogger } from '../logger.js';
-import type { MeanField } from '../messages/index.js';
 import {
+  type AgentsPartial,
+  type Announcement,
+  type Decode,
   decodeAgentsPartial,
   decodeAnnouncement,
   decodeHostReport,
   encodeMessage,
+  type HostReport,
+  type MeanField,
 } from '../messages/index.js';
-import type { Broker } from '../port.js';
+import type { Broker, BrokerMessage } from '../port.js';
 import {
   aggregatorService,
   announce,
@@ -34,7 +38,13 @@ export interface AggregatorRun {
   readonly heartbeat?: () => void;
 }
 
-export type RunningAggregator = ReturnType<typeof runAggregator>;
+export interface RunningAggregator {
+  readonly steps: StepTimes<(typeof LOOP_STEPS)[number]>;
+  /** The last published mean field; null before the first, or while another one publishes. */
+  readonly latest: MeanField | null;
+  readonly publishing: boolean;
+  stop(): Promise<void>;
+}
 
 const LOOP_STEPS = ['publish'] as const;
 /**
@@ -45,174 +55,198 @@ const LEASE_STEPS = 0.75;
 const LEASE_MIN = 600;
 
 /** Runs an aggregator until it is stopped. Of several, the holder of the lease publishes. */
-export function runAggregator(run: AggregatorRun) {
-  const {
-    broker,
-    clock,
-    timers,
-    host,
-    boot = newBootId(),
-    version = '0.0.0',
-    logger = silentLogger,
-  } = run;
-  const step = run.intervalMs as Millis;
-  const aggregator = new Aggregator({ host, boot, step });
-  const directory = new InstanceDirectory();
-  const refusals: Record<string, number> = {};
-  const refused =
-    (what: string) =>
-    (kind: InboxRefusal, detail: string): void =>
-      logger.warn({ kind, detail }, `${what} refused`);
-  const partials = new Inbox({
-    decode: decodeAgentsPartial,
-    stamp: null,
-    refused: refused('partial sums'),
-  });
-  const reports = new Inbox({
-    decode: decodeHostReport,
-    stamp: null,
-    refused: refused('host report'),
-  });
-  const announcements = new Inbox({
-    decode: decodeAnnouncement,
-    stamp: null,
-    refused: refused('announcement'),
-  });
-  const count = (refusal: AggregatorRefusal | null, from: string): void => {
+export function runAggregator(run: AggregatorRun): RunningAggregator {
+  return new AggregatorLoop(run);
+}
+
+/** Receives the messages, and publishes the sums at each step while it holds the lease. */
+class AggregatorLoop implements RunningAggregator {
+  readonly steps = new StepTimes(LOOP_STEPS);
+  readonly #run: AggregatorRun;
+  readonly #boot: string;
+  readonly #logger: Logger;
+  readonly #aggregator: Aggregator;
+  readonly #directory = new InstanceDirectory();
+  readonly #refusals: Record<string, number> = {};
+  readonly #partials: Inbox<AgentsPartial>;
+  readonly #reports: Inbox<HostReport>;
+  readonly #announcements: Inbox<Announcement>;
+  readonly #lease: Lease;
+  /** Ends what the loop has begun, in this order. */
+  readonly #endings: readonly (() => void)[];
+  #latest: MeanField | null = null;
+  #paused = false;
+
+  constructor(run: AggregatorRun) {
+    const { broker, clock, timers, host, boot = newBootId(), logger = silentLogger } = run;
+    const step = run.intervalMs as Millis;
+    this.#run = run;
+    this.#boot = boot;
+    this.#logger = logger;
+    this.#aggregator = new Aggregator({ host, boot, step });
+    this.#partials = this.#inbox(decodeAgentsPartial, 'partial sums');
+    this.#reports = this.#inbox(decodeHostReport, 'host report');
+    this.#announcements = this.#inbox(decodeAnnouncement, 'announcement');
+    const subscriptions = [
+      broker.subscribe(wildcards.agentsPartials, (message) => this.#takePartial(message)),
+      broker.subscribe(wildcards.hostReports, (message) => this.#takeReport(message)),
+      broker.subscribe(wildcards.announcements, (message) => this.#takeAnnouncement(message)),
+    ];
+    this.#lease = new Lease({
+      bucket: broker.keyValue(buckets.leases),
+      key: services.aggregator,
+      host,
+      boot,
+      duration: Math.max(LEASE_MIN, step * LEASE_STEPS) as Millis,
+      clock,
+      timers,
+      changed: (epoch) => this.#leaseChanged(epoch),
+    });
+    const cancelStatus = broker.onStatus((status) => {
+      if (status.kind !== 'connected') return;
+      this.#directory.mayMiss(clock.monotonic());
+      void this.#lease.turn();
+    });
+    const cancelStep = timers.every(step, () => {
+      run.heartbeat?.();
+      this.#publish();
+    });
+    this.#endings = [
+      cancelStep,
+      cancelStatus,
+      ...this.#serve(),
+      ...subscriptions.map((subscription) => () => subscription.unsubscribe()),
+    ];
+  }
+
+  get latest(): MeanField | null {
+    return this.#latest;
+  }
+
+  get publishing(): boolean {
+    return this.#lease.epoch !== null && !this.#paused;
+  }
+
+  async stop(): Promise<void> {
+    for (const end of this.#endings) end();
+    await this.#lease
+      .release()
+      .catch((error: unknown) =>
+        this.#logger.warn({ error: messageOf(error) }, 'lease not released'),
+      );
+  }
+
+  #inbox<T>(decode: Decode<T>, what: string): Inbox<T> {
+    return new Inbox({
+      decode,
+      stamp: null,
+      refused: (kind, detail) => this.#logger.warn({ kind, detail }, `${what} refused`),
+    });
+  }
+
+  #takePartial({ data }: BrokerMessage): void {
+    const now = this.#run.clock.monotonic();
+    const partial = this.#partials.take(data, now);
+    if (partial) this.#count(this.#aggregator.takePartial(partial, now), partial.host);
+    else this.#directory.mayMiss(now);
+  }
+
+  #takeReport({ data }: BrokerMessage): void {
+    const now = this.#run.clock.monotonic();
+    const report = this.#reports.take(data, now);
+    if (report) this.#count(this.#aggregator.takeReport(report, now), report.host);
+    else this.#directory.mayMiss(now);
+  }
+
+  #takeAnnouncement({ data }: BrokerMessage): void {
+    const now = this.#run.clock.monotonic();
+    const announcement = this.#announcements.take(data, now);
+    if (announcement) this.#directory.take(announcement, now);
+    else this.#directory.mayMiss(now);
+  }
+
+  #count(refusal: AggregatorRefusal | null, from: string): void {
     if (!refusal) return;
     // Its sender may be of another version, which announces nothing.
-    directory.mayMiss(clock.monotonic());
-    refusals[refusal] = (refusals[refusal] ?? 0) + 1;
-    if (refusals[refusal] === 1)
-      logger.warn({ kind: refusal, from }, 'message refused: the host is not in the totals');
-  };
-  let latest: MeanField | null = null;
-  const steps = new StepTimes(LOOP_STEPS);
-  let paused = false;
+    this.#directory.mayMiss(this.#run.clock.monotonic());
+    this.#refusals[refusal] = (this.#refusals[refusal] ?? 0) + 1;
+    if (this.#refusals[refusal] === 1)
+      this.#logger.warn({ kind: refusal, from }, 'message refused: the host is not in the totals');
+  }
 
-  const subscriptions = [
-    broker.subscribe(wildcards.agentsPartials, (message) => {
-      const now = clock.monotonic();
-      const partial = partials.take(message.data, now);
-      if (partial) count(aggregator.takePartial(partial, now), partial.host);
-      else directory.mayMiss(now);
-    }),
-    broker.subscribe(wildcards.hostReports, (message) => {
-      const now = clock.monotonic();
-      const report = reports.take(message.data, now);
-      if (report) count(aggregator.takeReport(report, now), report.host);
-      else directory.mayMiss(now);
-    }),
-    broker.subscribe(wildcards.announcements, (message) => {
-      const now = clock.monotonic();
-      const announcement = announcements.take(message.data, now);
-      if (announcement) directory.take(announcement, now);
-      else directory.mayMiss(now);
-    }),
-  ];
+  #leaseChanged(epoch: number | null): void {
+    this.#logger.info(
+      { epoch },
+      epoch === null ? 'another aggregator publishes' : 'publishing the mean field',
+    );
+    // The previous aggregator may have died just before its next step was due.
+    const { agents, invokers } = this.#aggregator.hosts(this.#run.clock.monotonic());
+    if (epoch !== null && agents.length + invokers.length > 0) this.#publish();
+  }
 
-  const lease = new Lease({
-    bucket: broker.keyValue(buckets.leases),
-    key: services.aggregator,
-    host,
-    boot,
-    duration: Math.max(LEASE_MIN, step * LEASE_STEPS) as Millis,
-    clock,
-    timers,
-    changed: (epoch) => {
-      logger.info(
-        { epoch },
-        epoch === null ? 'another aggregator publishes' : 'publishing the mean field',
-      );
-      // The previous aggregator may have died just before its next step was due.
-      const { agents, invokers } = aggregator.hosts(clock.monotonic());
-      if (epoch !== null && agents.length + invokers.length > 0) publish();
-    },
-  });
-  const publish = (): void => {
-    steps.begin();
-    const { epoch } = lease;
-    if (epoch === null || paused) {
-      latest = null;
+  #publish(): void {
+    this.steps.begin();
+    const { epoch } = this.#lease;
+    if (epoch === null || this.#paused) {
+      this.#latest = null;
       return;
     }
-    latest = aggregator.step(clock.monotonic(), epoch);
-    broker.publish(subjects.meanField, encodeMessage(latest));
-    steps.ended('publish');
-  };
-  const start = (): void => void lease.turn();
-  const cancelStatus = broker.onStatus((status) => {
-    if (status.kind !== 'connected') return;
-    directory.mayMiss(clock.monotonic());
-    start();
-  });
+    const { broker, clock } = this.#run;
+    this.#latest = this.#aggregator.step(clock.monotonic(), epoch);
+    broker.publish(subjects.meanField, encodeMessage(this.#latest));
+    this.steps.ended('publish');
+  }
 
-  const cancelStep = timers.every(step, () => {
-    run.heartbeat?.();
-    publish();
-  });
-
-  const state = () => {
-    const now = clock.monotonic();
-    const hosts = aggregator.hosts(now);
-    return {
+  /** Announces the service. Returns what ends it. */
+  #serve(): (() => void)[] {
+    const { broker, clock, timers, host, version = '0.0.0' } = this.#run;
+    const endpoints = contractedEndpoints(aggregatorService, {
+      list: () => this.#state(),
+      inspect: () => ({ ...this.#state(), meanField: this.#latest }),
+      explain: () => this.#aggregator.explain(clock.monotonic()),
+      pause: () => this.#pause(true),
+      resume: () => this.#pause(false),
+    });
+    const description = 'sums agent hosts and invoker hosts to the mean field';
+    const metadata = { boot: this.#boot };
+    const service = serve(
+      broker,
+      { name: services.aggregator, version, description, host, metadata, endpoints },
+      clock,
+    );
+    const { id } = service;
+    const cancelAnnouncements = announce(broker, timers, {
+      service: services.aggregator,
       host,
-      publishing: lease.epoch !== null && !paused,
-      epoch: lease.epoch,
-      paused,
+      id,
+    });
+    return [cancelAnnouncements, () => service.stop()];
+  }
+
+  #pause(paused: boolean) {
+    this.#paused = paused;
+    return this.#state();
+  }
+
+  #state() {
+    const now = this.#run.clock.monotonic();
+    const hosts = this.#aggregator.hosts(now);
+    return {
+      host: this.#run.host,
+      publishing: this.publishing,
+      epoch: this.#lease.epoch,
+      paused: this.#paused,
       refusals: {
-        ...refusals,
-        partials: partials.counts,
-        reports: reports.counts,
-        announcements: announcements.counts,
+        ...this.#refusals,
+        partials: this.#partials.counts,
+        reports: this.#reports.counts,
+        announcements: this.#announcements.counts,
       },
       ...hosts,
-      instances: directory.all(now, {
+      instances: this.#directory.all(now, {
         [services.hook]: hosts.invokers,
         [services.agents]: hosts.agents,
       }),
     };
-  };
-  const endpoints = contractedEndpoints(aggregatorService, {
-    list: state,
-    inspect: () => ({ ...state(), meanField: latest }),
-    explain: () => aggregator.explain(clock.monotonic()),
-    pause: () => {
-      paused = true;
-      return state();
-    },
-    resume: () => {
-      paused = false;
-      return state();
-    },
-  });
-  const description = 'sums agent hosts and invoker hosts to the mean field';
-  const service = serve(
-    broker,
-    { name: services.aggregator, version, description, host, metadata: { boot }, endpoints },
-    clock,
-  );
-  const { id } = service;
-  const cancelAnnouncements = announce(broker, timers, { service: services.aggregator, host, id });
-
-  return {
-    steps,
-    /** The last published mean field; null before the first, or while another one publishes. */
-    get latest(): MeanField | null {
-      return latest;
-    },
-    get publishing() {
-      return lease.epoch !== null && !paused;
-    },
-    async stop() {
-      cancelStep();
-      cancelStatus();
-      cancelAnnouncements();
-      service.stop();
-      for (const subscription of subscriptions) subscription.unsubscribe();
-      await lease
-        .release()
-        .catch((error: unknown) => logger.warn({ error: messageOf(error) }, 'lease not released'));
-    },
-  };
+  }
 }
