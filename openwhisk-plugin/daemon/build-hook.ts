@@ -11,7 +11,7 @@ import {
   HostWeights,
   MemoryHeadroom,
 } from '../decision/index.js';
-import type { Bridge, HostFacts, Platform } from '../host/ports/index.js';
+import type { HostFacts, Platform } from '../host/ports/index.js';
 import { AuditLog } from './audit.js';
 import { ContainerEventHandler } from './container-event-handler.js';
 import { type Container, ContainerRegistry } from './containers.js';
@@ -163,20 +163,8 @@ export function buildHook(options: HookOptions, facts: HostFacts) {
   const identity = identityOf(options);
   const switches = { stopping: false, boosts: config.decision.boost.enabled };
 
-  // Both call the hook, which needs both, once it runs.
-  const killSwitch = new KillSwitch((killed, source) => {
-    logger.warn(
-      { killed, source },
-      killed ? 'kill switch on: every user limit is restored' : 'kill switch released',
-    );
-    hook.modesChanged(`kill_switch:${source}`);
-  });
-  const modes = new Modes(
-    config,
-    (reason, action) => hook.modesChanged(reason, action),
-    (reason, action) => hook.annotated(reason, action),
-  );
-
+  const killSwitch = new KillSwitch();
+  const modes = new Modes(config);
   const parts = sharedParts(options, decider, policies, modes);
   const { clock, functions } = parts;
   const usage = new UsageReader();
@@ -195,18 +183,8 @@ export function buildHook(options: HookOptions, facts: HostFacts) {
     controller,
     () => switches.boosts && mayWrite() && modes.global === 'enforce',
   );
-
-  let bridges: readonly Bridge[] = [];
-  let isListening = false;
-  const watch = (): void => {
-    pipeline.watching(bridges);
-    platform.tap.watch(bridges);
-  };
   const { containerPrefix } = config.hook;
-  const containerEvents = new ContainerEventHandler(parts, pipeline, containerPrefix, (now) => {
-    bridges = now;
-    if (isListening) watch();
-  });
+  const containerEvents = new ContainerEventHandler(parts, pipeline, platform.tap, containerPrefix);
   const sampler = new Sampler(
     {
       parts,
@@ -231,7 +209,7 @@ export function buildHook(options: HookOptions, facts: HostFacts) {
     (action) => functions.get(action),
     (fn, target, rules, now) => controller.onSharedPeak(fn, target, rules, now),
   );
-  const hook: Hook = new Hook(
+  const hook = new Hook(
     {
       parts,
       pipeline,
@@ -252,10 +230,5 @@ export function buildHook(options: HookOptions, facts: HostFacts) {
     /** Read at each write and boost. */
     switches,
     capacity,
-    /** The tap took addresses so far; it listens on the bridges from now on. */
-    listen: (): void => {
-      isListening = true;
-      watch();
-    },
   };
 }

@@ -87,7 +87,6 @@ export class HookBus {
   }
 
   #receiveMode(key: string, value: Uint8Array | null): void {
-    const { modes, killSwitch } = this.#hook.controls;
     const action = functionOfModeKey(key);
     if (key !== MODE_GLOBAL && action === null) return;
     const decoded = value === null ? null : decodeMode(value);
@@ -98,17 +97,16 @@ export class HookBus {
     }
     const deleted = { kill: false, paused: false, mode: undefined, author: 'kv' };
     const { kill, paused, mode, author } = decoded?.message ?? deleted;
-    if (action === null) killSwitch.set('kv', kill);
-    else modes.pause(action, paused, author);
-    modes.set(mode, action, author);
+    if (action === null) this.#hook.controls.killSwitch.set('kv', kill);
+    else this.#hook.pause(action, paused, author);
+    this.#hook.setMode(mode, action, author);
   }
 
   #receiveAction(key: string, value: Uint8Array | null): void {
-    const { modes } = this.#hook.controls;
     const action = functionName(key);
     if (action === null) return;
     if (value === null) {
-      modes.annotate(action, null);
+      this.#hook.annotate(action, null);
       return;
     }
     const decoded = decodeActionSettings(value);
@@ -125,7 +123,7 @@ export class HookBus {
         { function: action, annotations: unreadable },
         'annotations cannot be read: user limits apply',
       );
-    modes.annotate(action, decoded.message);
+    this.#hook.annotate(action, decoded.message);
   }
 
   /** Parameters of a deleted entry stay until the next entry or a restart. */

@@ -7,6 +7,7 @@ import type {
   ContainerEngineListener,
   ContainerInfo,
   SkippedEvent,
+  Tap,
 } from '../host/ports/index.js';
 import type { Container } from './containers.js';
 import type { HookParts } from './hook-parts.js';
@@ -22,30 +23,33 @@ const REMEMBERED = 128;
 export class ContainerEventHandler implements ContainerEngineListener {
   readonly #parts: HookParts;
   readonly #pipeline: Pipeline;
-  readonly #watch: (bridges: readonly Bridge[]) => void;
+  readonly #tap: Tap;
   readonly #managed: ManagedFilter;
   readonly #invokers = new Map<string, number>();
   readonly #ended = new LRUCache<string, Container>({ max: REMEMBERED });
+  #bridges: readonly Bridge[] = [];
   #live = false;
+  #isListening = false;
   /** Number of containers that no invoker owns. */
   ignored = 0;
   isEngineReachable = true;
 
-  constructor(
-    parts: HookParts,
-    pipeline: Pipeline,
-    containerPrefix: string,
-    watch: (bridges: readonly Bridge[]) => void,
-  ) {
+  constructor(parts: HookParts, pipeline: Pipeline, tap: Tap, containerPrefix: string) {
     this.#parts = parts;
     this.#pipeline = pipeline;
     this.#managed = managedByPrefix(containerPrefix);
-    this.#watch = watch;
+    this.#tap = tap;
   }
 
   /** Containers that start from now on are new; earlier ones ran before the hook. */
   live(): void {
     this.#live = true;
+  }
+
+  /** The tap took addresses so far; it listens on the bridges from now on. */
+  listen(): void {
+    this.#isListening = true;
+    this.#watchBridges();
   }
 
   containerStarted(info: ContainerInfo, isFound = false): void {
@@ -127,7 +131,13 @@ export class ContainerEventHandler implements ContainerEngineListener {
   }
 
   bridgesChanged(bridges: readonly Bridge[]): void {
-    this.#watch(bridges);
+    this.#bridges = bridges;
+    if (this.#isListening) this.#watchBridges();
+  }
+
+  #watchBridges(): void {
+    this.#pipeline.watching(this.#bridges);
+    this.#tap.watch(this.#bridges);
   }
 
   reconciled(): void {

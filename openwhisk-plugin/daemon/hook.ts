@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { PolicyParameters } from '../../broker/messages/index.js';
+import type { ActionSettings, PolicyParameters } from '../../broker/messages/index.js';
 import {
   type HostView,
   type hookService,
@@ -13,6 +13,7 @@ import {
   type Config,
   type Micros,
   type Millicores,
+  type Mode,
   systemClock,
   timeOfDay,
 } from '../../config/index.js';
@@ -24,7 +25,7 @@ import type { Container } from './containers.js';
 import type { UnidentifiedInits } from './failed-inits.js';
 import type { HookParts } from './hook-parts.js';
 import { containerSums, containerViews, functionFigures, functionView } from './inspect.js';
-import type { KillSwitch } from './kill-switch.js';
+import type { KillSource, KillSwitch } from './kill-switch.js';
 import type { Modes } from './modes.js';
 import type { Pipeline } from './pipeline.js';
 import type { PolicyTable } from './policies.js';
@@ -246,17 +247,51 @@ export class Hook {
     return changed;
   }
 
-  /** Of one function, or with null of all. */
-  modesChanged(reason: string, action: string | null = null): void {
+  /** One function's mode, or with null all of them. Undefined restores the configured mode. */
+  setMode(mode: Mode | undefined, action: string | null, reason: string): void {
+    if (this.controls.modes.set(mode, action)) this.#modesChanged(reason, action);
+  }
+
+  pause(action: string, paused: boolean, author: string): void {
+    if (this.controls.modes.pause(action, paused))
+      this.#modesChanged(`${paused ? 'paused' : 'resumed'} by ${author}`, action);
+  }
+
+  /**
+   * Takes the settings of an action's annotations; null: there are none any more. Those of all
+   * actions arrive at the start: only a changed mode of a function of this host is reported.
+   */
+  annotate(action: string, settings: ActionSettings | null): void {
+    const { modes, parts } = this.controls;
+    if (!modes.annotate(action, settings) || !parts.functions.refreshOne(action)) return;
+    const bad = settings?.unreadable ?? [];
+    const reason = bad.length > 0 ? `annotations cannot be read: ${bad.join(', ')}` : 'annotations';
+    this.#applyModes(reason, action);
+  }
+
+  /** Takes the modes and policies of a reloaded configuration. */
+  configure(config: Config): void {
+    this.controls.modes.configure(config);
+    this.#modesChanged('configuration', null);
+    this.#policyNames = config.decision.policy;
+    this.#choosePolicies();
+  }
+
+  /** The kill switch is on, or no longer. */
+  killSwitched(killed: boolean, source: KillSource): void {
+    this.controls.parts.logger.warn(
+      { killed, source },
+      killed ? 'kill switch on: every user limit is restored' : 'kill switch released',
+    );
+    this.#modesChanged(`kill_switch:${source}`, null);
+  }
+
+  /** One function's mode, or with null all of them. */
+  #modesChanged(reason: string, action: string | null): void {
     const { functions } = this.controls.parts;
     if (action === null) functions.refresh(this.controls.killSwitch.killed);
     else functions.refreshOne(action);
     this.#applyModes(reason, action);
-  }
-
-  /** Only a changed mode of a function of this host is reported. */
-  annotated(reason: string, action: string): void {
-    if (this.controls.parts.functions.refreshOne(action)) this.#applyModes(reason, action);
   }
 
   /** Restores containers that are no longer enforced, and reports the change. */
@@ -284,12 +319,6 @@ export class Hook {
 
   acceptParameters(parameters: PolicyParameters): void {
     this.controls.policies.accept(parameters);
-    this.#choosePolicies();
-  }
-
-  /** Takes the policies of a reloaded configuration. */
-  usePolicies(names: Config['decision']['policy']): void {
-    this.#policyNames = names;
     this.#choosePolicies();
   }
 

@@ -25,24 +25,23 @@ const confirmationOf = (path: string): string => `${path}.held`;
 export const killFileHolder = (path: string): number | null =>
   HookLock.holder(confirmationOf(path));
 
-/**
- * The kill switch, which needs no NATS. User limits apply while any source has it on; the listener
- * is called at the first and at the last.
- */
+export interface KillSwitchListener {
+  /** The first source has it on, or the last one no longer. */
+  readonly changed: (killed: boolean, source: KillSource) => void;
+  /** The file can no longer be looked for. */
+  readonly unreadable: (error: Error) => void;
+}
+
+/** The kill switch, which needs no NATS. User limits apply while any source has it on. */
 export class KillSwitch {
   readonly #held = new Set<KillSource>();
-  readonly #changed: (killed: boolean, source: KillSource) => void;
+  #listener: KillSwitchListener | null = null;
   #watcher: FSWatcher | null = null;
   #cancel: Cancel | null = null;
   #path = '';
-  #unreadable: (error: Error) => void = () => undefined;
   #isUnreadable = false;
   #isConfirmed = false;
   #closed = false;
-
-  constructor(changed: (killed: boolean, source: KillSource) => void) {
-    this.#changed = changed;
-  }
 
   get killed(): boolean {
     return this.#held.size > 0;
@@ -57,7 +56,7 @@ export class KillSwitch {
     const before = this.killed;
     if (held) this.#held.add(source);
     else this.#held.delete(source);
-    if (before !== this.killed) this.#changed(this.killed, source);
+    if (before !== this.killed) this.#listener?.changed(this.killed, source);
   }
 
   toggle(source: KillSource): void {
@@ -65,12 +64,12 @@ export class KillSwitch {
   }
 
   /**
-   * The switch is on while the file exists or cannot be looked for; `unreadable` is called when
-   * that begins. Checks once before it returns.
+   * From now on the switch is on while the file exists or cannot be looked for. Checks once before
+   * it returns.
    */
-  follow(path: string, timers: Timers, unreadable: (error: Error) => void): void {
+  follow(path: string, timers: Timers, listener: KillSwitchListener): void {
     this.#path = path;
-    this.#unreadable = unreadable;
+    this.#listener = listener;
     this.#check();
     this.#cancel = timers.every(millis(POLL_MILLIS), () => this.#check());
     try {
@@ -96,7 +95,7 @@ export class KillSwitch {
     if (this.#closed) return;
     const file = killFile(this.#path);
     const isUnreadable = file instanceof Error;
-    if (isUnreadable && !this.#isUnreadable) this.#unreadable(file);
+    if (isUnreadable && !this.#isUnreadable) this.#listener?.unreadable(file);
     this.#isUnreadable = isUnreadable;
     this.set('file', file !== 'unset');
     this.#confirm(file !== 'unset');

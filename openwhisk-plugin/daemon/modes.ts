@@ -21,26 +21,13 @@ export class Modes {
   readonly #forFunction = new Map<string, Mode>();
   readonly #paused = new Set<string>();
   readonly #owners = new Map<string, ActionSettings>();
-  readonly #changed: (reason: string, action: string | null) => void;
-  readonly #annotated: (reason: string, action: string) => void;
 
-  /**
-   * `changed`: after any change but those of annotations, of one function or (null) of all.
-   * `annotated`: after a change of a function's annotations, all of which arrive at the start.
-   */
-  constructor(
-    settings: ModeSettings,
-    changed: (reason: string, action: string | null) => void,
-    annotated: (reason: string, action: string) => void,
-  ) {
+  constructor(settings: ModeSettings) {
     this.#settings = settings;
-    this.#changed = changed;
-    this.#annotated = annotated;
   }
 
   configure(settings: ModeSettings): void {
     this.#settings = settings;
-    this.#changed('configuration', null);
   }
 
   get global(): Mode {
@@ -81,34 +68,30 @@ export class Modes {
     };
   }
 
-  /** Settings from the action's annotations; null if there are none any more. */
-  annotate(action: string, settings: ActionSettings | null): void {
+  /** Settings from the action's annotations; null: there are none any more. True: a change. */
+  annotate(action: string, settings: ActionSettings | null): boolean {
     const before = this.#owners.get(action);
     if (settings === null) this.#owners.delete(action);
     else this.#owners.set(action, settings);
-    if (sameSettings(before ?? null, settings)) return;
-    const bad = settings?.unreadable ?? [];
-    this.#annotated(
-      bad.length > 0 ? `annotations cannot be read: ${bad.join(', ')}` : 'annotations',
-      action,
-    );
+    return !sameSettings(before ?? null, settings);
   }
 
-  /** Of one function, or with null of all. Undefined restores the configured mode. */
-  set(mode: Mode | undefined, action: string | null, reason: string): void {
+  /** One function's mode, or with null all of them. Undefined: as configured. True: a change. */
+  set(mode: Mode | undefined, action: string | null): boolean {
     const before = action === null ? this.#forAll : this.#forFunction.get(action);
-    if (before === mode) return;
+    if (before === mode) return false;
     if (action === null) this.#forAll = mode;
     else if (mode === undefined) this.#forFunction.delete(action);
     else this.#forFunction.set(action, mode);
-    this.#changed(reason, action);
+    return true;
   }
 
-  pause(action: string, paused: boolean, reason: string): void {
-    if (paused === this.#paused.has(action)) return;
+  /** True: a change. */
+  pause(action: string, paused: boolean): boolean {
+    if (paused === this.#paused.has(action)) return false;
     if (paused) this.#paused.add(action);
     else this.#paused.delete(action);
-    this.#changed(`${paused ? 'paused' : 'resumed'} by ${reason}`, action);
+    return true;
   }
 }
 

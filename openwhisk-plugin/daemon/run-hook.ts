@@ -78,12 +78,14 @@ async function connect({ hook }: BuiltHook, { platform, config }: HookOptions): 
     log.warn('systemd_scope', clock.monotonic(), fields, 'systemd refused a limit and may undo it');
   });
   const path = pathsOf(config).killSwitch;
-  killSwitch.follow(path, platform.timers, (error) =>
-    logger.error(
-      { path, error: messageOf(error) },
-      'the kill switch cannot be read: user limits apply until it can',
-    ),
-  );
+  killSwitch.follow(path, platform.timers, {
+    changed: (killed, source) => hook.killSwitched(killed, source),
+    unreadable: (error) =>
+      logger.error(
+        { path, error: messageOf(error) },
+        'the kill switch cannot be read: user limits apply until it can',
+      ),
+  });
   // The tap takes addresses but listens on no bridge: decisions begin once all are adopted.
   platform.tap.start(pipeline);
   await platform.engine.start(containerEvents);
@@ -111,9 +113,9 @@ async function abandon(built: BuiltHook | null, options: HookOptions): Promise<v
 function begin(built: BuiltHook, options: HookOptions, release: () => void): RunningHook {
   const { hook } = built;
   const { platform, broker } = options;
-  const { pipeline, sampler, reporter, targets, killSwitch } = hook.controls;
+  const { pipeline, containerEvents, sampler, reporter, targets, killSwitch } = hook.controls;
   const restoring = restoreLeftBehind(built, options);
-  built.listen();
+  containerEvents.listen();
   sampler.start(platform.timers);
   reporter.start(platform.timers, pipeline, broker);
   const bus = broker === null ? null : new HookBus(hook, broker);
@@ -173,8 +175,7 @@ function reload(
     stepMillis: next.hook.stepS * 1000,
   });
   targets.configure(next.decision.targetStaleMs);
-  modes.configure(next);
-  hook.usePolicies(next.decision.policy);
+  hook.configure(next);
   parts.logger.info({ mode: modes.global }, 'configuration reloaded');
 }
 

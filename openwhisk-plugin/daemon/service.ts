@@ -9,7 +9,7 @@ import type { Hook } from './hook.js';
 export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
   const { modes, killSwitch } = hook.controls;
   const pause = (asked: { function: string; author: string }, paused: boolean) => {
-    modes.pause(asked.function, paused, asked.author);
+    hook.pause(asked.function, paused, asked.author);
     return { function: asked.function, paused: modes.isPaused(asked.function) };
   };
   return contractedEndpoints(hookService, {
@@ -22,7 +22,7 @@ export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
     }),
     mode: (asked) => {
       const { function: action, mode, author } = asked;
-      if (mode !== undefined) modes.set(mode ?? undefined, action ?? null, author);
+      if (mode !== undefined) hook.setMode(mode ?? undefined, action ?? null, author);
       return {
         host: hook.identity.host,
         mode: action === undefined ? modes.global : modes.of(action),
