@@ -33,7 +33,7 @@ import {
   table,
   withBroker,
 } from '../../runtime/index.js';
-import { connectActions, holdsFrom, withJournal } from '../../runtime/wiring/index.js';
+import { connectActions, holdsOf, withJournal } from '../../runtime/wiring/index.js';
 import {
   addOutputOption,
   checkFunctionName,
@@ -164,7 +164,7 @@ function addApply(actions: Command): void {
       const fromAgents = broker !== null;
       await interruptible(requests.length, { ...options, fromAgents }, async (signal, each) => {
         const controller = await connectActions(config, { signal });
-        let findHolds = holdsFrom({ broker, killSwitch, signal });
+        let findHolds = holdsOf({ broker, killSwitch, signal });
         if (options.dryRun) {
           // Nothing is written between, so what holds now is read once.
           const held = await findHolds(requests.map((one) => one.function));

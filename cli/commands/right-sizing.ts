@@ -30,7 +30,7 @@ import {
   connectActions,
   FOLLOW_STOP,
   followSizes,
-  holdsFrom,
+  holdsOf,
   rightSizingOf,
   sizingRules,
 } from '../../runtime/wiring/index.js';
@@ -49,7 +49,7 @@ export function addRecommend(actions: Command): void {
     const { evidence, held } = await withBroker(config, async (broker) => {
       const evidence = await fetchSizeEvidence(broker);
       const names = evidence.advice.map((one) => one.function);
-      return { evidence, held: await holdsFrom({ broker, killSwitch })(names) };
+      return { evidence, held: await holdsOf({ broker, killSwitch })(names) };
     });
     if (evidence.advice.length === 0) throw new NoEvidenceError();
     const entries = Journal.read(statePaths(config).actions);

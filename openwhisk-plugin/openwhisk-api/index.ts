@@ -1,5 +1,6 @@
-export { type Annotations, actionSettings, concurrencyOf, readAnnotations } from './annotations.js';
+export { type Annotations, readAnnotations } from './annotations.js';
 export { type ActionOutcome, ActionsController, type FindHolds } from './controller.js';
+export { holdsFrom } from './holds.js';
 export { ActionsLockedError, Journal } from './journal.js';
 export type { JournalEntry } from './journal-entry.js';
 export {
@@ -19,6 +20,7 @@ export {
   RightSizing,
   type SizeEvidence,
 } from './right-sizing.js';
+export { RightSizingLoop } from './right-sizing-loop.js';
 export {
   isDue,
   nextWave,

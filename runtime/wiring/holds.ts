@@ -1,13 +1,10 @@
-import { type Broker, buckets, services } from '../../broker/index.js';
-import { decodeMode, MODE_GLOBAL, type ModeValue, modeKey } from '../../broker/messages/index.js';
-import { expectedInstances, type FunctionView } from '../../broker/services/index.js';
-import { messageOf } from '../../config/index.js';
+import type { Broker } from '../../broker/index.js';
 import { killFile } from '../../openwhisk-plugin/daemon/index.js';
-import type { FindHolds } from '../../openwhisk-plugin/openwhisk-api/index.js';
-import { type HookAnswer, inspectHooks } from '../hook-client.js';
+import { type FindHolds, holdsFrom } from '../../openwhisk-plugin/openwhisk-api/index.js';
+import { inspectHooks } from '../hook-client.js';
 import { plainText } from '../output.js';
 
-interface HoldSources {
+interface HoldSettings {
   /** Null: NATS is not read. */
   readonly broker: Broker | null;
   /** The file of this machine's kill switch. */
@@ -16,107 +13,18 @@ interface HoldSources {
   readonly signal?: AbortSignal;
 }
 
-type Holds = ReadonlyMap<string, string>;
-
-/**
- * What holds changes of actions back: kill switch, pauses and modes, stored or in force on a hook
- * only. All are held while that is not known: a known hook is silent or of another version, a
- * stored mode cannot be read, or NATS is away.
- */
-export function holdsFrom({ broker, killSwitch, signal }: HoldSources): FindHolds {
-  /** Hosts whose hooks are known to run. */
-  let known: ReadonlySet<string> = new Set();
-  const fromHooks = async (from: Broker, functions: readonly string[]): Promise<Holds> => {
-    const expected = await expectedInstances(from);
-    const hosts = expected.filter(({ service }) => service === services.hook);
-    // Without a list of the running hooks those of earlier checks are still expected.
-    if (expected.length > 0) known = new Set(hosts.map(({ host }) => host));
-    // One request for one function. For several a hook lists all: a request for each would cost it
-    // more. Nothing is expected, so that a hook that has just started has time to answer, too.
-    const request = functions.length === 1 ? { function: functions[0]! } : {};
-    const answers = await inspectHooks(from, { ...request, containers: 0, expected: [] });
-    const { hooks, unread, missing } = answers;
-    const answered = new Set(hooks.map(({ host }) => host.host));
-    const silent = [...missing, ...[...known].filter((host) => !answered.has(host))];
-    known = new Set([...known, ...answered]);
-    if (unread.length > 0) return all(functions, unread[0]!);
-    if (silent.length > 0)
-      return all(functions, `${services.hook} on ${plainText(silent[0]!)} does not answer`);
-    const killed = hooks.find(({ host }) => host.killed);
-    if (killed !== undefined)
-      return all(functions, `the kill switch is set on ${plainText(killed.host.host)}`);
-    return await fromModes(from, functions, hooks);
-  };
+/** What holds changes of actions back, by hooks, NATS and this machine; reasons are printable. */
+export function holdsOf({ broker, killSwitch, signal }: HoldSettings): FindHolds {
+  const findHolds = holdsFrom({
+    broker,
+    // Nothing is expected, so that a hook that has just started has time to answer, too.
+    inspectHooks: (from, fn) =>
+      inspectHooks(from, { ...(fn !== null && { function: fn }), containers: 0, expected: [] }),
+    killSwitch: { path: killSwitch, read: () => killFile(killSwitch) },
+    signal,
+  });
   return async (functions) => {
-    if (functions.length === 0) return new Map();
-    const held =
-      broker === null
-        ? new Map()
-        : await fromHooks(broker, functions).catch((error) => all(functions, messageOf(error)));
-    // Last, since the other checks take a moment.
-    signal?.throwIfAborted();
-    const file = killFile(killSwitch);
-    if (file === 'unset') return held;
-    const unread = file === 'set' ? '' : ` or cannot be read (${messageOf(file)})`;
-    return all(functions, `the kill switch is set${unread}: ${killSwitch}`);
+    const held = await findHolds(functions);
+    return new Map([...held].map(([fn, reason]) => [fn, plainText(reason)]));
   };
-}
-
-const all = (functions: readonly string[], why: string): Holds =>
-  new Map(functions.map((fn) => [fn, why]));
-
-/** By stored modes and pauses, and by those in force on hooks. */
-async function fromModes(
-  broker: Broker,
-  functions: readonly string[],
-  hooks: readonly HookAnswer[],
-): Promise<Holds> {
-  const bucket = broker.keyValue(buckets.mode);
-  // Most functions have no mode of their own.
-  const keys = functions.length === 1 ? null : new Set(await bucket.keys());
-  /** Null: none; a string: why it cannot be read. */
-  const read = async (key: string): Promise<ModeValue | string | null> => {
-    if (keys?.has(key) === false) return null;
-    const entry = await bucket.get(key);
-    if (!entry?.value) return null;
-    const decoded = decodeMode(entry.value);
-    return decoded.ok ? decoded.message : `${key} in gleaner_mode cannot be read`;
-  };
-  const forAll = await read(MODE_GLOBAL);
-  if (typeof forAll === 'string') return all(functions, forAll);
-  if (forAll?.kill) return all(functions, 'the kill switch is set for all hosts');
-  if (forAll?.paused) return all(functions, 'all functions are paused');
-  const views = new Map<string, (readonly [host: string, view: FunctionView])[]>();
-  for (const { host, functions: some } of hooks)
-    for (const view of some)
-      views.set(view.name, [...(views.get(view.name) ?? []), [host.host, view]]);
-  const held = new Map<string, string>();
-  for (const fn of functions) {
-    const own = await read(modeKey(fn));
-    const why = typeof own === 'string' ? own : heldBy(own, forAll, views.get(fn), hooks);
-    if (why !== null) held.set(fn, why);
-  }
-  return held;
-}
-
-/** Null: nothing. `views`: the function on the hooks that know it. */
-function heldBy(
-  own: ModeValue | null,
-  forAll: ModeValue | null,
-  views: readonly (readonly [host: string, view: FunctionView])[] = [],
-  hooks: readonly HookAnswer[],
-): string | null {
-  if (own?.kill) return 'the kill switch is set for it';
-  if (own?.paused) return 'paused';
-  const stored = own?.mode ?? forAll?.mode ?? 'enforce';
-  if (stored !== 'enforce') return `mode ${stored}`;
-  for (const [host, { paused, mode }] of views) {
-    if (paused) return `paused on ${plainText(host)}`;
-    if (mode !== 'enforce') return `mode ${mode} on ${plainText(host)}`;
-  }
-  // No hook knows it, so the mode of all functions applies unless it has its own.
-  const other = hooks.find(({ host }) => host.mode !== 'enforce');
-  return views.length === 0 && own?.mode === undefined && other !== undefined
-    ? `mode ${other.host.mode} on ${plainText(other.host.host)}`
-    : null;
 }

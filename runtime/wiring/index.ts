@@ -1,7 +1,7 @@
 export { connectActions } from './actions.js';
 export { runDashboardPart } from './dashboard.js';
 export { arrivalsOf } from './docker-workload.js';
-export { holdsFrom } from './holds.js';
+export { holdsOf } from './holds.js';
 export { withJournal } from './journal.js';
 export type { Part } from './part.js';
 export { authorOfRestore, HOOK_ENDED, restoreHost } from './restore.js';

@@ -1,6 +1,6 @@
 import test from 'ava';
+import { actionSettings } from '../../../openwhisk-plugin/openwhisk-api/annotations.js';
 import {
-  actionSettings,
   type JournalEntry,
   openChanges,
   readAnnotations,

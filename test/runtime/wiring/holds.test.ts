@@ -6,7 +6,7 @@ import { modeKey } from '../../../broker/messages/index.js';
 import { changeMode } from '../../../broker/mode-switch.js';
 import { callService, findServices, serve } from '../../../broker/services/index.js';
 import { millis, systemTimers } from '../../../config/index.js';
-import { holdsFrom } from '../../../runtime/wiring/holds.js';
+import { holdsOf } from '../../../runtime/wiring/holds.js';
 import { HOST, SyntheticGleaner } from '../../dashboard/synthetic.js';
 import { HookRig } from '../../openwhisk-plugin/daemon/hook-rig.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
@@ -16,8 +16,8 @@ const NONE = '/nowhere/kill-switch';
 const WHO = { author: 'test' };
 
 /** Reasons, by checks of all functions together and of each alone, which must be the same. */
-async function holdsOf(t: ExecutionContext, broker: Broker, functions: readonly string[]) {
-  const findHolds = holdsFrom({ broker, killSwitch: NONE });
+async function reasonsOf(t: ExecutionContext, broker: Broker, functions: readonly string[]) {
+  const findHolds = holdsOf({ broker, killSwitch: NONE });
   const together = await findHolds([...functions, '/g/one-more']);
   for (const fn of functions) {
     const alone = await findHolds([fn]);
@@ -40,10 +40,10 @@ test('stored modes, pauses and the kill switch hold', async (t) => {
   const functions = ['/g/a', '/g/paused', '/g/observed', '/g/enforced'];
   await changeMode(broker, '/g/paused', { paused: true }, WHO);
   await changeMode(broker, '/g/observed', { mode: 'observe' }, WHO);
-  t.deepEqual(await holdsOf(t, broker, functions), [null, 'paused', 'mode observe', null]);
+  t.deepEqual(await reasonsOf(t, broker, functions), [null, 'paused', 'mode observe', null]);
   await changeMode(broker, null, { mode: 'recommend' }, WHO);
   await changeMode(broker, '/g/enforced', { mode: 'enforce' }, WHO);
-  t.deepEqual(await holdsOf(t, broker, functions), [
+  t.deepEqual(await reasonsOf(t, broker, functions), [
     'mode recommend',
     'paused',
     'mode observe',
@@ -51,7 +51,7 @@ test('stored modes, pauses and the kill switch hold', async (t) => {
   ]);
   await changeMode(broker, null, { kill: true }, WHO);
   const killed = 'the kill switch is set for all hosts';
-  t.deepEqual(await holdsOf(t, broker, functions), [killed, killed, killed, killed]);
+  t.deepEqual(await reasonsOf(t, broker, functions), [killed, killed, killed, killed]);
 });
 
 test('a stored mode that cannot be read holds', async (t) => {
@@ -59,12 +59,12 @@ test('a stored mode that cannot be read holds', async (t) => {
   t.teardown(() => broker.close());
   const bucket = broker.keyValue(buckets.mode);
   await bucket.put(modeKey('/g/a'), new Uint8Array([1]));
-  const [a, b] = await holdsOf(t, broker, ['/g/a', '/g/b']);
+  const [a, b] = await reasonsOf(t, broker, ['/g/a', '/g/b']);
   t.regex(a ?? '', /^function\..* in gleaner_mode cannot be read$/);
   t.is(b, null);
   await bucket.put('global', new Uint8Array([1]));
   const unread = 'global in gleaner_mode cannot be read';
-  t.deepEqual(await holdsOf(t, broker, ['/g/a', '/g/b']), [unread, unread]);
+  t.deepEqual(await reasonsOf(t, broker, ['/g/a', '/g/b']), [unread, unread]);
 });
 
 test('what is in force on a hook holds, stored or not', async (t) => {
@@ -74,7 +74,7 @@ test('what is in force on a hook holds, stored or not', async (t) => {
   const functions = ['/guest/hello', '/guest/unknown'];
   const call = (endpoint: string, request: object) =>
     callService(rig.other, { service: services.hook, endpoint, request });
-  const holds = () => holdsOf(t, rig.other, functions);
+  const holds = () => reasonsOf(t, rig.other, functions);
   t.deepEqual(await holds(), [null, null]);
   await call('pause', { function: '/guest/hello' });
   t.deepEqual(await holds(), ['paused on host-a', null]);
@@ -96,16 +96,16 @@ test('a pause holds on a hook with more functions than a page', async (t) => {
   const { gleaner, broker } = synthetic(t, 900);
   const [first, last] = [gleaner.names[0]!, gleaner.names[899]!];
   gleaner.paused.add(last);
-  t.deepEqual(await holdsOf(t, broker, [first, last]), [null, `paused on ${HOST}`]);
+  t.deepEqual(await reasonsOf(t, broker, [first, last]), [null, `paused on ${HOST}`]);
   gleaner.inspected.length = 0;
-  await holdsFrom({ broker, killSwitch: NONE })([last]);
+  await holdsOf({ broker, killSwitch: NONE })([last]);
   t.deepEqual(gleaner.inspected, [1], 'before a write one small request');
 });
 
 test('nothing is allowed while a known hook is silent', async (t) => {
   const { bus, gleaner, broker } = synthetic(t, 2);
   const functions = gleaner.names;
-  const findHolds = holdsFrom({ broker, killSwitch: NONE });
+  const findHolds = holdsOf({ broker, killSwitch: NONE });
   t.is((await findHolds(functions)).size, 0);
   const [hook] = await findServices(broker, services.hook, millis(100));
   let instances: Record<string, string> = { [hook!.id]: HOST, of_away: 'away' };
@@ -159,7 +159,7 @@ test('nothing is allowed while a hook cannot be read', async (t) => {
       host: 'host-b',
       endpoints: { inspect: { description: '', handle } },
     });
-    for (const why of await holdsOf(t, broker, gleaner.names)) t.regex(why ?? '', expected[i]!);
+    for (const why of await reasonsOf(t, broker, gleaner.names)) t.regex(why ?? '', expected[i]!);
     hook.stop();
   }
 });
@@ -167,7 +167,7 @@ test('nothing is allowed while a hook cannot be read', async (t) => {
 test('nothing is allowed while NATS cannot be read', async (t) => {
   const broker = new MemoryBus().connect();
   await broker.close();
-  const held = await holdsFrom({ broker, killSwitch: NONE })(['/g/a', '/g/b']);
+  const held = await holdsOf({ broker, killSwitch: NONE })(['/g/a', '/g/b']);
   t.is(held.size, 2);
 });
 
@@ -175,7 +175,7 @@ test('this machine’s kill switch holds, and a process that stops checks no mor
   const killSwitch = join(temporaryFolder('holds'), 'kill-switch');
   const stopping = new AbortController();
   const { signal } = stopping;
-  const findHolds = holdsFrom({ broker: null, killSwitch, signal });
+  const findHolds = holdsOf({ broker: null, killSwitch, signal });
   t.is((await findHolds(['/g/a'])).size, 0);
   writeFileSync(killSwitch, '');
   t.deepEqual(
@@ -183,7 +183,7 @@ test('this machine’s kill switch holds, and a process that stops checks no mor
     new Map([['/g/a', `the kill switch is set: ${killSwitch}`]]),
   );
   // A file where a folder should be: nothing is known about the switch.
-  const unread = holdsFrom({ broker: null, killSwitch: join(killSwitch, 'kill-switch') });
+  const unread = holdsOf({ broker: null, killSwitch: join(killSwitch, 'kill-switch') });
   t.regex((await unread(['/g/a'])).get('/g/a') ?? '', /or cannot be read \(.*\): /);
   stopping.abort();
   await t.throwsAsync(findHolds(['/g/a']), { any: true });

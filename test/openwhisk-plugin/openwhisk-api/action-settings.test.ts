@@ -1,9 +1,9 @@
 import test from 'ava';
-import { buckets, functionToken } from '../../broker/index.js';
-import { decodeActionSettings, encodeMessage } from '../../broker/messages/index.js';
-import { publishActionSettings } from '../../runtime/wiring/action-settings.js';
-import { rig } from '../openwhisk-plugin/openwhisk-api/rig.js';
-import { MemoryBus } from '../support/memory-broker/memory-bus.js';
+import { buckets, functionToken } from '../../../broker/index.js';
+import { decodeActionSettings, encodeMessage } from '../../../broker/messages/index.js';
+import { publishActionSettings } from '../../../openwhisk-plugin/openwhisk-api/action-settings.js';
+import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
+import { rig } from './rig.js';
 
 test('the bucket follows annotations, and keeps other namespaces', async (t) => {
   const { fakeOpenWhisk, controller } = await rig(t, '2.0.0');

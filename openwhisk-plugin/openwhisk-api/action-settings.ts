@@ -5,14 +5,10 @@ import {
   encodeMessage,
 } from '../../broker/messages/index.js';
 import { systemClock } from '../../config/index.js';
-import {
-  actionSettings,
-  concurrencyOf,
-  type JournalEntry,
-  type ListedAction,
-  openChanges,
-  userVersions,
-} from '../../openwhisk-plugin/openwhisk-api/index.js';
+import { actionSettings, concurrencyOf } from './annotations.js';
+import type { JournalEntry } from './journal-entry.js';
+import { openChanges, userVersions } from './open-changes.js';
+import type { ListedAction } from './ranges.js';
 
 const same = (a: ActionSettings, b: ActionSettings): boolean =>
   JSON.stringify({ ...a, at: 0 }) === JSON.stringify({ ...b, at: 0 });
