@@ -135,6 +135,7 @@ function wideColumns(rows: readonly FunctionRow[], colors: Colors): Column<Funct
     figureOf('slowdown', (row) => (row.slowdown === null ? '-' : row.slowdown.toFixed(2))),
     figureOf('95 % interval', intervalOf),
     figureOf('control samples', samplesOf),
+    figureOf('mean-time ratio', (row) => row.slowdownBound?.meanTimeRatio?.toFixed(2) ?? '-'),
     left<FunctionRow>('safeguard', (row) => reasonText(row.safeguard)),
   ].filter((column) => column !== false);
 }

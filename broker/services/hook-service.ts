@@ -164,6 +164,23 @@ export const functionViewSchema = z.object({
         'Its interval follows from `comparison`.',
     ),
   comparison: comparison.optional().describe('This function on this host against its control arm.'),
+  slowdownBound: z
+    .object({
+      bound: finite.describe('`decision.weight.slowdownBound`'),
+      meanTimeRatio: finite
+        .nullable()
+        .describe(
+          'Mean run time since the bound or its recovery last changed the weights of the ' +
+            "function, over the control arm's mean (arithmetic); null with too few activations.",
+        ),
+      deprioritized: z.boolean(),
+      activations: count.describe('Since that change.'),
+      activationsNeeded: count,
+      controlSamples: count,
+      controlSamplesNeeded: count,
+    })
+    .optional()
+    .describe('The ratio that the slowdown bound acts on while the function is deprioritized.'),
   slowerThanControl: z
     .boolean()
     .describe('Alarm: significantly slower than its own control arm, by more than 5 %.'),

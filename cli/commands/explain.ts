@@ -3,6 +3,7 @@ import {
   askEvery,
   type ExplanationView,
   type FailedInitsView,
+  type FunctionView,
 } from '../../broker/services/index.js';
 import { EXIT, messageOf } from '../../config/index.js';
 import { comparisonOver, grantReason, reasonText } from '../../rules/index.js';
@@ -100,6 +101,25 @@ export function explainText(entries: readonly ExplanationView[]): string {
   ]);
 }
 
+/**
+ * The figure that the slowdown bound acts on:
+ * `mean-time ratio 1.45 (20 activations, 24 control samples), slowdown bound 1.25`.
+ */
+export function slowdownBoundText(one: NonNullable<FunctionView['slowdownBound']>): string {
+  const { bound, meanTimeRatio, deprioritized, activations, controlSamples } = one;
+  const applied = deprioritized ? '' : ' (not deprioritized: not applied)';
+  const limit = `slowdown bound ${bound}${applied}`;
+  if (meanTimeRatio !== null) {
+    const samples = `${activations} activations, ${controlSamples} control samples`;
+    return `mean-time ratio ${meanTimeRatio.toFixed(2)} (${samples}), ${limit}`;
+  }
+  const missing = [
+    `${activations} of ${one.activationsNeeded} activations`,
+    `${controlSamples} of ${one.controlSamplesNeeded} control samples`,
+  ];
+  return `mean-time ratio – (${missing.join(', ')}), ${limit}`;
+}
+
 const HEAP_NOTE =
   'A memory loan helps memory that grows after the start (buffers, native memory, page cache, ' +
   'Python).\nV8 and the JVM fix their heap size when the process starts.';
@@ -138,9 +158,13 @@ export function addCommands(program: Command): void {
       })),
     ];
     const comparison = comparisonOver(hooks.flatMap(({ functions }) => functions));
-    if (options.output === 'json')
-      processScreen.write(json({ function: name, comparison, hosts, agents: agents.found }));
-    else {
+    const bounds = new Map(
+      hooks.map(({ host, functions }) => [host.host, functions[0]?.slowdownBound]),
+    );
+    if (options.output === 'json') {
+      const all = hosts.map((one) => ({ ...one, slowdownBound: bounds.get(one.host) ?? null }));
+      processScreen.write(json({ function: name, comparison, hosts: all, agents: agents.found }));
+    } else {
       if (hooks.some(({ functions }) => functions.length > 0))
         processScreen.write(
           `response time compared with the control arm: ${comparisonText(comparison)}\n`,
@@ -149,6 +173,8 @@ export function addCommands(program: Command): void {
         processScreen.write(
           `${name} on ${plainText(host)}${error ? `: ${plainText(error)}` : ''}\n`,
         );
+        const bounded = bounds.get(host);
+        if (bounded !== undefined) processScreen.write(`${slowdownBoundText(bounded)}\n`);
         if (failedInits !== null) processScreen.write(failedInitsText(failedInits));
         if (activations.length > 0)
           processScreen.write(`${explainText(activations)}${HEAP_NOTE}\n`);

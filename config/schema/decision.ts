@@ -93,8 +93,8 @@ export const decisionSchema = section(DESCRIPTION, {
     slowdownBound: liveKey(
       z.number().min(1).max(100),
       1.25,
-      'Slowdown of a deprioritized function against its control arm above which it keeps its own ' +
-        'weight.',
+      "Mean run time of a deprioritized function over its control arm's mean (the mean-time " +
+        'ratio; arithmetic means) above which it keeps its own weight.',
     ),
   }),
   boost: section(

@@ -1,7 +1,15 @@
 import type { FunctionView, Inspection } from '../../broker/services/index.js';
 import { comparisonOf, comparisonSums } from '../../rules/index.js';
 import type { FunctionRecord } from '../control/index.js';
-import { JUDGED_ACTIVATIONS, NO_LIMIT, slowerThanControl } from '../decision/index.js';
+import {
+  BOUND_CONTROL_NEEDED,
+  BOUND_RUNS_NEEDED,
+  isDeprioritized,
+  JUDGED_ACTIVATIONS,
+  meanTimeRatio,
+  NO_LIMIT,
+  slowerThanControl,
+} from '../decision/index.js';
 import type { HookParts } from './hook-parts.js';
 
 /** Sums over the containers of one function; `limited`: those that may have other limits. */
@@ -94,6 +102,16 @@ export function functionView(
     ),
     slowdown: compared.known ? compared.ratio : null,
     comparison,
+    slowdownBound: {
+      bound: decider.settings.slowdownBound,
+      meanTimeRatio: finite(meanTimeRatio(state)),
+      deprioritized: isDeprioritized(state),
+      activations: state.sinceAlpha.count,
+      activationsNeeded: BOUND_RUNS_NEEDED,
+      // Weights decay: less than the needed weight is never shown as enough samples.
+      controlSamples: Math.floor(state.control.weight),
+      controlSamplesNeeded: BOUND_CONTROL_NEEDED,
+    },
     slowerThanControl: slowerThanControl(state),
     safeguard: tripped ? 'tripped' : (newest?.cpu.rangeReason ?? ''),
     target:
@@ -177,10 +195,11 @@ function figuresOf(fn: FunctionRecord, { decider }: HookParts) {
     harvestedCpu: fn.harvested,
     acceleratedCpu: fn.accelerated,
     saved: fn.saved,
-    /** NaN while unknown; the slowdown below 20 control samples. */
+    /** NaN while unknown; the slowdown below 20 control samples, the mean-time ratio below 10. */
     p99: fn.latency.count > 0 ? fn.latency.quantile(0.99) : Number.NaN,
     slo: decider.objectives.slo(state, decider.settings),
     slowdown: compared.known ? compared.ratio : Number.NaN,
+    meanTimeRatio: meanTimeRatio(state),
     slowerThanControl: slowerThanControl(state),
     /** The next activation runs at user limits after a spike, a failure or an OOM kill. */
     safeguarded: state.cpuSpiked || state.memorySpiked || state.lastFailed || state.oomHold > 0,

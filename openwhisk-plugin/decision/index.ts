@@ -34,4 +34,11 @@ export {
 } from './settings.js';
 export { emptySample, type UsageSample } from './usage-sample.js';
 export { closeWindow } from './usage-window.js';
-export { MAX_SHARES, MIN_SHARES } from './weights.js';
+export {
+  BOUND_CONTROL_NEEDED,
+  BOUND_RUNS_NEEDED,
+  isDeprioritized,
+  MAX_SHARES,
+  MIN_SHARES,
+  meanTimeRatio,
+} from './weights.js';

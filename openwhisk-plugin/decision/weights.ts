@@ -12,8 +12,8 @@ const WIDE_FLOOR = 8;
 /** Half-lives after which the reference's weights are scaled back. */
 const EPOCH = 64;
 /** Runs of either arm before alpha may change: fewer say nothing. */
-const TREATED_NEEDED = 20;
-const CONTROL_NEEDED = 10;
+export const BOUND_RUNS_NEEDED = 20;
+export const BOUND_CONTROL_NEEDED = 10;
 const ALPHA_FALL = 0.75;
 const ALPHA_RISE = 0.05;
 /** Part that the newest run has in a function's mean weight factor. */
@@ -136,23 +136,35 @@ export const ownWeight = ({ user, fn }: Weighed, factor: number): number =>
   scaleShares(user.shares, (fn?.rightSizeFactor ?? 1) * factor);
 
 /**
- * Bounds the slowdown of deprioritized functions: those below the neutral weight that control
- * activations have, beside a quota below their own. If one is slower than `slowdownBound` x its
- * control arm, its alpha falls by a quarter and its floor is that of a function that is not
+ * The figure that the slowdown bound acts on: mean run time since alpha or the floor last changed,
+ * over the mean of the control arm. Means are arithmetic, so that a few long runs count in full;
+ * the slowdown that is shown compares geometric means. NaN with too few runs of either arm.
+ */
+export function meanTimeRatio({ sinceAlpha, control }: FunctionState): number {
+  return sinceAlpha.count < BOUND_RUNS_NEEDED || control.weight < BOUND_CONTROL_NEEDED
+    ? Number.NaN
+    : sinceAlpha.ratioTo(control);
+}
+
+/** Below the neutral weight that control activations have; beside a quota below its own. */
+export const isDeprioritized = (fn: FunctionState): boolean => fn.weightFactor < 1;
+
+/**
+ * Bounds the run times of deprioritized functions. If the mean-time ratio of one is above
+ * `slowdownBound`, its alpha falls by a quarter and its floor is that of a function that is not
  * proven; well within the bound both recover. Each step is judged by later runs only.
  */
 export function adjustWeightExponent(fn: FunctionState, settings: DecisionSettings): void {
   if (fn.alpha > settings.alpha) fn.alpha = settings.alpha;
-  if (fn.sinceAlpha.count < TREATED_NEEDED) return;
-  const isDeprioritized = fn.weightFactor < 1;
-  if (isDeprioritized && fn.control.weight < CONTROL_NEEDED) return;
-  const slowdown = fn.sinceAlpha.ratioTo(fn.control);
-  if (isDeprioritized && slowdown > settings.slowdownBound) {
+  if (fn.sinceAlpha.count < BOUND_RUNS_NEEDED) return;
+  const deprioritized = isDeprioritized(fn);
+  const ratio = meanTimeRatio(fn);
+  if (deprioritized && ratio > settings.slowdownBound) {
     fn.alpha = fn.alpha < 0.05 ? 0 : fn.alpha * ALPHA_FALL;
     fn.minWeightFactor = UNPROVEN_MIN_FACTOR;
     fn.sinceAlpha.forget();
-  } else if (!isDeprioritized || slowdown < (1 + settings.slowdownBound) / 2) {
-    const lower = isDeprioritized && fn.minWeightFactor > settings.weightClampLow;
+  } else if (!deprioritized || ratio < (1 + settings.slowdownBound) / 2) {
+    const lower = deprioritized && fn.minWeightFactor > settings.weightClampLow;
     if (!lower && fn.alpha >= settings.alpha) return;
     fn.alpha = Math.min(settings.alpha, fn.alpha + ALPHA_RISE);
     if (lower) fn.minWeightFactor = Math.max(settings.weightClampLow, fn.minWeightFactor / 2);

@@ -37,6 +37,7 @@ const PER_FUNCTION_TOTALS = [
 /** Per function only: a mean of means over `other` would say nothing. */
 const PER_FUNCTION_VALUES = [
   ['gleaner_slowdown_ratio', (fn: FunctionFigures) => fn.slowdown],
+  ['gleaner_mean_time_ratio', (fn: FunctionFigures) => fn.meanTimeRatio],
   ['gleaner_latency_p99_seconds', (fn: FunctionFigures) => fn.p99 / 1000],
   ['gleaner_slo_seconds', (fn: FunctionFigures) => fn.slo / 1000],
 ] as const satisfies [MetricName, (fn: FunctionFigures) => number][];

@@ -142,6 +142,12 @@ export const METRICS = {
       'Run time against the control arm’s (geometric means); absent below 20 control samples.',
       'function',
     ),
+    gleaner_mean_time_ratio: gauge(
+      'Mean run time since its weights last changed against the control arm’s (arithmetic ' +
+        'means): decision.weight.slowdownBound acts on it. Absent below 20 activations or 10 ' +
+        'control samples.',
+      'function',
+    ),
     gleaner_latency_p99_seconds: gauge(
       'p99 of warm activations since the start, control arm left out.',
       'function',

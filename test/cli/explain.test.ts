@@ -1,7 +1,12 @@
 import test from 'ava';
 import { agentDecisionSchema } from '../../broker/services/index.js';
 import { decisionJson } from '../../cli/commands/agents.js';
-import { failedInitsText, grantText, outcomeText } from '../../cli/commands/explain.js';
+import {
+  failedInitsText,
+  grantText,
+  outcomeText,
+  slowdownBoundText,
+} from '../../cli/commands/explain.js';
 import { cores, localTime } from '../../runtime/output.js';
 
 const ended = (reason: string, status: number) =>
@@ -100,4 +105,25 @@ test('times are local, and absent if invalid', (t) => {
   t.is(localTime(date.getTime() * 1000), '2026-11-29 00:18:48');
   t.is(localTime(date.getTime() * 1000, 'time'), '00:18:48');
   t.is(localTime(Number.NaN), '-');
+});
+
+test('explain shows the figure that the slowdown bound acts on', (t) => {
+  const known = {
+    bound: 1.25,
+    meanTimeRatio: 1.45,
+    deprioritized: true,
+    activations: 20,
+    activationsNeeded: 20,
+    controlSamples: 24,
+    controlSamplesNeeded: 10,
+  };
+  t.is(
+    slowdownBoundText(known),
+    'mean-time ratio 1.45 (20 activations, 24 control samples), slowdown bound 1.25',
+  );
+  t.is(
+    slowdownBoundText({ ...known, deprioritized: false, meanTimeRatio: null, activations: 3 }),
+    'mean-time ratio – (3 of 20 activations, 24 of 10 control samples), slowdown bound 1.25 ' +
+      '(not deprioritized: not applied)',
+  );
 });

@@ -78,6 +78,7 @@ test('the wide table has every figure, with units in headings only', (t) => {
     'SAVED S',
     'P99 MS',
     'SLO MS',
+    'MEAN-TIME RATIO',
     'USER MIB',
     'NOW CORES',
   ])

@@ -40,6 +40,7 @@ test('a function with containers is not forgotten while there are others without
   t.like(rig.hook.figures().functions, { length: 3 });
   const [view] = rig.hook.inspect({ function: '/guest/busy' }).functions;
   t.is(view?.activations, 5);
+  t.like(view?.slowdownBound, { bound: 1.25, meanTimeRatio: null, activationsNeeded: 20 });
   busy.end();
   for (const action of ['/guest/e', '/guest/f', '/guest/g'])
     rig.container().call(10, 200, { action });

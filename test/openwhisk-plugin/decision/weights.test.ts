@@ -3,10 +3,12 @@ import { FunctionState } from '../../../openwhisk-plugin/decision/index.js';
 import {
   adjustWeightExponent,
   HostReference,
+  meanTimeRatio,
   scaleShares,
   shortFirstFactor,
   targetFactor,
 } from '../../../openwhisk-plugin/decision/weights.js';
+import { comparisonOf, comparisonSums } from '../../../rules/index.js';
 import { limits, plain } from './helpers.js';
 
 const BAD = [0, -1, Number.NaN];
@@ -54,6 +56,42 @@ test('alpha changes only past the bound, or well within it', (t) => {
   t.deepEqual(judged(1.26, 0.5), { alpha: 0.75, least: 1 / 8, judged: true });
   t.deepEqual(judged(1.125, 0.5), { alpha: 1, least: 1 / 8, judged: false });
   t.deepEqual(judged(1.12, 0.5), { alpha: 1, least: 1 / 16, judged: true });
+});
+
+/** What is shown and what the bound acts on, for runs of both arms, and alpha after them. */
+function figures(managed: readonly number[], control: readonly number[]) {
+  const fn = new FunctionState('/g/f', '1', limits(256), 'guarantee', 1);
+  for (const duration of control) fn.addControl(duration, 0, 1000);
+  for (const duration of managed)
+    for (const arm of [fn.managed, fn.sinceAlpha]) arm.add(duration, 0, 1000);
+  fn.weightFactor = 0.5;
+  const compared = comparisonOf(comparisonSums([fn]));
+  const shown = compared.known ? compared.ratio : Number.NaN;
+  const ratio = meanTimeRatio(fn);
+  adjustWeightExponent(fn, plain);
+  return { slowdown: shown.toFixed(3), meanTimeRatio: ratio.toFixed(3), alpha: fn.alpha };
+}
+const runs = (count: number, duration: number) => Array<number>(count).fill(duration);
+
+test('the bound acts on the mean-time ratio, which rare long runs raise', (t) => {
+  // 10^(1/20) = 1.122, within the bound of 1.25; (19 + 10) / 20 = 1.45 is above it.
+  t.deepEqual(figures([...runs(19, 100), 1000], runs(20, 100)), {
+    slowdown: '1.122',
+    meanTimeRatio: '1.450',
+    alpha: 0.75,
+  });
+  // 1.3 / 20^(1/100) = 1.262 is above 1.25; 1.3 / ((99 + 20) / 100) = 1.092 is within it.
+  t.deepEqual(figures(runs(20, 130), [...runs(99, 100), 2000]), {
+    slowdown: '1.262',
+    meanTimeRatio: '1.092',
+    alpha: 1,
+  });
+});
+
+test('a mean-time ratio needs 20 runs and 10 control samples', (t) => {
+  t.is(figures(runs(19, 130), runs(20, 100)).meanTimeRatio, 'NaN');
+  t.is(figures(runs(20, 130), runs(9, 100)).meanTimeRatio, 'NaN');
+  t.is(figures(runs(20, 130), runs(10, 100)).meanTimeRatio, '1.300');
 });
 
 test('an alpha below .05 falls to 0', (t) => {
