@@ -1,21 +1,29 @@
-// Trains the base policies that come with the product and puts them where they are read from
-// (docs/model-card.md): `npm run train:shipped`, after a build. The same sources give the same
-// bytes. `--resume` goes on where an earlier run was stopped.
+// Trains base policies as those that come with the product were trained (docs/model-card.md):
+// `npm run train:shipped [-- --out FOLDER] [--resume]`, after a build. It writes to FOLDER (default
+// `trained`), never to the shipped files: only the commit that docs/model-card.md names gives
+// their bytes again. `--resume` goes on where an earlier run was stopped.
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const SHIPPED = 'agents/simppo/shipped';
-const resume = process.argv.includes('--resume') ? ['--resume'] : [];
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string', default: 'trained' },
+    resume: { type: 'boolean', default: false },
+  },
+});
+const folder = resolve(values.out);
 
 train('single-agent', 'weight', 96);
 // Starts from the policy of the agents without a mean field.
-train('simppo', 'weight', 24, ['--begin-with', `${SHIPPED}/single-agent/weight`]);
+train('simppo', 'weight', 24, ['--begin-with', `${folder}/single-agent/weight`]);
 for (const manager of ['single-agent', 'simppo']) train(manager, 'quota', 36);
 
 function train(manager, mode, episodes, more = []) {
-  const out = `${SHIPPED}/${manager}/${mode}`;
+  const out = `${folder}/${manager}/${mode}`;
   const plan = [
     '--manager',
     manager,
@@ -27,9 +35,10 @@ function train(manager, mode, episodes, more = []) {
     '--out',
     out,
   ];
-  execFileSync(process.execPath, ['dist/cli/main.js', 'train', ...plan, ...resume], {
-    cwd: root,
-    stdio: 'inherit',
-  });
-  rmSync(`${root}/${out}/learning-curve.csv`, { force: true });
+  execFileSync(
+    process.execPath,
+    ['dist/cli/main.js', 'train', ...plan, ...(values.resume ? ['--resume'] : [])],
+    { cwd: root, stdio: 'inherit' },
+  );
+  rmSync(`${out}/learning-curve.csv`, { force: true });
 }
