@@ -229,7 +229,7 @@ export function faasrmReport(
     ...besidePublished(corrected),
     "## By the published simulator's rules: 30 servers",
     '',
-    "No figure of Gleaner's benefit comes from here (simulator/freyr-2021/README.md): the clock",
+    "No figure of Gleaner's benefit comes from here (docs/results/faasrm-claims.md): the clock",
     'ticks with every event, and a function that gets more takes nothing from others. In real',
     'seconds the offered load is 1.16 of the cores at 10 functions, 2.95 at 50, 131 at 1000.',
     '`libra` is missing: it acts during an activation, which these rules do not allow. `faasrm`',

@@ -24,7 +24,7 @@ export const PAYLOAD_CASES: readonly PayloadCase[] = [
   {
     workload: 'profiles-12',
     correlation: null,
-    about: 'twelve benchmarks, each with its own law of the payload (simulator/workload/README.md)',
+    about: 'twelve benchmarks, each with its own law of the payload (docs/workloads.md)',
   },
 ];
 

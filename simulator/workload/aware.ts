@@ -140,7 +140,7 @@ export function awareWorkload(apps: readonly AwareApp[], name: string): Workload
     name,
     description:
       `${apps.length} synthetic applications of 1 to 3 segments after AWARE; ` +
-      'their demand is assumed (simulator/workload/README.md)',
+      'their demand is assumed (docs/workloads.md)',
     functions: apps.map((app) => awareFunction(app)),
   });
 }

@@ -2,10 +2,11 @@ import type { Random } from '../../config/index.js';
 
 /**
  * What Azure's traces do not say: how much CPU an activation needs. **Assumption**, by class of
- * function; README.md has it as a table. A recorded duration D is read as the duration alone at the
- * user's CPU, of which the share `busy` computes: CPU work = busy x D x min(parallelism, user CPU),
- * wait = (1 - busy) x D. So a function that could use more cores than its user gave becomes faster
- * with more, and one with fewer busy cores than its user CPU loses nothing by less.
+ * function; docs/workloads.md has it as a table. A recorded duration D is read as the duration
+ * alone at the user's CPU, of which the share `busy` computes: CPU work = busy x D x
+ * min(parallelism, user CPU), wait = (1 - busy) x D. So a function that could use more cores than
+ * its user gave becomes faster with more, and one with fewer busy cores than its user CPU loses
+ * nothing by less.
  */
 export interface DemandClass {
   readonly kind: string;

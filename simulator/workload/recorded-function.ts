@@ -83,7 +83,7 @@ export function importedWorkload(
     name: options.name,
     description:
       `${kept} functions, ${activations} activations, ${Math.round(recordedSeconds)} s of work ` +
-      `as recorded; ${assumed} (simulator/workload/README.md)`,
+      `as recorded; ${assumed} (docs/workloads.md)`,
     source,
     seed: options.seed ?? 1,
     draws: 'stratified',

@@ -43,8 +43,7 @@ export function scenarioPhases(
     checkWorkload({
       version: 1,
       name: `${scenario}: ${name}`,
-      description:
-        'a change scenario after AWARE; demand is assumed (simulator/workload/README.md)',
+      description: 'a change scenario after AWARE; demand is assumed (docs/workloads.md)',
       functions: played.map((app) => awareFunction(app, { minutes, ...options })),
     });
   if (input === undefined) {

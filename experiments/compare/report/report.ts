@@ -254,7 +254,7 @@ apart.</p>
 <p>"fixed, other placement" and "fixed, other arrivals" are further runs of fixed with other draws,
 paired as if they were contenders: a change no larger than theirs may be noise. Offered load is CPU
 work over all cores and the span of the arrivals; cold starts are extra. Azure's traces have no CPU
-demand: it is assumed by class and drawn by seed (simulator/workload/README.md). Everything here is
+demand: it is assumed by class and drawn by seed (docs/workloads.md). Everything here is
 simulated.</p>
 <div class="scroll"><table><tbody>${known.map(
     (name) => html`<tr><td>${name}</td>
