@@ -42,7 +42,7 @@ export const targetSchema = z.object({
   nominalMemory: memory
     .refine((value) => value > 0, 'is not positive')
     .optional()
-    .describe("The action's `limits.memory`, for `gleaner actions follow`; hooks ignore it."),
+    .describe("The action's `limits.memory` as decided, for those who watch; hooks ignore it."),
   epoch: count.describe("Revision of the owner's lease: hooks accept the highest one only."),
   echo: z
     .object({ host: hostField, boot: bootField, observedAt: time })
