@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** Of Kubernetes; its staging modules have the same minor and patch version. */
 const VERSION = '1.34.2';
@@ -19,7 +19,8 @@ const folder = (): string =>
  * else offers the program alone. Some minutes of two cores, once.
  */
 export function kubeletProgram(log: (line: string) => void): string {
-  const program = join(folder(), `kubelet-${VERSION}`);
+  // `gleaner doctor` knows a kubelet by its name.
+  const program = join(folder(), VERSION, 'kubelet');
   if (existsSync(program)) return program;
   const env = { ...process.env, PATH: `${process.env.PATH}:${GO}`, CGO_ENABLED: '0' };
   if (spawnSync('go', ['version'], { env }).status !== 0)
@@ -60,6 +61,7 @@ export function kubeletProgram(log: (line: string) => void): string {
     built,
     '.',
   );
+  mkdirSync(dirname(program), { recursive: true });
   renameSync(built, program);
   rmSync(source, { recursive: true });
   return program;
