@@ -1,17 +1,18 @@
 import test from 'ava';
+import { allowed } from '../support/slowness.js';
 import { type Reading, type Revert, revertsOf, type Write } from './reverts.js';
 
 const user = { shares: 200, quota: 200, podQuota: 200 };
-/** In the kernel's units: 100 us a millicore. */
+/** In the kernel's units: 100 us a millicore. Times stretch as the deadlines of reverts.ts do. */
 const reading = (at: number, weight: number, quota: number, podQuota = 20_000): Reading => ({
   container: 'c',
-  from: at,
-  to: at + 1,
+  from: allowed(at),
+  to: allowed(at) + 1,
   ofPod: { weight, quota: podQuota, memory: 0 },
   ofContainer: { weight: 2, quota, memory: 0 },
 });
 const write = (at: number, resource: string, readBack: number, who = 'policy:x'): Write => ({
-  at,
+  at: allowed(at),
   who,
   resource,
   container: 'c',
@@ -57,7 +58,7 @@ test('a limit that was put back is a revert until it is written again', (t) => {
   const readings = [1000, 2000, 3000, 4000].map((at) =>
     reading(at, 200, at === 2000 || at === 3000 ? 20_000 : 10_000),
   );
-  const revert = { limit: 'quota', from: 2000, to: 3001 };
+  const revert = { limit: 'quota', from: allowed(2000), to: allowed(3000) + 1 };
   const noticed = write(3500, 'cpu.quota', 100, 'drift');
   t.deepEqual(found(readings, [lowered, noticed]), [{ ...revert, outcome: 'noticed' }]);
   const next = write(3500, 'cpu.quota', 100);
@@ -75,6 +76,6 @@ test('what is noticed only after a quarter of a minute counts as unnoticed', (t)
 test('where weights are rounded any change of one needs a write', (t) => {
   const readings = [reading(1000, 8, 20_000), reading(2000, 16, 20_000), reading(3000, 8, 20_000)];
   t.deepEqual(found(readings, [write(1500, 'cpu.shares', 400)], false), [
-    { limit: 'weight', from: 3000, to: 3001, outcome: 'unnoticed' },
+    { limit: 'weight', from: allowed(3000), to: allowed(3000) + 1, outcome: 'unnoticed' },
   ]);
 });
