@@ -64,6 +64,8 @@ export async function runContainer(
 export async function runIdleContainers(names: readonly string[]): Promise<void> {
   const image = await nodeImage();
   const { stdout: sleepPath } = await run('sh', ['-c', 'command -v sleep']);
+  // Until the last has started and been used, not for ever if they are not removed.
+  const program = [sleepPath.trim(), String(allowed(600))];
   const limits = [
     '--cpu-shares',
     '64',
@@ -77,7 +79,7 @@ export async function runIdleContainers(names: readonly string[]): Promise<void>
   const waiting = [...names];
   const one = async (): Promise<void> => {
     for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
-      await run('docker', ['run', '-d', '--name', name, ...limits, image, sleepPath.trim(), '600']);
+      await run('docker', ['run', '-d', '--name', name, ...limits, image, ...program]);
     }
   };
   await Promise.all([one(), one(), one()]);
