@@ -37,8 +37,8 @@ const MAX_COUNTS = 20_000_000;
 
 /**
  * Makes a workload from a day of Azure's trace of 2019 [Azure 2019], or from a sample of it, by the
- * rules of README.md. The key of a function is owner, application and function if the columns
- * exist, that of memory the application if it has no function column. The large table of
+ * rules of docs/workloads.md. The key of a function is owner, application and function if the
+ * columns exist, that of memory the application if it has no function column. The large table of
  * invocations is read row by row: only the counts of the functions kept are in memory.
  *
  * @throws TraceError with file and line

@@ -107,7 +107,7 @@ export function dataLines(issues: readonly DataIssue[]): string[] {
   );
 }
 
-/** Counts of an import, those above zero; the rules stand in simulator/README.md. */
+/** Counts of an import, those above zero; the rules are in docs/workloads.md. */
 function importText(summary: ImportSummary): string {
   const counts = Object.entries(summary).flatMap(([key, value]) =>
     typeof value === 'number' && value > 0 ? [[key, value] as const] : [],
