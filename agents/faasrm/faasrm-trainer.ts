@@ -1,5 +1,6 @@
 import {
   type Broker,
+  type BrokerMessage,
   buckets,
   Inbox,
   Lease,
@@ -60,13 +61,106 @@ export interface RunningFaasrmTrainer {
  * the newest checkpoint's or the shipped ones. Without NATS hooks keep theirs.
  */
 export function runFaasrmTrainer(run: FaasrmTrainerRun): RunningFaasrmTrainer {
-  const { broker, clock, timers, host, boot, trainer, settings, seed, learns, logger } = run;
-  const store = new PolicyStore(broker.objects(objectStores.policies));
-  const policies = broker.keyValue(buckets.policy);
-  let learner: FaasrmLearner | null = null;
-  let stopped = false;
+  return new FaasrmTrainer(run);
+}
 
-  const publish = (state: LearnerState): void => {
+class FaasrmTrainer implements RunningFaasrmTrainer {
+  readonly #run: FaasrmTrainerRun;
+  readonly #store: PolicyStore;
+  readonly #watch: EntropyWatch;
+  readonly #inbox: Inbox<ExperienceBatch>;
+  readonly #lease: Lease;
+  readonly #endings: readonly (() => void)[];
+  /** Null: another host is the owner. */
+  #learner: FaasrmLearner | null = null;
+  #stopped = false;
+
+  constructor(run: FaasrmTrainerRun) {
+    const { broker, clock, timers, host, boot, settings, logger } = run;
+    this.#run = run;
+    this.#store = new PolicyStore(broker.objects(objectStores.policies));
+    this.#watch = new EntropyWatch(settings.options);
+    this.#inbox = new Inbox<ExperienceBatch>({
+      decode: decodeExperiences,
+      stamp: (batch) => ({ sender: batch.host, boot: batch.boot, sequence: batch.sequence }),
+      refused: (kind, detail) => logger.warn({ kind, detail }, 'experiences refused'),
+      senders: 10_000,
+    });
+    this.#lease = new Lease({
+      bucket: broker.keyValue(buckets.leases),
+      key: NAME,
+      host,
+      boot,
+      duration: LEASE,
+      clock,
+      timers,
+      changed: (epoch) => this.#leaseChanged(epoch),
+    });
+    const subscription = broker.subscribe(wildcards.experiences, (message) => this.#take(message));
+    const cancelStatus = broker.onStatus((status) => {
+      if (status.kind === 'connected') void this.#lease.turn();
+    });
+    this.#endings = [cancelStatus, () => subscription.unsubscribe()];
+    void this.#lease.turn();
+  }
+
+  get owner(): boolean {
+    return this.#learner !== null;
+  }
+
+  get version(): number {
+    return this.#learner?.version ?? 0;
+  }
+
+  get experiences(): number {
+    return this.#learner?.experiences ?? 0;
+  }
+
+  get refused(): number {
+    return this.#learner?.refused ?? 0;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#learner = null;
+    for (const end of this.#endings) end();
+    await this.#lease.release();
+  }
+
+  #leaseChanged(epoch: number | null): void {
+    this.#learner = null;
+    if (epoch === null) return;
+    this.#own().catch((error: unknown) =>
+      this.#run.logger.error({ error: messageOf(error) }, 'faasrm has no weights to give'),
+    );
+  }
+
+  /** Begins to learn from the newest checkpoint, and gives its weights. */
+  async #own(): Promise<void> {
+    const { settings, seed, trainer, learns, logger } = this.#run;
+    const state = await this.#newest();
+    if (this.#stopped || this.#lease.epoch === null) return;
+    const learner = new FaasrmLearner({ settings, seed, trainer, state });
+    this.#learner = learner;
+    this.#publish(learner.state);
+    logger.info({ version: learner.version, learns }, 'gives hooks the weights of faasrm');
+  }
+
+  async #newest(): Promise<LearnerState | null> {
+    try {
+      const kept = await this.#store.load(NAME, expectedFaasrm);
+      if (kept !== null) return faasrmState(NAME, kept);
+    } catch (error) {
+      this.#run.logger.warn(
+        { error: messageOf(error) },
+        'cannot use the stored checkpoint of faasrm: the shipped weights are used',
+      );
+    }
+    return shippedFaasrm('cluster');
+  }
+
+  #publish(state: LearnerState): void {
+    const { broker, host, learns, logger } = this.#run;
     const { updates } = state.counters;
     const message = {
       v: 1,
@@ -76,61 +170,42 @@ export function runFaasrmTrainer(run: FaasrmTrainerRun): RunningFaasrmTrainer {
       weights: faasrmWeights(state),
       source: `${host} update ${updates}`,
     };
-    policies.put(policyKey(NAME, null), encodeMessage(message)).catch((error: unknown) => {
-      logger.warn(
-        { error: messageOf(error) },
-        'weights of faasrm not published: hooks go on with those they have',
-      );
+    broker
+      .keyValue(buckets.policy)
+      .put(policyKey(NAME, null), encodeMessage(message))
+      .catch((error: unknown) => {
+        logger.warn(
+          { error: messageOf(error) },
+          'weights of faasrm not published: hooks go on with those they have',
+        );
+      });
+  }
+
+  #take({ data, subject }: BrokerMessage): void {
+    const batch = this.#inbox.take(data, this.#run.clock.monotonic());
+    const learner = this.#learner;
+    if (batch === null || learner === null || !this.#run.learns || this.#lease.epoch === null)
+      return;
+    // A hook speaks for its own host alone; NATS holds it to the subject.
+    if (subject !== subjects.experiences(batch.host)) return;
+    for (const experience of batch.experiences) learner.take(experience);
+    if (!learner.ready) return;
+    learner.update((metrics) => {
+      if (metrics !== null) this.#learned(learner, metrics);
     });
-  };
+  }
 
-  const newest = async (): Promise<LearnerState | null> => {
-    try {
-      const kept = await store.load(NAME, expectedFaasrm);
-      if (kept !== null) return faasrmState(NAME, kept);
-    } catch (error) {
-      logger.warn(
-        { error: messageOf(error) },
-        'cannot use the stored checkpoint of faasrm: the shipped weights are used',
-      );
-    }
-    return shippedFaasrm('cluster');
-  };
-
-  const own = async (): Promise<void> => {
-    const state = await newest();
-    if (stopped || lease.epoch === null) return;
-    learner = new FaasrmLearner({ settings, seed, trainer, state });
-    publish(learner.state);
-    logger.info({ version: learner.version, learns }, 'gives hooks the weights of faasrm');
-  };
-
-  const lease = new Lease({
-    bucket: broker.keyValue(buckets.leases),
-    key: NAME,
-    host,
-    boot,
-    duration: LEASE,
-    clock,
-    timers,
-    changed: (epoch) => {
-      learner = null;
-      if (epoch === null) return;
-      own().catch((error: unknown) =>
-        logger.error({ error: messageOf(error) }, 'faasrm has no weights to give'),
-      );
-    },
-  });
-
-  const watch = new EntropyWatch(settings.options);
-  const learned = (from: FaasrmLearner, { meanReward: reward, entropy }: PpoMetrics): void => {
+  #learned(from: FaasrmLearner, { meanReward: reward, entropy }: PpoMetrics): void {
+    const { settings, seed, logger } = this.#run;
     // Another owner may have begun meanwhile.
-    if (learner !== from || lease.epoch === null) return;
-    publish(from.state);
-    store.save(NAME, faasrmCheckpoint(from.state, settings, seed)).catch((error: unknown) => {
-      logger.warn({ error: messageOf(error) }, 'the checkpoint of faasrm is not kept');
-    });
-    const verdict = watch.record(entropy);
+    if (this.#learner !== from || this.#lease.epoch === null) return;
+    this.#publish(from.state);
+    this.#store
+      .save(NAME, faasrmCheckpoint(from.state, settings, seed))
+      .catch((error: unknown) =>
+        logger.warn({ error: messageOf(error) }, 'the checkpoint of faasrm is not kept'),
+      );
+    const verdict = this.#watch.record(entropy);
     logger.info(
       { version: from.version, reward, entropy, verdict, refused: from.refused },
       'faasrm has learned',
@@ -140,50 +215,5 @@ export function runFaasrmTrainer(run: FaasrmTrainerRun): RunningFaasrmTrainer {
         { entropy },
         'faasrm takes one option whatever it sees: a floor such as smallest-in-range does the same',
       );
-  };
-
-  const inbox = new Inbox<ExperienceBatch>({
-    decode: decodeExperiences,
-    stamp: (batch) => ({ sender: batch.host, boot: batch.boot, sequence: batch.sequence }),
-    refused: (kind, detail) => logger.warn({ kind, detail }, 'experiences refused'),
-    senders: 10_000,
-  });
-  const subscription = broker.subscribe(wildcards.experiences, (message) => {
-    const batch = inbox.take(message.data, clock.monotonic());
-    const current = learner;
-    if (batch === null || current === null || !learns || lease.epoch === null) return;
-    // A hook speaks for its own host alone; NATS holds it to the subject.
-    if (message.subject !== subjects.experiences(batch.host)) return;
-    for (const experience of batch.experiences) current.take(experience);
-    if (!current.ready) return;
-    current.update((metrics) => {
-      if (metrics !== null) learned(current, metrics);
-    });
-  });
-  const cancelStatus = broker.onStatus((status) => {
-    if (status.kind === 'connected') void lease.turn();
-  });
-  void lease.turn();
-
-  return {
-    get owner() {
-      return learner !== null;
-    },
-    get version() {
-      return learner?.version ?? 0;
-    },
-    get experiences() {
-      return learner?.experiences ?? 0;
-    },
-    get refused() {
-      return learner?.refused ?? 0;
-    },
-    async stop() {
-      stopped = true;
-      learner = null;
-      cancelStatus();
-      subscription.unsubscribe();
-      await lease.release();
-    },
-  };
+  }
 }
