@@ -6,7 +6,14 @@ import {
   httpAddress,
 } from '../../broker/http/index.js';
 import { type Broker, isFunctionName, type Logger, silentLogger } from '../../broker/index.js';
-import { type Clock, errorClass, messageOf, millis, type Timers } from '../../config/index.js';
+import {
+  type Cancel,
+  type Clock,
+  errorClass,
+  messageOf,
+  millis,
+  type Timers,
+} from '../../config/index.js';
 import { act, actionSchema } from './actions.js';
 import { readAssets } from './assets.js';
 import { Collector } from './collector.js';
@@ -70,80 +77,100 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 /** Serves the dashboard until stopped. Rejects `GLN_DASHBOARD_PORT`. */
 export async function runDashboard(options: DashboardOptions): Promise<RunningDashboard> {
-  const {
-    broker,
-    clock,
-    timers,
-    host,
-    port,
-    token,
-    maxFunctions,
-    version,
-    logger = silentLogger,
-  } = options;
-  const assets = readAssets();
-  const collector = new Collector({ broker, clock, timers, maxFunctions });
-  const stream = new Stream(collector, clock, { version, writable: token !== null });
-  const server = await listen(host, port, logger);
-  const guard = new HostGuard(server.host, server.port, options.hosts ?? []);
-  let refusals = 0;
-  collector.start();
-  const cancelTick = timers.every(millis(1000), () => {
-    refusals = 0;
-    stream.tick();
-  });
+  const { host, port, logger = silentLogger } = options;
+  return new Dashboard(options, readAssets(), await listen(host, port, logger));
+}
 
-  function handle(request: HttpRequest): HttpResponse | HttpStream | Promise<HttpResponse> {
+class Dashboard implements RunningDashboard {
+  readonly address: string;
+  readonly #options: DashboardOptions;
+  readonly #assets: ReturnType<typeof readAssets>;
+  readonly #server: HttpServer;
+  readonly #guard: HostGuard;
+  readonly #collector: Collector;
+  readonly #stream: Stream;
+  readonly #cancelTick: Cancel;
+  /** Wrong tokens in this second. */
+  #refusals = 0;
+
+  constructor(
+    options: DashboardOptions,
+    assets: ReturnType<typeof readAssets>,
+    server: HttpServer,
+  ) {
+    const { broker, clock, timers, maxFunctions, version, token, hosts = [] } = options;
+    this.#options = options;
+    this.#assets = assets;
+    this.#server = server;
+    this.address = server.address;
+    this.#guard = new HostGuard(server.host, server.port, hosts);
+    this.#collector = new Collector({ broker, clock, timers, maxFunctions });
+    const about = { version, writable: token !== null };
+    this.#stream = new Stream(this.#collector, clock, about);
+    this.#collector.start();
+    this.#cancelTick = timers.every(millis(1000), () => {
+      this.#refusals = 0;
+      this.#stream.tick();
+    });
+    server.serve((request) => this.#handle(request));
+  }
+
+  get watchers(): number {
+    return this.#stream.pages.open;
+  }
+
+  async stop(): Promise<void> {
+    this.#cancelTick();
+    this.#collector.stop();
+    this.#stream.close();
+    await this.#server.stop();
+  }
+
+  #handle(request: HttpRequest): HttpResponse | HttpStream | Promise<HttpResponse> {
     // DNS rebinding: a foreign page whose name resolves to this address sends its own name.
-    if (!guard.allows(request.host))
+    if (!this.#guard.allows(request.host))
       return json(421, { ok: false, text: 'not the name of this dashboard' });
     const { path, query } = request;
-    if (path.startsWith('/api/') && !guard.sameOrigin(request.headers))
+    if (path.startsWith('/api/') && !this.#guard.sameOrigin(request.headers))
       return json(403, { ok: false, text: 'only from the dashboard itself' });
-    if (request.method === 'POST') return change(request);
-    const asset = assets.get(path);
+    if (request.method === 'POST') return this.#change(request);
+    const asset = this.#assets.get(path);
     if (asset !== undefined) return { status: 200, type: asset.type, body: asset.data };
-    if (path === '/api/stream') return follow();
-    if (path === '/api/state') return json(200, stream.snapshot());
-    if (path === '/api/function') return detailOf(query.get('name') ?? '');
+    if (path === '/api/stream') return this.#follow();
+    if (path === '/api/state') return json(200, this.#stream.snapshot());
+    if (path === '/api/function') return this.#detailOf(query.get('name') ?? '');
     return json(404, { ok: false, text: 'no such page' });
   }
 
-  async function detailOf(name: string): Promise<HttpResponse> {
-    const detail = isFunctionName(name) ? await functionDetail(broker, collector, name) : null;
+  async #detailOf(name: string): Promise<HttpResponse> {
+    const { broker } = this.#options;
+    const detail = isFunctionName(name)
+      ? await functionDetail(broker, this.#collector, name)
+      : null;
     return detail === null ? json(404, { ok: false, text: 'no such function' }) : json(200, detail);
   }
 
-  function follow(): HttpResponse | HttpStream {
-    if (stream.pages.open >= WATCHERS_MAX)
+  #follow(): HttpResponse | HttpStream {
+    if (this.watchers >= WATCHERS_MAX)
       return json(429, { ok: false, text: 'too many pages are open' });
     return {
       type: 'text/event-stream',
       headers: { 'X-Accel-Buffering': 'no' },
-      follow: (response) => stream.add(response),
+      follow: (response) => this.#stream.add(response),
     };
   }
 
-  async function change(request: HttpRequest): Promise<HttpResponse> {
-    const { path, headers } = request;
-    const refuse = (status: number, text: string): HttpResponse =>
-      json(status, { ok: false, text });
+  async #change({ path, headers, body }: HttpRequest): Promise<HttpResponse> {
     if (path !== '/api/act' && path !== '/api/token') return refuse(404, 'no such page');
-    if (token === null) return refuse(403, 'read-only: set dashboard.tokenFile to allow changes');
-    if (headers.authorization === undefined) return refuse(401, 'a change needs the token');
-    if (refusals >= WRONG_TOKENS_MAX)
-      return refuse(429, 'too many wrong tokens; try again in a second');
-    if (!token.allows(headers.authorization)) {
-      refusals++;
-      return refuse(401, 'this is not the token');
-    }
+    const refused = this.#refusalOf(headers.authorization);
+    if (refused !== null) return refused;
     if (path === '/api/token') return json(200, { ok: true, text: 'the token is right' });
-    const checked = actionSchema.safeParse(parsed(await request.body()));
-    if (!checked.success)
-      return refuse(
-        400,
-        `${checked.error.issues[0]?.path.join('.')}: ${checked.error.issues[0]?.message}`,
-      );
+    const checked = actionSchema.safeParse(parsed(await body()));
+    if (!checked.success) {
+      const [issue] = checked.error.issues;
+      return refuse(400, `${issue?.path.join('.')}: ${issue?.message}`);
+    }
+    const { broker, logger = silentLogger } = this.#options;
     logger.info({ event: 'dashboard_action', ...checked.data }, 'action from the dashboard');
     try {
       const answer = await act(broker, checked.data);
@@ -153,19 +180,17 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
     }
   }
 
-  server.serve(handle);
-  return {
-    address: server.address,
-    get watchers() {
-      return stream.pages.open;
-    },
-    async stop() {
-      cancelTick();
-      collector.stop();
-      stream.close();
-      await server.stop();
-    },
-  };
+  /** Null: the token is right. */
+  #refusalOf(authorization: string | undefined): HttpResponse | null {
+    const { token } = this.#options;
+    if (token === null) return refuse(403, 'read-only: set dashboard.tokenFile to allow changes');
+    if (authorization === undefined) return refuse(401, 'a change needs the token');
+    if (this.#refusals >= WRONG_TOKENS_MAX)
+      return refuse(429, 'too many wrong tokens; try again in a second');
+    if (token.allows(authorization)) return null;
+    this.#refusals++;
+    return refuse(401, 'this is not the token');
+  }
 }
 
 async function listen(host: string, port: number, logger: Logger): Promise<HttpServer> {
@@ -188,6 +213,8 @@ const json = (status: number, value: object): HttpResponse => ({
   type: 'application/json',
   body: JSON.stringify(value),
 });
+
+const refuse = (status: number, text: string): HttpResponse => json(status, { ok: false, text });
 
 /** The request's JSON, null where it is none. */
 function parsed(body: Buffer): unknown {
