@@ -29,7 +29,7 @@ import {
   qLearning,
   TUNER_DEFAULT,
 } from '../../agents/tuning/index.js';
-import { objectStores } from '../../broker/index.js';
+import { type Logger, objectStores } from '../../broker/index.js';
 import {
   type Config,
   isManagerModule,
@@ -85,6 +85,34 @@ function concurrencyOf({
   };
 }
 
+/**
+ * The configured managers by name, one of each: agents of one manager share what they have learned.
+ * Made before anything runs, so that a wrong name or module is an error at the start.
+ */
+async function managersOf(
+  { agents, functions }: Config,
+  settings: ManagerSettings & { readonly seed: number },
+  folder: string,
+  logger: Logger,
+): Promise<{
+  readonly managers: ReadonlyMap<string, ResourceManager>;
+  readonly external: readonly ExternalManager[];
+}> {
+  const overridden = functions.overrides.flatMap(({ manager }) => manager ?? []);
+  const { cap, preset = 'default', seed } = settings;
+  const managers = new Map<string, ResourceManager>();
+  const external: ExternalManager[] = [];
+  for (const name of new Set([agents.manager, ...overridden])) {
+    if (isManagerModule(name)) {
+      const file = managerFile(name, folder);
+      const loaded = await loadExternalManager(file, { cap, preset, seed }, logger);
+      external.push(loaded);
+      managers.set(name, loaded.manager);
+    } else managers.set(name, createManager(name, settings));
+  }
+  return { managers, external };
+}
+
 /** An agent host: the configured manager for every function, or the one an override names. */
 export async function runAgentsPart({
   config,
@@ -126,30 +154,7 @@ export async function runAgentsPart({
     lifeCycleOverrides,
     offlineTrainer,
   };
-  // One of each: agents of one manager share what they have learned.
-  const managers = new Map<string, ResourceManager>();
-  const managerNamed = (name: string): ResourceManager => {
-    let manager = managers.get(name);
-    if (manager === undefined) {
-      manager = createManager(name, settings);
-      managers.set(name, manager);
-    }
-    return manager;
-  };
-  // Made before anything runs, so that a wrong name or module is an error at the start.
-  const names = [config.agents.manager, ...overrides.flatMap(({ manager }) => manager ?? [])];
-  const external: ExternalManager[] = [];
-  for (const name of new Set(names.filter(isManagerModule))) {
-    const { cap, preset = 'default' } = settings;
-    const loaded = await loadExternalManager(
-      managerFile(name, folder),
-      { cap, preset, seed },
-      logger,
-    );
-    external.push(loaded);
-    managers.set(name, loaded.manager);
-  }
-  names.forEach(managerNamed);
+  const { managers, external } = await managersOf(config, settings, folder, logger);
   const { name: engine, detail } = threadEngine();
   logger.info({ engine, detail, manager: config.agents.manager }, 'agents decide');
   const agents = runAgentHost({
@@ -157,7 +162,7 @@ export async function runAgentsPart({
     clock,
     timers,
     random: new SeededRandom(seed),
-    manager: (fn) => managerNamed(overrideFor(overrides, fn).manager ?? config.agents.manager),
+    manager: (fn) => managers.get(overrideFor(overrides, fn).manager ?? config.agents.manager)!,
     intervalMs: config.agents.intervalMs,
     ...concurrencyOf(config),
     host: hostName,
