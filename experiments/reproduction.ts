@@ -1,4 +1,4 @@
-import { MIN_SEEDS } from './statistics.js';
+import { clampInterval, type Interval, MIN_SEEDS } from './statistics.js';
 
 /** Page and figures of a study that `gleaner reproduce` has run. */
 export interface Reproduction {
@@ -6,6 +6,14 @@ export interface Reproduction {
   readonly figures: unknown;
   /** Missed goals. */
   readonly missed: readonly string[];
+}
+
+/** A count, with its interval if it has one: `12 (10-14)`. */
+export function countText(count: Interval): string {
+  const { mean, low, high } = clampInterval(count, 0);
+  return low === high
+    ? mean.toFixed(0)
+    : `${mean.toFixed(0)} (${low.toFixed(0)}-${high.toFixed(0)})`;
 }
 
 /** Goals on a page: undecided with fewer than `MIN_SEEDS` seeds, else the missed ones, or met. */

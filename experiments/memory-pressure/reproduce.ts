@@ -1,5 +1,5 @@
-import { goalLines, type SeededStudy } from '../reproduction.js';
-import { clampInterval, type Interval, isBelow, type Paired } from '../statistics.js';
+import { countText, goalLines, type SeededStudy } from '../reproduction.js';
+import { isBelow, type Paired } from '../statistics.js';
 import {
   BASELINE,
   GREEDY,
@@ -10,12 +10,6 @@ import {
   pressureStudy,
 } from './study.js';
 
-const whole = (count: Interval): string => {
-  const { mean, low, high } = clampInterval(count, 0);
-  return low === high
-    ? mean.toFixed(0)
-    : `${mean.toFixed(0)} (${low.toFixed(0)}-${high.toFixed(0)})`;
-};
 const ratio = ({ ratio: value }: Paired): string =>
   value === null
     ? '-'
@@ -25,14 +19,14 @@ const lineOf = (row: PressureRow): string => {
   const { name, figures, kills, cold, p99 } = row;
   const cells = [
     name,
-    whole(figures.changes),
-    whole(figures.cold),
+    countText(figures.changes),
+    countText(figures.cold),
     `${(100 * figures.coldShare.mean).toFixed(1)} %`,
     name === BASELINE ? '-' : ratio(cold),
     String(kills),
     (figures.p99.mean / 1000).toFixed(1),
     name === BASELINE ? '-' : ratio(p99),
-    whole(figures.mean),
+    countText(figures.mean),
   ];
   return `| ${cells.join(' | ')} |`;
 };
@@ -44,7 +38,7 @@ const tableOf = ({ rows, replays }: PressureStudy, memory: number): string[] => 
   ...rows.filter(({ userMemoryMiB }) => userMemoryMiB === memory).map(lineOf),
   ...replays
     .filter(({ userMemoryMiB }) => userMemoryMiB === memory)
-    .map(({ name, cold }) => `| ${name} | | ${whole(cold)} | | | | | | |`),
+    .map(({ name, cold }) => `| ${name} | | ${countText(cold)} | | | | | | |`),
 ];
 
 /** A fifth fewer cold starts, no more OOM kills, p99 within 2 %, and fewer than the greedy. */

@@ -1,5 +1,5 @@
-import { goalLines, type SeededStudy } from '../reproduction.js';
-import { clampInterval, type Interval, isBelow } from '../statistics.js';
+import { countText, goalLines, type SeededStudy } from '../reproduction.js';
+import { type Interval, isBelow } from '../statistics.js';
 import {
   SIZING_ARMS,
   SIZING_FIGURES,
@@ -8,12 +8,6 @@ import {
   sizingStudy,
 } from './study.js';
 
-const whole = (count: Interval): string => {
-  const { mean, low, high } = clampInterval(count, 0);
-  return low === high
-    ? mean.toFixed(0)
-    : `${mean.toFixed(0)} (${low.toFixed(0)}-${high.toFixed(0)})`;
-};
 const signed = (value: number, digits = 0): string =>
   `${value > 0 ? '+' : ''}${value.toFixed(digits)}`;
 const difference = ({ mean, low, high }: Interval): string =>
@@ -35,11 +29,12 @@ const tableOf = (rows: readonly SizingRow[]): string[] => [
   '|---|---|---|---|---|---|---|---|---|---|---|---|',
   ...rows.map(
     (row) =>
-      `| ${row.arm.name} | ${whole(row.changes)} | ${whole(row.undone)} |` +
-      ` ${whole(row.figures.cold)} | ${share(row.figures.coldShare)} | ${against(row, 'cold')} |` +
-      ` ${whole(row.costs)} | ${(row.figures.p99.mean / 1000).toFixed(1)} |` +
-      ` ${against(row, 'p99')} | ${whole(row.figures.mean)} | ${row.ooms} |` +
-      ` ${row.promised === null ? '-' : whole(row.promised)} |`,
+      `| ${row.arm.name} | ${countText(row.changes)} | ${countText(row.undone)} |` +
+      ` ${countText(row.figures.cold)} | ${share(row.figures.coldShare)} |` +
+      ` ${against(row, 'cold')} | ${countText(row.costs)} |` +
+      ` ${(row.figures.p99.mean / 1000).toFixed(1)} | ${against(row, 'p99')} |` +
+      ` ${countText(row.figures.mean)} | ${row.ooms} |` +
+      ` ${row.promised === null ? '-' : countText(row.promised)} |`,
   ),
 ];
 

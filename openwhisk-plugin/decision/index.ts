@@ -37,6 +37,7 @@ export { closeWindow } from './usage-window.js';
 export {
   BOUND_CONTROL_NEEDED,
   BOUND_RUNS_NEEDED,
+  clampShares,
   isDeprioritized,
   MAX_SHARES,
   MIN_SHARES,

@@ -5,6 +5,11 @@ import { DecayingHistogram } from './statistics.js';
 /** Range of a cgroup v1 weight; Docker refuses others. */
 export const MIN_SHARES = 2;
 export const MAX_SHARES = 262_144;
+
+/** A whole number of shares the kernel takes; NaN if the request is not a number. */
+export function clampShares(shares: number): number {
+  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.round(shares)));
+}
 /** An agent multiplies the weight of the policy by 1/4 to 4. */
 const TARGET_FACTOR = 4;
 /** Measured: docs/decisions/0014-range-and-reference.md. */
@@ -123,7 +128,7 @@ export function targetFactor(target: number, user: number): number {
 /** Own shares x factor, in the kernel's range. Not finite or not positive: its own shares. */
 export function scaleShares(own: number, factor: number): number {
   if (!(factor > 0) || !Number.isFinite(factor)) return own;
-  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.round(own * factor)));
+  return clampShares(own * factor);
 }
 
 interface Weighed {

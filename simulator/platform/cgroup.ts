@@ -1,8 +1,7 @@
 import type { Bytes, Millicores } from '../../config/index.js';
 import {
+  clampShares,
   type Limits,
-  MAX_SHARES,
-  MIN_SHARES,
   type UsageSample,
   type WriteResult,
 } from '../../openwhisk-plugin/decision/index.js';
@@ -166,10 +165,6 @@ export class SimUsageMonitor implements UsageMonitor {
   hostMemoryInUse(): Bytes {
     return Math.round(this.#memoryInUse()) as Bytes;
   }
-}
-
-function clampShares(shares: number): number {
-  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.round(shares)));
 }
 
 function pages(limit: number): Bytes {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Bytes, Millicores } from '../../../config/index.js';
 import {
+  clampShares,
   type Limits,
   NO_LIMIT,
   sharesRange,
@@ -14,7 +15,7 @@ import { CpuFiles, type GroupQuotas, MemoryFiles } from './limit-files.js';
 import { memoryCeiling } from './memory-ceiling.js';
 import type { MemoryLowerer } from './memory-lowerer.js';
 import { LARGEST_PAGE, PAGE, samePages } from './pages.js';
-import { ContainerWeight, clampShares, type HostFormula } from './shares.js';
+import { ContainerWeight, type HostFormula } from './shares.js';
 import type { SiblingWeights } from './sibling-weights.js';
 import type { ScopeListener, SystemdScope } from './systemd-scope.js';
 

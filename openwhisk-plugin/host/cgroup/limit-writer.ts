@@ -1,16 +1,11 @@
+import { clampShares } from '../../decision/index.js';
 import type { ContainerInfo, LimitHandle, LimitWriter } from '../ports/index.js';
 import { type CgroupPaths, podCgroups, resolveCgroups } from './cgroup-paths.js';
 import { GroupQuotas } from './limit-files.js';
 import { CgroupLimitHandle, type HandleContext } from './limit-handle.js';
 import { MemoryLowerer } from './memory-lowerer.js';
 import { PodLimitHandle } from './pod-limit-handle.js';
-import {
-  clampShares,
-  runtimeWeight,
-  scaledWeight,
-  sharesOfWeight,
-  type WeightFormula,
-} from './shares.js';
+import { runtimeWeight, scaledWeight, sharesOfWeight, type WeightFormula } from './shares.js';
 import { SiblingWeights } from './sibling-weights.js';
 import { type ScopeProperties, SystemdScope } from './systemd-scope.js';
 

@@ -1,4 +1,10 @@
-import { MAX_SHARES, MIN_SHARES, type UserLimits, type WeightRange } from '../../decision/index.js';
+import {
+  clampShares,
+  MAX_SHARES,
+  MIN_SHARES,
+  type UserLimits,
+  type WeightRange,
+} from '../../decision/index.js';
 import type { SystemdScope } from './systemd-scope.js';
 
 /** The kernel's range of v2 weights. */
@@ -28,11 +34,6 @@ export function formulaOfRuntime(runtime: string): WeightFormula | null {
   const [major, minor, patch] = [Number(match[2]), Number(match[3]), Number(match[4] ?? 0)];
   const difference = major - since[0] || minor - since[1] || patch - since[2];
   return difference >= 0 ? 'curved' : 'linear';
-}
-
-/** A whole number of shares the kernel takes; NaN if the request is not a number. */
-export function clampShares(shares: number): number {
-  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.round(shares)));
 }
 
 /** The v2 weight a runtime of either kind gives a container made with these shares. */

@@ -1,12 +1,12 @@
 import { testProp } from '@fast-check/ava';
 import test from 'ava';
 import fc from 'fast-check';
+import { clampShares } from '../../../../openwhisk-plugin/decision/index.js';
 import {
   CgroupLimitWriter,
   formulaOfRuntime,
 } from '../../../../openwhisk-plugin/host/cgroup/index.js';
 import {
-  clampShares,
   distinctFromUserWeight,
   formulaOf,
   isRuntimeWeight,
