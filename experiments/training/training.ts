@@ -1,4 +1,9 @@
-import { InlineTrainer, type LearnerState, type PpoMetrics } from '../../agents/ppo/index.js';
+import {
+  InlineTrainer,
+  type LearnerState,
+  type PpoMetrics,
+  type PpoSettings,
+} from '../../agents/ppo/index.js';
 import {
   SimppoManager,
   type SimppoName,
@@ -78,11 +83,8 @@ export interface EpisodeResult {
 /** Updates that a batch of 512 rows and some 2900 steps an episode make. */
 const UPDATES_AN_EPISODE = 5;
 
-/**
- * Learning rate of a policy that begins with another one: what that has learned is to be refined,
- * and not forgotten.
- */
-const REFINING = { first: 1e-4, last: 0 };
+/** Of a policy that begins with another one, so that it refines and does not forget. */
+const REFINING: Partial<PpoSettings> = { learningRate: { first: 1e-4, last: 0 } };
 
 /**
  * All functions share and improve the base policy, exploring from the first step. `refines`: it
@@ -100,7 +102,7 @@ export function trainingSettings(
     ownRate: Number.POSITIVE_INFINITY,
     ppo: {
       ...settings.ppo,
-      ...(refines ? { rate: REFINING } : {}),
+      ...(refines ? REFINING : {}),
       updates: episodes * UPDATES_AN_EPISODE,
     },
   };
@@ -140,7 +142,7 @@ export function* train(
       onUpdate: (metrics) => tally.updated(metrics),
       onReward: (reward) => tally.rewarded(reward),
     });
-    const { workload, hosts, mode, load } = turn;
+    const { workload, hosts, load } = turn;
     const shape = shapeOf(turn, plan.hosts);
     const cores = hosts * shape.cores;
     const loaded = openWorkload(workload, {

@@ -1,5 +1,9 @@
 import test from 'ava';
-import { type TrainingPlan, train } from '../../../experiments/training/training.js';
+import {
+  type TrainingPlan,
+  train,
+  trainingSettings,
+} from '../../../experiments/training/training.js';
 
 const SMALL = { hosts: 1, cores: 2, memoryMiB: 16_384, userMemoryMiB: 8192 };
 
@@ -24,4 +28,13 @@ test('an episode is steps and updates of the base policy; a resumed training is 
   t.notDeepEqual(first!.state.actor, second!.state.actor);
   const [again] = [...train({ ...plan, resume: { state: first!.state, episode: 1 } })];
   t.deepEqual(again, second);
+});
+
+test('a policy that begins with another one learns at a tenth of the rate', (t) => {
+  const { ppo } = trainingSettings('simppo', 2);
+  const first = ppo.learningRate.first / 10;
+  t.deepEqual(trainingSettings('simppo', 2, true).ppo, {
+    ...ppo,
+    learningRate: { first, last: 0 },
+  });
 });
