@@ -6,7 +6,10 @@ const cellsOf = (line) =>
     ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain,
   );
 
-/** Runs of a comparison's runs.csv, by section and contender, in the order of their seeds. */
+/**
+ * Runs of a comparison's runs.csv, by section and contender, in the order of their seeds. A
+ * repeated run is refused: it would count as another seed.
+ */
 export function readRuns(files) {
   const sections = new Map();
   for (const file of files) {
@@ -15,9 +18,14 @@ export function readRuns(files) {
       const run = Object.fromEntries(header.map((key, i) => [key, line[i]]));
       const rows = sections.get(run.section) ?? new Map();
       sections.set(run.section, rows);
+      const runs = rows.get(run.contender) ?? [];
+      if (runs.some(({ seed }) => seed === run.seed))
+        throw new Error(
+          `${file}: the run of ${run.contender} in '${run.section}', seed ${run.seed}, is repeated`,
+        );
       rows.set(
         run.contender,
-        [...(rows.get(run.contender) ?? []), run].sort((a, b) => a.seed - b.seed),
+        [...runs, run].sort((a, b) => a.seed - b.seed),
       );
     }
   }

@@ -65,6 +65,8 @@ function placed(
   return { ...shape, workload: place.workload, hosts: place.hosts ?? shape.hosts };
 }
 
+const unique = <Value>(values: readonly Value[]): Value[] => [...new Set(values)];
+
 /** A section: a setting and who meets in it. */
 export interface SectionPlan {
   readonly setting: Setting;
@@ -72,17 +74,26 @@ export interface SectionPlan {
   readonly contenders: readonly Contender[];
 }
 
-/** @throws UnknownContenderError */
+/**
+ * Repeated workloads, modes, loads and memories are one section: its runs again would count as
+ * other seeds.
+ *
+ * @throws UnknownContenderError
+ */
 export function planSections(request: ComparisonRequest): SectionPlan[] {
-  const { contenders, workloads, functions, calls, loads, modes, settings } = request;
+  const { contenders, functions, calls, settings } = request;
+  const workloads = unique(request.workloads);
+  const places = workloads.map((spec) => placeOf(spec).workload);
   const shape = { functions, calls, ...(settings === undefined ? {} : { settings }) };
   const sections: SectionPlan[] = [];
   for (const spec of workloads) {
     const place = placed(spec, request);
-    for (const mode of modes) {
+    const isOnce = places.indexOf(place.workload) === places.lastIndexOf(place.workload);
+    const label = isOnce ? place.workload : spec;
+    for (const mode of unique(request.modes)) {
       const runners = lineUp(contenders, mode, request.configured);
-      for (const load of loads) {
-        const name = `${place.workload}, ${mode} mode, load ${load}`;
+      for (const load of unique(request.loads)) {
+        const name = `${label}, ${mode} mode, load ${load}`;
         sections.push({
           kind: 'load',
           contenders: runners,
@@ -94,7 +105,7 @@ export function planSections(request: ComparisonRequest): SectionPlan[] {
   const [first] = workloads;
   if (first === undefined) return sections;
   const place = placed(first, request);
-  for (const userMemory of request.densityMiB) {
+  for (const userMemory of unique(request.densityMiB)) {
     const name = `density: ${place.workload}, ${userMemory} MiB of user memory per host`;
     sections.push({
       kind: 'density',

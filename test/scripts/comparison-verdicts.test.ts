@@ -33,3 +33,9 @@ test('verdicts refuse runs without a figure that they need', (t) => {
   t.is(code, 1);
   t.regex(output, /no column utilization_share/);
 });
+
+test('verdicts refuse a run that is there twice, which is not another seed', (t) => {
+  const { code, output } = verdictsOf([...LINES, LINES[1]!]);
+  t.is(code, 1);
+  t.regex(output, /runs\.csv: the run of .+ in '.+', seed \d+, is repeated/);
+});
