@@ -27,7 +27,7 @@ function train(manager, mode, episodes, more = []) {
   const plan = [
     '--manager',
     manager,
-    '--modes',
+    '--mode',
     mode,
     '--episodes',
     String(episodes),

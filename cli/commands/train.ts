@@ -26,7 +26,7 @@ type TrainMode = ClusterMode | typeof PUBLISHED;
 interface TrainOptions extends HostOptions, GlobalOptions {
   readonly manager: SimppoName | typeof FAASRM;
   readonly workloads?: Place[];
-  readonly modes?: TrainMode[];
+  readonly mode?: TrainMode;
   readonly loads: number[];
   readonly episodes: number;
   readonly seed: number;
@@ -36,6 +36,8 @@ interface TrainOptions extends HostOptions, GlobalOptions {
 }
 
 const PROFILES: Place = { workload: 'profiles-12', hosts: 1 };
+
+const trainMode = oneOf('weight', 'quota', PUBLISHED);
 
 const place =
   (hosts: number) =>
@@ -61,13 +63,14 @@ export function addCommands(program: Command): void {
         'unless faasrm)',
       listOf(place(1)),
     )
-    .addOption(
-      new Option(
-        '--modes <list>',
-        'weight, quota (default weight), each with its own policy; ' +
-          'faasrm: quota (default) or freyr-2021',
-      ).argParser(listOf(oneOf('weight', 'quota', PUBLISHED))),
+    .option(
+      '--mode <mode>',
+      'weight (default) or quota: a policy decides in one; faasrm: quota (default) or freyr-2021',
+      trainMode,
     )
+    // Its name in earlier versions, which trained one policy in a list of modes.
+    .addOption(new Option('--modes <mode>').argParser(trainMode).hideHelp())
+    .on('option:modes', (value: string) => command.setOptionValue('mode', trainMode(value)))
     .option('--loads <list>', 'offered loads', listOf(offeredLoad), [0.7, 0.8, 0.9])
     .option('--episodes <n>', 'runs, each with its own seed', wholeNumber, 180)
     .option(
@@ -108,10 +111,10 @@ function trainingOf(options: Omit<TrainOptions, 'out'>) {
   const hosts = { said: hostOptions(options), otherwise: LARGE_HOSTS };
   const cluster = { places, loads, part: 'train', hosts, settings } as const;
   if (manager === FAASRM) {
-    const [mode = 'quota', ...others] = options.modes ?? [];
-    if (mode === 'weight' || others.length > 0)
-      throw new UsageError('faasrm learns in one mode, quota or freyr-2021', {
-        hint: `--modes quota, or --modes ${PUBLISHED}`,
+    const { mode = 'quota' } = options;
+    if (mode === 'weight')
+      throw new UsageError('faasrm does not learn in mode weight', {
+        hint: `--mode quota, or --mode ${PUBLISHED}`,
       });
     return faasrmRun({
       training:
@@ -122,12 +125,10 @@ function trainingOf(options: Omit<TrainOptions, 'out'>) {
       seed,
     });
   }
-  const modes = (options.modes ?? ['weight']).map((mode): ClusterMode => {
-    if (mode === PUBLISHED)
-      throw new UsageError(`${manager} does not learn in mode ${PUBLISHED}`, {
-        hint: '--modes weight,quota',
-      });
-    return mode;
-  });
-  return policyRun({ manager, modes, episodes, seed, ...cluster }, options.beginWith);
+  const { mode = 'weight' } = options;
+  if (mode === PUBLISHED)
+    throw new UsageError(`${manager} does not learn in mode ${PUBLISHED}`, {
+      hint: '--mode weight, or --mode quota',
+    });
+  return policyRun({ manager, mode, episodes, seed, ...cluster }, options.beginWith);
 }

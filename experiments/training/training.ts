@@ -52,7 +52,7 @@ export interface TrainingPlan {
   readonly manager: SimppoName;
   readonly places: readonly Place[];
   readonly part: Part;
-  readonly modes: readonly ClusterMode[];
+  readonly mode: ClusterMode;
   readonly loads: readonly number[];
   readonly episodes: number;
   readonly seed: number;
@@ -123,9 +123,7 @@ export function* train(
     cpu: DEFAULT_CONTROL.capMillicores as Millicores,
     memory: (DEFAULT_CONTROL.capMiB * MIB) as Bytes,
   };
-  const turns = plan.places.flatMap((place) =>
-    plan.modes.flatMap((mode) => plan.loads.map((load) => ({ ...place, mode, load }))),
-  );
+  const turns = plan.places.flatMap((place) => plan.loads.map((load) => ({ ...place, load })));
   let base = plan.resume?.state ?? null;
   for (let episode = plan.resume?.episode ?? 0; episode < plan.episodes; episode++) {
     const turn = turns[episode % turns.length]!;
@@ -154,14 +152,14 @@ export function* train(
     simulateCluster({
       calls: activationStream(loaded, { seed }),
       cluster: shape,
-      mode,
+      mode: plan.mode,
       ...simulatedOptions(plan.settings),
       manager,
       seed,
     });
     base = manager.base.state;
     manager.base.dispose();
-    const setting = `${workload}@${hosts} ${mode} ${load}`;
+    const setting = `${workload}@${hosts} ${plan.mode} ${load}`;
     yield {
       result: tally.take({ episode, setting, seed, updates: base.counters.updates }),
       state: base,

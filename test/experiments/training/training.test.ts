@@ -11,7 +11,7 @@ const plan: TrainingPlan = {
   manager: 'simppo',
   places: [{ workload: 'profiles-12:3', hosts: 1 }],
   part: 'train',
-  modes: ['quota'],
+  mode: 'quota',
   loads: [0.7],
   episodes: 2,
   seed: 10_001,
