@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectedFaasrm, faasrmCheckpoint, faasrmState } from '../../agents/faasrm/index.js';
 import {
@@ -14,6 +14,7 @@ import {
   settingsOf,
   widenPolicy,
 } from '../../agents/simppo/index.js';
+import { UsageError } from '../../config/index.js';
 import { stderrProgress } from '../../runtime/index.js';
 import { type FaasrmPlan, faasrmTrainingSettings, trainFaasrm } from './faasrm.js';
 import { type EpisodeResult, type TrainingPlan, train, trainingSettings } from './training.js';
@@ -26,6 +27,8 @@ interface Resume {
 
 /** One training: its episodes and its checkpoints. */
 interface TrainingRun {
+  /** All that it depends on; stored in its checkpoints as JSON. */
+  readonly plan: object;
   readonly episodes: number;
   readonly expected: Expected;
   /** State before the first episode; null: new weights. */
@@ -40,6 +43,7 @@ interface TrainingRun {
 export function faasrmRun(plan: Omit<FaasrmPlan, 'resume'>): TrainingRun {
   const settings = faasrmTrainingSettings(plan);
   return {
+    plan: { manager: 'faasrm', ...plan.training, episodes: plan.episodes, seed: plan.seed },
     episodes: plan.episodes,
     expected: expectedFaasrm,
     begin: async () => null,
@@ -58,6 +62,7 @@ export function policyRun(
   const refines = beginWith !== undefined;
   const settings = trainingSettings(manager, episodes, refines);
   return {
+    plan: { ...plan, beginWith },
     episodes,
     expected: expectedPolicy(settings),
     begin: async () => {
@@ -85,6 +90,8 @@ const COLUMNS = [
   'approxKl',
   'explainedVariance',
 ] as const satisfies readonly (keyof EpisodeResult)[];
+/** Of a checkpoint's configuration. */
+const PLAN = 'training';
 /** Episodes between saves. */
 const SAVED_EVERY = 10;
 
@@ -97,7 +104,7 @@ export async function runTraining(
   const { episodes } = training;
   const resume = (resumes ? await resumed(out, training) : null) ?? (await fresh(training));
   const curve = join(out, CURVE);
-  if ((resume?.episode ?? 0) === 0) writeFileSync(curve, `${COLUMNS.join(',')}\n`);
+  writeFileSync(curve, keptOf(curve, resume?.episode ?? 0));
   const recent: EpisodeResult[] = [];
   const progress = stderrProgress();
   try {
@@ -114,7 +121,8 @@ export async function runTraining(
       if (done % SAVED_EVERY !== 0 && done !== episodes) continue;
       const checkpoint = training.checkpoint(state);
       const counters = { ...checkpoint.counters, episodes: done };
-      await saveCheckpoint(out, { ...checkpoint, counters });
+      const configuration = { ...checkpoint.configuration, [PLAN]: jsonOf(training.plan) };
+      await saveCheckpoint(out, { ...checkpoint, counters, configuration });
     }
   } finally {
     progress.end();
@@ -127,11 +135,41 @@ async function fresh(training: TrainingRun): Promise<Resume | null> {
   return state && { state, episode: 0 };
 }
 
-async function resumed(out: string, { expected, state }: TrainingRun): Promise<Resume | null> {
+/** @throws UsageError if the checkpoint is of a training with another plan. */
+async function resumed(
+  out: string,
+  { plan, expected, state }: TrainingRun,
+): Promise<Resume | null> {
   if (!existsSync(join(out, 'model.json'))) return null;
   const checkpoint = await loadCheckpoint(out, expected);
+  const stored = checkpoint.configuration[PLAN] as JsonObject | undefined;
+  const differing = stored === undefined ? ['unknown options'] : differences(stored, jsonOf(plan));
+  if (differing.length > 0)
+    throw new UsageError(
+      `cannot resume the training in ${out}: it was started with ${differing.join(', ')}`,
+      { hint: 'repeat the options of its start, or begin another training with another --out' },
+    );
   return { state: state(out, checkpoint), episode: checkpoint.counters.episodes ?? 0 };
 }
+
+/** Header and episodes before `episode`: those after the last save are trained again. */
+function keptOf(curve: string, episode: number): string {
+  const [, ...lines] = existsSync(curve) ? readFileSync(curve, 'utf8').split('\n') : [];
+  const kept = lines.filter((line) => line !== '' && Number.parseInt(line, 10) < episode);
+  return [COLUMNS.join(','), ...kept, ''].join('\n');
+}
+
+type JsonObject = Checkpoint['configuration'];
+
+/** As it is read from a file: without undefined, infinity as null. */
+const jsonOf = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;
+
+/** What differs in two plans: `loads [0.7] instead of [0.9]`. */
+const differences = (before: JsonObject, now: JsonObject): string[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(now)])]
+    .map((key) => ({ key, was: JSON.stringify(before[key]), is: JSON.stringify(now[key]) }))
+    .filter(({ was, is }) => was !== is)
+    .map(({ key, was = 'none', is = 'none' }) => `${key} ${was} instead of ${is}`);
 
 const csv = (value: number | string): string =>
   typeof value === 'number' ? String(Number(value.toPrecision(6))) : value;
