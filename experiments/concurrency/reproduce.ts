@@ -62,7 +62,7 @@ function concurrencyReport(
     '',
     `Written by \`${command}\`; the same figures anywhere. Searches of ` +
       `agents/tuning/concurrency on curves (experiments/concurrency), each seed ${LATE.to} ` +
-      'iterations of',
+      'judged steps of',
     '30 s under a load that always fills the limit; noise of ' +
       `${100 * STUDY_NOISE.throughput} % (sd) on a measured throughput and ` +
       `${STUDY_NOISE.share} on CPU and memory`,
@@ -99,8 +99,10 @@ function concurrencyReport(
       'repeats the same update in each iteration for all that is known',
     '  (Dyna-Q), so old rewards are corrected and one bin learns from the other. All ' +
       'else is the same: alpha, gamma, epsilon, bins, reward.',
-    '- Q-learning explores at random for 50 iterations and at 10 % after them. Hill climbing ' +
-      'never stops.',
+    '- Q-learning explores at random for 50 iterations, then in a share of them that falls by ' +
+      '.5 % per iteration: 29 % at 300, 10 % from 510 on. Hill climbing never stops.',
+    '- An iteration is a judged step. After a change of the limit one step of 30 s settles and ' +
+      'is not judged, so a search that changes it each time takes twice as long.',
     '- The published claim (average throughput above the constant 100) has no public ' +
       'figures; profile 7 was best at 70, profile 10 at 10.',
     '- `plateau-100`: where the constant is already as good as can be, exploring only costs.',
