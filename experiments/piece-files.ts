@@ -26,15 +26,24 @@ export class PieceFiles {
     renameSync(`${path}.new`, path);
   }
 
-  /** Undefined: there is none, or it is of another study. */
+  /** Undefined: there is none, it is of another study, or it is damaged. */
   read(key: string): unknown {
     const path = this.#path(key);
     if (!existsSync(path)) return undefined;
-    const piece = file.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+    const piece = file.safeParse(parsed(readFileSync(path, 'utf8')));
     return piece.success && piece.data.about === this.#about ? piece.data.result : undefined;
   }
 
   #path(key: string): string {
     return join(this.#folder, `${key}.json`);
+  }
+}
+
+/** Undefined if it is no JSON: a power failure leaves an empty file. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

@@ -91,10 +91,12 @@ export function seconds(text: string): number {
   return value;
 }
 
+const MOST = 999_999_999;
+
 /** Parses a whole number above 0. */
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text) || Number(text) < 1)
-    throw new InvalidArgumentError('must be a whole number above 0');
+  if (!/^\d+$/.test(text) || Number(text) < 1 || Number(text) > MOST)
+    throw new InvalidArgumentError(`must be a whole number from 1 to ${MOST}`);
   return Number(text);
 }
 

@@ -10,7 +10,7 @@ import {
 } from './recorded-function.js';
 import { TraceError } from './trace-error.js';
 import { readTable, type TraceReader, type TraceSource } from './trace-reader.js';
-import type { Workload, WorkloadInput } from './workload.js';
+import { MOST_PER_MINUTE, type Workload, type WorkloadInput } from './workload.js';
 
 /** The three tables of one day, or of a sample. */
 export interface TraceFiles {
@@ -225,6 +225,13 @@ class Invocations {
           known.counts[minute]! += count;
         });
       }
+      const most = Math.max(...(known?.counts ?? counts));
+      if (most > MOST_PER_MINUTE)
+        throw new TraceError(
+          reader.file,
+          reader.line,
+          `${most} activations in a minute, more than ${MOST_PER_MINUTE}`,
+        );
     }
     return minutes.length;
   }

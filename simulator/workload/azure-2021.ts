@@ -11,7 +11,7 @@ import {
 } from './recorded-function.js';
 import { TraceError } from './trace-error.js';
 import { readTable, type TraceReader, type TraceSource } from './trace-reader.js';
-import type { Workload, WorkloadInput } from './workload.js';
+import { LONGEST_SECONDS, type Workload, type WorkloadInput } from './workload.js';
 
 /** The columns of the trace of 2021, in s. */
 export const COLUMNS_2021 = ['app', 'func', 'end_timestamp', 'duration'] as const;
@@ -114,6 +114,16 @@ function readCalls(reader: TraceReader, log: AnomalyLog) {
     const [app, func] = [reader.text(appAt!), reader.text(funcAt!)];
     if (!ActionNames.canBe(func))
       throw new TraceError(reader.file, reader.line, `'${func}' cannot name a function`);
+    for (const column of numbers) {
+      const seconds = reader.number(column);
+      if (seconds > LONGEST_SECONDS)
+        throw new TraceError(
+          reader.file,
+          reader.line,
+          `column '${reader.header[column]}' is ${seconds} s, more than a year`,
+          'both times are in seconds; end_timestamp counts from the start of the recording',
+        );
+    }
     const endMs = reader.number(endAt!) * 1000;
     const durationMs = reader.number(durationAt!) * 1000;
     const startMs = endMs - durationMs;

@@ -52,10 +52,27 @@ const profileSchema = z.strictObject({
 
 const within = z.enum(['uniform', 'poisson', 'bursty', 'even']).default('uniform');
 
+/** Activations of a function in a minute of a recording; the published traces stay below it. */
+export const MOST_PER_MINUTE = 1_000_000;
+/** The same as a rate, rounded up. */
+const MOST_PER_SECOND = 20_000;
+/** A recording is no longer than a year. */
+export const LONGEST_SECONDS = 366 * 86_400;
+
+const upTo = (most: number): [number, string] => [most, `must be at most ${most}`];
+
 const arrivalsSchema = z.union([
   z.strictObject({
     /** Arrivals in each minute (or slice of `sliceMs`). */
-    perMinute: z.array(z.number().int().min(0).max(1_000_000)).min(1),
+    perMinute: z
+      .array(
+        z
+          .number()
+          .int()
+          .min(0)
+          .max(...upTo(MOST_PER_MINUTE)),
+      )
+      .min(1),
     sliceMs: z.number().positive().default(60_000),
     /**
      * `uniform`: exactly that many, anywhere; `poisson`: the count is drawn with that mean;
@@ -64,8 +81,14 @@ const arrivalsSchema = z.union([
     within,
   }),
   z.strictObject({
-    ratePerSecond: z.number().positive(),
-    seconds: z.number().positive(),
+    ratePerSecond: z
+      .number()
+      .positive()
+      .max(...upTo(MOST_PER_SECOND)),
+    seconds: z
+      .number()
+      .positive()
+      .max(...upTo(LONGEST_SECONDS)),
     within: z.enum(['poisson', 'even']).default('poisson'),
   }),
   z.strictObject({

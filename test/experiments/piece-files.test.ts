@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -17,4 +17,7 @@ test('a piece belongs to the study that made it, also in the next process', (t) 
   });
   t.false(new PieceFiles(folder, { edition: 2, pairs: 20 }).has('first-0'));
   t.deepEqual(readdirSync(folder), ['first-0.json'], 'no half of a file is left');
+
+  writeFileSync(join(folder, 'first-0.json'), '');
+  t.false(files.has('first-0'), 'an empty file is played again');
 });

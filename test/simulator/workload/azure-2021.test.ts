@@ -97,3 +97,16 @@ test('rows with a negative duration or no number are skipped, or errors if stric
   t.is(strict('a,f,,1'), "2021.txt: line 2: column 'end_timestamp' is '', not a number >= 0");
   t.is(strict('a,f,NaN,1'), "2021.txt: line 2: column 'end_timestamp' is 'NaN', not a number >= 0");
 });
+
+test('a time beyond a year is refused with its line', (t) => {
+  for (const [row, column] of [
+    ['a,f,1e300,1', 'end_timestamp'],
+    ['a,f,10,1e300', 'duration'],
+    // Seconds since 1970.
+    ['a,f,1700000000,1', 'end_timestamp'],
+  ] as const) {
+    const error = t.throws(() => read(`a,f,1,1\n${row}\n`), { instanceOf: TraceError });
+    t.is(error.line, 3);
+    t.regex(error.message, new RegExp(`column '${column}' is .* s, more than a year`));
+  }
+});

@@ -86,6 +86,9 @@ test('other versions, broken YAML and impossible functions are refused', (t) => 
   const twice = { name: '/guest/f', memoryMiB: 256, profile: PROFILE, arrivals: { atMs: [0] } };
   t.throws(() => workload({ functions: [twice, twice] }), { message: /\/guest\/f is there twice/ });
   t.throws(() => workload({}, { memoryMiB: 8192 }), { message: /never fit/ });
+  t.throws(() => workload({}, { arrivals: { ratePerSecond: 1e9, seconds: 60 } }), {
+    message: /functions.0.arrivals.ratePerSecond: must be at most 20000/,
+  });
   t.throws(() => workload({ host: { memoryMiB: 1024, userMemoryMiB: 2048 } }), {
     message: /more than the memory of the host/,
   });
