@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { type Config, type LoadedConfig, loadConfig, UsageError } from '../config/index.js';
+import {
+  type Config,
+  isManagerModule,
+  type LoadedConfig,
+  loadConfig,
+  UsageError,
+} from '../config/index.js';
+import { type Contender, configuredContender } from '../experiments/compare/index.js';
 import { decisionSettings, defaultDecisionSettings } from '../openwhisk-plugin/decision/index.js';
 import { flagsOf, type GlobalOptions } from '../runtime/index.js';
 import type { SimulatedSettings } from '../simulator/engine/index.js';
@@ -56,6 +63,18 @@ function settingsOf({ config, sources }: LoadedConfig): SimulationSettings {
     ...(keys.some(isManagerKey) ? { configured: config } : {}),
     ignored: keys.filter((key) => !isSimulated(key)),
   };
+}
+
+/** @throws UsageError for a manager that is the user's own module */
+export function simulatedContender(configured: Config): Contender {
+  const { manager } = configured.agents;
+  if (isManagerModule(manager))
+    throw new UsageError(`agents.manager ${manager}: a simulation runs no modules`, {
+      hint:
+        'modules run on agent hosts only; name another manager with --set agents.manager=NAME, ' +
+        'or see docs/adding-a-manager.md',
+    });
+  return configuredContender('configured', configured);
 }
 
 /** Caps that default to the host's size are the simulator's. */

@@ -9,7 +9,6 @@ import {
   compareRuns,
   comparisonOverview,
   comparisonReport,
-  configuredContender,
   placeOf,
   planJobs,
   planSections,
@@ -26,6 +25,7 @@ import {
 import type { ClusterMode } from '../../simulator/engine/index.js';
 import {
   type SimulationSettings,
+  simulatedContender,
   simulationSettings,
   warnIgnored,
 } from '../simulation-settings.js';
@@ -168,7 +168,7 @@ async function compare(
     defaultHosts: LARGE_HOSTS,
     densityMiB: options.density || [],
     settings,
-    configured: configured && configuredContender('configured', configured),
+    configured: configured && simulatedContender(configured),
   };
   const sections = planSections(request);
   const jobs = planJobs(sections, seeds);

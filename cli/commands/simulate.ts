@@ -1,10 +1,6 @@
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../config/index.js';
-import {
-  ActivationExport,
-  configuredContender,
-  runTable,
-} from '../../experiments/compare/index.js';
+import { ActivationExport, runTable } from '../../experiments/compare/index.js';
 import {
   type GlobalOptions,
   json,
@@ -34,7 +30,7 @@ import {
   type LoadedWorkload,
   openWorkload,
 } from '../../simulator/workload/index.js';
-import { simulationSettings, warnIgnored } from '../simulation-settings.js';
+import { simulatedContender, simulationSettings, warnIgnored } from '../simulation-settings.js';
 import { addOutputOption, globalOptions, type OutputOptions, wholeNumber } from './common.js';
 import {
   addActivationsOption,
@@ -116,7 +112,7 @@ function simulate(
   warnIgnored(ignored);
   const { name, manager, safeguard, quotaPolicy, weightPolicy, modes } =
     options.manager === undefined && configured !== undefined
-      ? configuredContender('configured', configured)
+      ? simulatedContender(configured)
       : namedContender(options.manager ?? 'fixed');
   if (!modes.includes(mode))
     process.stderr.write(

@@ -302,3 +302,15 @@ test('invalid rows of a trace are shown, and an error only with --strict', async
   t.is(strict.code, 1);
   t.regex(strict.err, /calls\.csv: line 3: column 'duration' is '-0\.3'/);
 });
+
+test('a manager that is a module is refused before anything runs', async (t) => {
+  const folder = temporaryFolder('simulate-module');
+  const config = join(folder, 'own.yaml');
+  writeFileSync(config, 'agents:\n  manager: ./own.mjs\n');
+  const out = join(folder, 'out');
+  for (const command of [['simulate'], ['compare', '--out', out]]) {
+    const { code, err } = await gleaner(['--config', config, ...command]);
+    t.is(code, 2);
+    t.regex(err, /agents.manager \S*own.mjs: a simulation runs no modules/);
+  }
+});
