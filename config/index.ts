@@ -33,6 +33,7 @@ export { CONTAINER_PREFIX } from './schema/hook.js';
 export * from './schema.js';
 export { suggest } from './suggest.js';
 export * from './units.js';
+export { unusedTargets } from './unused-targets.js';
 export { maskUrlCredentials } from './url-credentials.js';
 export * from './version.js';
 export { readYaml } from './yaml-text.js';

@@ -9,6 +9,7 @@ import {
   maskUrlCredentials,
   messageOf,
   printConfig,
+  unusedTargets,
 } from '../../config/index.js';
 import {
   checkCredentials,
@@ -29,8 +30,10 @@ export function addCommands(program: Command): void {
     const settings = globalOptions(check);
     const file = configPath(settings) ?? null;
     let problems: readonly ConfigProblem[] = [];
+    let warnings: string[] = [];
     try {
       const loaded = loadSettings(settings);
+      warnings = unusedTargets(loaded.config);
       problems = [
         ...checkCredentials(loaded.config.nats),
         ...(await moduleProblems(loaded, configFolder(settings))),
@@ -40,10 +43,12 @@ export function addCommands(program: Command): void {
       problems = error.problems;
     }
     if (options.output === 'json')
-      processScreen.write(json({ file, valid: problems.length === 0, problems }));
+      processScreen.write(json({ file, valid: problems.length === 0, problems, warnings }));
     else if (problems.length === 0)
       processScreen.write(`${file ?? 'defaults and environment'}: valid\n`);
     else for (const problem of problems) processScreen.write(`${formatProblem(problem)}\n`);
+    if (options.output !== 'json')
+      for (const warning of warnings) processScreen.write(`warning: ${warning}\n`);
     process.exitCode = problems.length === 0 ? EXIT.ok : EXIT.usage;
   });
   const print = config

@@ -38,6 +38,7 @@ import {
   overrideFor,
   packageVersion,
   SeededRandom,
+  unusedTargets,
 } from '../../config/index.js';
 import { defaultDecisionSettings } from '../../openwhisk-plugin/decision/index.js';
 import { connectPart } from '../broker.js';
@@ -157,6 +158,7 @@ export async function runAgentsPart({
   const { managers, external } = await managersOf(config, settings, folder, logger);
   const { name: engine, detail } = threadEngine();
   logger.info({ engine, detail, manager: config.agents.manager }, 'agents decide');
+  for (const problem of unusedTargets(config)) logger.warn({ event: 'targets_unused' }, problem);
   const agents = runAgentHost({
     broker,
     clock,
