@@ -59,13 +59,15 @@ export function localFeatures(
   const capacity = field && field.capacity.cpu > 0 ? field.capacity.cpu : CAPACITY_UNKNOWN;
   const limit =
     observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
-  const calls = observation.activations + observation.control.activations;
+  const activations = observation.activations + observation.control.activations;
   return [
     limit > 0 ? clip(observation.used.cpu / limit) : 0,
     sloPreservation(observation),
     clip((limit * observation.containers) / capacity),
     clip((others?.allocated.cpu ?? 0) / capacity),
     clip(observation.containers / CONTAINERS_SCALE),
-    observation.span > 0 ? clip(Math.log1p((calls * 1000) / observation.span) / RATE_SCALE) : 0,
+    observation.span > 0
+      ? clip(Math.log1p((activations * 1000) / observation.span) / RATE_SCALE)
+      : 0,
   ];
 }

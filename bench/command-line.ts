@@ -41,6 +41,9 @@ export type BenchCommand =
       readonly valuesOf: (suite: string) => SuiteValues;
     };
 
+/** Options of commands that were written down for earlier versions. */
+const RENAMED: Readonly<Record<string, string>> = { calls: 'activations' };
+
 const USAGE = 'usage: npm run bench -- SUITE… [options] [--output table|json]';
 
 /** The text of `--help`: all suites with a line each, or the named ones with their options. */
@@ -96,7 +99,8 @@ export function parseBench(args: readonly string[], suites: Suites): BenchComman
     if (arg === '--help' || arg === '-h') help = true;
     else if (!arg.startsWith('-')) names.push(arg);
     else {
-      const [option, value] = split(arg);
+      const [typed, value] = split(arg);
+      const option = RENAMED[typed] ?? typed;
       if (!isOption(suites, option)) throw new BenchUsageError(`there is no option --${option}`);
       const flag =
         option !== 'output' &&

@@ -48,7 +48,7 @@ const engine: SuiteOption = {
 };
 const first = number('first round to run', 1);
 
-const { calls: SIMULATED, rounds: SIMULATIONS, lengths, functions } = SIMULATOR_BENCH;
+const { activations: SIMULATED, rounds: SIMULATIONS, lengths, functions } = SIMULATOR_BENCH;
 
 /** Every benchmark by its name, in the order of the help. */
 export const SUITES: Suites = {
@@ -61,7 +61,7 @@ export const SUITES: Suites = {
         describes: "`kubernetes`: only the hook's CPU, on pods and on Docker, in 2 rounds",
       },
       rounds: rounds(30),
-      calls: number('calls of each half of a round', 1000),
+      activations: number('activations of each half of a round', 1000),
       seconds: seconds(20, 'of steady load, at 10 and at 500 activations a second'),
     },
     run: async (v, log) =>
@@ -72,7 +72,7 @@ export const SUITES: Suites = {
             ...(await benchLimits()),
             ...(await benchLatency({
               rounds: v.number('rounds'),
-              callsPerRound: v.number('calls'),
+              activationsPerRound: v.number('activations'),
               seconds: v.number('seconds'),
               log,
             })),
@@ -190,7 +190,7 @@ export const SUITES: Suites = {
       }),
   },
   learning: {
-    describes: 'short calls until agents update their weights; CPU of 110 agents (4 min)',
+    describes: 'short activations until agents update their weights; CPU of 110 agents (4 min)',
     needs: HOST,
     options: { seconds: seconds(60, "of each measurement of the agents' CPU") },
     run: (v, log) => benchLearning({ seconds: v.number('seconds'), log }),
@@ -218,8 +218,8 @@ export const SUITES: Suites = {
       modes: { kind: 'list', describes: 'modes of CPU', among: FIDELITY_MODES },
       managers: { kind: 'list', describes: 'managers', among: FIDELITY_MANAGERS },
       load: number('offered load', 0.6),
-      calls: number('calls of each function at least', 200),
-      seconds: number('seconds of each run at most; as long as the calls need if absent'),
+      activations: number('activations of each function at least', 200),
+      seconds: number('seconds of each run at most; as long as the activations need if absent'),
       seed,
     },
     run: (v, log) =>
@@ -227,7 +227,7 @@ export const SUITES: Suites = {
         modes: FIDELITY_MODES.filter((one) => v.list('modes').includes(one)),
         managers: FIDELITY_MANAGERS.filter((one) => v.list('managers').includes(one)),
         load: v.number('load'),
-        calls: v.number('calls'),
+        activations: v.number('activations'),
         seconds: v.number('seconds') || 0,
         seed: v.number('seed'),
         log,
@@ -249,12 +249,12 @@ export const SUITES: Suites = {
     describes:
       'the concurrency tuner on a real container, against a sweep of its five limits (4 min a run)',
     needs: HOST,
-    options: { seed, rounds: number('runs', 3), calls: number('iterations of a run', 60) },
+    options: { seed, rounds: number('runs', 3), iterations: number('iterations of a run', 60) },
     run: (v, log) =>
       benchTuner({
         seed: v.number('seed'),
         seeds: v.number('rounds'),
-        iterations: v.number('calls'),
+        iterations: v.number('iterations'),
         log,
       }),
   },
@@ -277,14 +277,14 @@ export const SUITES: Suites = {
     describes: 'the cluster model: activations a second, cost per activation, memory',
     needs: IDLE_HOST,
     options: {
-      calls: number('activations of the headline figure', SIMULATED),
+      activations: number('activations of the headline figure', SIMULATED),
       rounds: rounds(SIMULATIONS),
       quick: flag('the rates alone'),
       long: flag('10^7 activations too'),
     },
     run: async (v, log) =>
       benchSimulator({
-        calls: v.number('calls'),
+        activations: v.number('activations'),
         rounds: v.number('rounds'),
         lengths: v.flag('quick') ? [] : v.flag('long') ? [...lengths, LONGEST] : lengths,
         functions: v.flag('quick') ? [] : functions,
@@ -303,7 +303,7 @@ export const SUITES: Suites = {
     needs: 'tcpdump, nats-server and root; no Docker',
     options: {
       containers: number('containers', 2000),
-      calls: number('activations a second', 500),
+      activations: number('activations a second', 500),
       seconds: seconds(60, 'of the measurement'),
       long: flag('an hour, with containers replaced all the time'),
       minutes: number('of --long', 60),
@@ -315,7 +315,7 @@ export const SUITES: Suites = {
       benchFootprint({
         functions: 1000,
         containers: v.number('containers'),
-        perSecond: v.number('calls'),
+        perSecond: v.number('activations'),
         seconds: v.flag('long') ? v.number('minutes') * 60 : v.number('seconds'),
         churn: v.flag('long') ? v.number('churn') : 0,
         busy: v.flag('busy'),
@@ -324,20 +324,20 @@ export const SUITES: Suites = {
       }),
   },
   oom: {
-    describes: "OOM kills against those under users' limits, simulated and real calls",
+    describes: "OOM kills against those under users' limits, simulated and real activations",
     needs: `${HOST}; ${IDLE_HOST} with --quick`,
     options: {
-      calls: number('simulated calls', 1_000_000),
-      rounds: number('real calls', 10_000),
-      quick: flag('simulated calls alone'),
+      activations: number('simulated activations', 1_000_000),
+      rounds: number('real activations', 10_000),
+      quick: flag('simulated activations alone'),
       seed,
     },
     run: async (v, log) => [
-      ...oomSimulated({ calls: v.number('calls'), seed: v.number('seed'), log }),
+      ...oomSimulated({ activations: v.number('activations'), seed: v.number('seed'), log }),
       ...(v.flag('quick')
         ? []
         : await oomReal({
-            calls: v.number('rounds'),
+            activations: v.number('rounds'),
             seed: v.number('seed'),
             policy: 'guarantee',
             log,

@@ -8,7 +8,7 @@ const METRICS = {
   'service.mean': 'slowdown, mean',
   'service.p99': 'slowdown, p99',
   'slo.missed_share': 'functions above objective',
-  'slo.late_share': 'calls failed or late',
+  'slo.late_share': 'activations failed or late',
   'response.mean_ms': 'response ms, mean',
   'worst.slowdown': 'worst function',
 };

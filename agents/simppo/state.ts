@@ -57,9 +57,9 @@ export function rateAfter(
   { activations, control, span }: Observation,
   now: Millis,
 ): number {
-  const calls = 1000 * (activations + control.activations);
+  const started = 1000 * (activations + control.activations);
   const last = Math.max(...Object.values(hosts).map(({ at }) => at));
   // Two hosts may answer at once.
   const elapsed = Math.max(1, Number.isFinite(last) ? now - last : span);
-  return rate + (1 - Math.exp(-elapsed / RATE_MS)) * (calls / elapsed - rate);
+  return rate + (1 - Math.exp(-elapsed / RATE_MS)) * (started / elapsed - rate);
 }

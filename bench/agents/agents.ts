@@ -14,14 +14,14 @@ import { PairedTally } from '../benefit/paired-tally.js';
 import { withNats } from '../nats.js';
 import { atLeast, type BenchRow, row } from '../report.js';
 import { Learners } from './learners.js';
-import { addRound, keptCalls, type RoundRecord, readRounds } from './records.js';
+import { addRound, keptActivations, type RoundRecord, readRounds } from './records.js';
 import { gainRows, oomRows, slowdownRows } from './rounds-rows.js';
 
 const PREFIX = 'wskgla0';
 const MINUTES = 60;
 /**
- * Gaps between calls are divided by this; the workload's own is 10. Twice the calls in the same
- * time: offered load .20 instead of .17.
+ * Gaps between activations are divided by this; the workload's own is 10. Twice the activations in
+ * the same time: offered load .20 instead of .17.
  */
 const TIME = 12;
 
@@ -70,7 +70,7 @@ export async function withAgents<T>(run: (stage: Stage) => Promise<T>): Promise<
       nats: { servers: [url] },
       hook: { containerPrefix: PREFIX, stepS: 1 },
       agents: { manager: 'simppo' },
-      // The trace calls some functions only every 10 s, and a step needs several activations.
+      // The trace activates some functions only every 10 s, and a step needs several activations.
       decision: { policy: { quota: 'target' }, targetStaleMs: 60_000 },
       dashboard: { listen: null },
       metrics: { hook: null, agents: null, aggregator: null },
@@ -90,7 +90,7 @@ export async function withAgents<T>(run: (stage: Stage) => Promise<T>): Promise<
 
 const compressed = (time: number) => ({ ...azureTen().compression, time });
 
-/** Calls of `minutes` recorded minutes from `from` on, from 0 ms on. */
+/** Activations of `minutes` recorded minutes from `from` on, from 0 ms on. */
 export function partOf(plan: Plan, from: number, minutes: number): Arrival[] {
   const minuteMs = 60_000 / plan.workload.compression.time;
   return arrivalsOf(plan)
@@ -100,7 +100,7 @@ export function partOf(plan: Plan, from: number, minutes: number): Arrival[] {
 
 /**
  * SIMPPO agents, trained in the simulator, manage the ten functions of the trace in real containers
- * and keep learning: fixed, managed and fixed again on the same calls, in every order.
+ * and keep learning: fixed, managed and fixed again on the same activations, in every order.
  */
 export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow[]> {
   const { rounds: count, first, play, records, log } = options;
@@ -111,7 +111,7 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
     const part = (round: number): Arrival[] => partOf(plan, (round % count) * stride, minutes);
     // Warm-up: containers, histories and agents.
     const warm = await playWorkload(invoker, part(first - 1 + count - 1));
-    log(`${warm.length} calls before; ${await learners.retrain()} agents learn`);
+    log(`${warm.length} activations before; ${await learners.retrain()} agents learn`);
     let before = { killed: 0, sampled: 0 };
     const playRound = async (number: number, again: boolean): Promise<RoundRecord> => {
       const tally = new PairedTally();
@@ -125,12 +125,12 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
         arrivals: part,
         again: true,
         tally,
-        // Agents of functions without earlier calls begin to learn here.
+        // Agents of functions without earlier activations begin to learn here.
         beside: async () => void (await learners.retrain()),
-        after: async (arm, calls, share) => {
+        after: async (arm, activations, share) => {
           shares.push(share);
           if (arm !== 'on') return;
-          for (const fn of new Set(calls.map(({ action }) => action)))
+          for (const fn of new Set(activations.map(({ action }) => action)))
             for (const [id, seen] of await learners.explained(fn))
               if (seen.enforced) brought[id] = improvementOf(seen);
         },
@@ -200,9 +200,9 @@ function improvementOf({ harvested, accelerated, cpu, trippedCpu, targetCpu, con
 }
 
 const armsOf = (round: Round): RoundRecord['arms'] => ({
-  off: keptCalls(round, 'off'),
-  on: keptCalls(round, 'on'),
-  again: keptCalls(round, 'again'),
+  off: keptActivations(round, 'off'),
+  on: keptActivations(round, 'on'),
+  again: keptActivations(round, 'again'),
 });
 
 async function killedBelow(gleaner: GleanerProcess): Promise<number> {

@@ -10,10 +10,10 @@ export const AGENTS = 110;
 /** Each function's control step (`hook.stepS`). */
 const STEP_MILLIS = 10_000;
 /**
- * Calls in a step: few enough that all share the base policy's weights, as functions called less
- * than once a second do.
+ * Activations in a step: few enough that all share the base policy's weights, as functions called
+ * less than once a second do.
  */
-const CALLS = 5;
+const ACTIVATIONS = 5;
 const PREFIX = '/bench/';
 /** Step from which a second measurement counts. */
 const LATER = 1_000_000;
@@ -60,13 +60,13 @@ export async function hundredAgents(options: {
     );
     const cpu = Math.min(1500, Math.max(200, targetCpu.get(fn) ?? 1000)) as Millicores;
     const latency = new LatencyHistogram();
-    for (let i = 0; i < CALLS; i++) latency.record(50 * (1 + random.next()));
+    for (let i = 0; i < ACTIVATIONS; i++) latency.record(50 * (1 + random.next()));
     const used = millicores(100 + 300 * random.next());
     broker.publish(
       subjects.observation(fn),
       encodeMessage({
         ...fixed,
-        activations: CALLS,
+        activations: ACTIVATIONS,
         latency: latency.toMessage(),
         peak: { cpu: 1.2 * used, memory: mebibytes(128) },
         used: { cpu: used, memory: mebibytes(100) },

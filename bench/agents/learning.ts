@@ -7,7 +7,7 @@ import { partOf, type Stage, withAgents } from './agents.js';
 import { AGENTS, hundredAgents } from './hundred.js';
 
 /**
- * Short calls, each a step of its own as `hook.stepS` is 1 s, less often than once a second:
+ * Short activations, each a step of its own as `hook.stepS` is 1 s, less often than once a second:
  * functions share the base policy.
  */
 const TRAINING = {
@@ -19,7 +19,7 @@ const TRAINING = {
 /** Seconds from the start of learning to the measurement. */
 const SETTLED = 60;
 
-/** Agents learn from calls of real containers until their first update; CPU of 110 agents. */
+/** Agents learn from activations of real containers until their first update; CPU of 110 agents. */
 export async function benchLearning(options: {
   /** Of each measurement of CPU. */
   readonly seconds: number;
@@ -58,7 +58,7 @@ function agentHost(gleaner: GleanerProcess): number {
   return pid;
 }
 
-/** Short calls of the trace's functions until the first update of weights. */
+/** Short activations of the trace's functions until the first update of weights. */
 async function experienceRows(
   { plan, gleaner, learners, invoker }: Stage,
   log: (line: string) => void,

@@ -7,19 +7,19 @@ const ARMS = ['off', 'on', 'again'] as const satisfies readonly (keyof Round)[];
 export type Arm = (typeof ARMS)[number];
 
 const amount = z.number().min(0);
-const callSchema = z.object({
+const activationSchema = z.object({
   name: z.string(),
   id: z.string(),
   runMs: amount,
   kind: z.string(),
   ok: z.boolean(),
 });
-const calls = z.array(callSchema);
+const activations = z.array(activationSchema);
 const roundSchema = z.object({
   round: z.number().int().min(0),
   /** Of each function in order of arrival, the same in all three. */
-  arms: z.object({ off: calls, on: calls, again: calls }),
-  /** By id: the grant of a managed call, CPU-ms, and its reason. */
+  arms: z.object({ off: activations, on: activations, again: activations }),
+  /** By id: the grant of a managed activation, CPU-ms, and its reason. */
   brought: z.record(
     z.string(),
     z.object({ harvested: amount, accelerated: amount, how: z.string() }),
@@ -32,7 +32,7 @@ const roundSchema = z.object({
   runs: z.array(
     z.object({
       on: z.boolean(),
-      calls: amount,
+      activations: amount,
       failed: amount,
       written: amount,
       functions: z.number(),
@@ -44,17 +44,19 @@ const roundSchema = z.object({
   again: z.boolean(),
 });
 
-export type CallRecord = z.output<typeof callSchema>;
+export type KeptActivation = z.output<typeof activationSchema>;
 /** One round as it is kept in a file, so that a run can be made in parts. */
 export type RoundRecord = z.output<typeof roundSchema>;
 
-export const keptCalls = (round: Round, arm: Arm): CallRecord[] =>
-  [...round[arm]].flatMap(([name, records]) => records.map((record) => callRecord(name, record)));
+export const keptActivations = (round: Round, arm: Arm): KeptActivation[] =>
+  [...round[arm]].flatMap(([name, records]) =>
+    records.map((record) => keptActivation(name, record)),
+  );
 
-const callRecord = (
+const keptActivation = (
   name: string,
   { activationId, runMs, kind, ok }: ActivationRecord,
-): CallRecord => ({
+): KeptActivation => ({
   name,
   id: activationId,
   runMs,

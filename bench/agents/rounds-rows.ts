@@ -1,6 +1,6 @@
 import { median, quantile, sum } from '../../experiments/statistics.js';
 import { type BenchRow, promise, row } from '../report.js';
-import type { Arm, CallRecord, RoundRecord } from './records.js';
+import type { Arm, KeptActivation, RoundRecord } from './records.js';
 
 /** Allowed above fixed against fixed, of the worst function's p99 slowdown. */
 const MARGIN = 0.05;
@@ -11,20 +11,20 @@ interface Called {
   readonly userCpuMillicores: number | null;
 }
 
-const callsOf = (round: RoundRecord, arm: Arm, name: string): CallRecord[] =>
-  round.arms[arm].filter((call) => call.name === name);
+const activationsOf = (round: RoundRecord, arm: Arm, name: string): KeptActivation[] =>
+  round.arms[arm].filter((activation) => activation.name === name);
 
-/** Durations of one arm's calls over the same calls' in another. */
+/** Durations of one arm's activations over the same activations' in another. */
 function slowdowns(rounds: readonly RoundRecord[], name: string, arm: Arm, against: Arm): number[] {
   return rounds.flatMap((round) => {
-    const base = callsOf(round, against, name);
-    return callsOf(round, arm, name).map(({ runMs }, i) => runMs / base[i]!.runMs);
+    const base = activationsOf(round, against, name);
+    return activationsOf(round, arm, name).map(({ runMs }, i) => runMs / base[i]!.runMs);
   });
 }
 
 /**
- * Slowdowns by function: each managed call relative to both runs of the same call without writes,
- * and these two relative to each other in both directions, as the noise.
+ * Slowdowns by function: each managed activation relative to both runs of the same activation
+ * without writes, and these two relative to each other in both directions, as the noise.
  */
 export function slowdownRows(
   functions: readonly Called[],
@@ -62,7 +62,7 @@ export function slowdownRows(
         note: [
           `p90 ${quantile(each.on, 0.9).toFixed(2)}, fixed ${quantile(each.fixed, 0.9).toFixed(2)}`,
           `median ${median(each.on).toFixed(3)}`,
-          `${each.on.length / 2} calls`,
+          `${each.on.length / 2} activations`,
           `user ${each.userCpuMillicores} mcores`,
         ].join('; '),
       }),
@@ -70,15 +70,15 @@ export function slowdownRows(
   ];
 }
 
-const all = (rounds: readonly RoundRecord[], arm: Arm): CallRecord[] =>
+const all = (rounds: readonly RoundRecord[], arm: Arm): KeptActivation[] =>
   rounds.flatMap(({ arms }) => arms[arm]);
 
-/** Each managed call with its mean duration without writes and its explanation, by round. */
-function managedCalls(rounds: readonly RoundRecord[]) {
+/** Each managed activation with its mean duration without writes and its explanation, by round. */
+function managedActivations(rounds: readonly RoundRecord[]) {
   return rounds.flatMap((round) =>
-    [...new Set(round.arms.on.map((call) => call.name))].flatMap((name) => {
-      const [off, again] = [callsOf(round, 'off', name), callsOf(round, 'again', name)];
-      return callsOf(round, 'on', name).map(({ id, runMs }, i) => ({
+    [...new Set(round.arms.on.map((activation) => activation.name))].flatMap((name) => {
+      const [off, again] = [activationsOf(round, 'off', name), activationsOf(round, 'again', name)];
+      return activationsOf(round, 'on', name).map(({ id, runMs }, i) => ({
         runMs,
         fixedMs: (off[i]!.runMs + again[i]!.runMs) / 2,
         brought: round.brought[id],
@@ -89,18 +89,18 @@ function managedCalls(rounds: readonly RoundRecord[]) {
 
 export function gainRows(rounds: readonly RoundRecord[]): BenchRow[] {
   const [on, off, again] = [all(rounds, 'on'), all(rounds, 'off'), all(rounds, 'again')];
-  const managed = managedCalls(rounds);
+  const managed = managedActivations(rounds);
   const share = (of: 'harvested' | 'accelerated'): BenchRow => {
-    const calls = managed.filter(({ brought }) => (brought?.[of] ?? 0) > 0);
-    const core = calls.reduce((sum, { brought }) => sum + brought![of], 0) / 1000;
-    const saved = calls.reduce((sum, { fixedMs, runMs }) => sum + fixedMs - runMs, 0) / 1000;
-    return row(`agents.${of}`, (100 * calls.length) / on.length, '% of calls', {
+    const activations = managed.filter(({ brought }) => (brought?.[of] ?? 0) > 0);
+    const core = activations.reduce((sum, { brought }) => sum + brought![of], 0) / 1000;
+    const saved = activations.reduce((sum, { fixedMs, runMs }) => sum + fixedMs - runMs, 0) / 1000;
+    return row(`agents.${of}`, (100 * activations.length) / on.length, '% of activations', {
       note:
-        `${calls.length} of ${on.length}, ${core.toFixed(1)} core-s; ` +
+        `${activations.length} of ${on.length}, ${core.toFixed(1)} core-s; ` +
         `these took ${saved.toFixed(1)} s less than fixed`,
     });
   };
-  const total = (of: readonly CallRecord[]): number =>
+  const total = (of: readonly KeptActivation[]): number =>
     of.reduce((sum, { runMs }) => sum + runMs, 0) / 1000;
   const without = (total(off) + total(again)) / 2;
   return [
@@ -114,7 +114,7 @@ export function gainRows(rounds: readonly RoundRecord[]): BenchRow[] {
     row(
       'agents.explained',
       managed.filter(({ brought }) => brought !== undefined).length,
-      'calls',
+      'activations',
       {
         baseline: on.length,
         note: 'of which the hook told that limits were enforced',
@@ -127,13 +127,18 @@ export function oomRows(rounds: readonly RoundRecord[]): BenchRow[] {
   const kills = (arm: Arm): number => all(rounds, arm).filter(({ kind }) => kind === 'oom').length;
   const failed = (arm: Arm): number => all(rounds, arm).filter(({ ok }) => !ok).length;
   return [
-    row('agents.ooms', kills('on'), 'calls', {
+    row('agents.ooms', kills('on'), 'activations', {
       note: `fixed ${kills('off')} and ${kills('again')}`,
     }),
-    promise('agents.ooms.caused', sum(rounds.map(({ killedBelow }) => killedBelow)), 'calls', {
-      note: 'killed below a user limit, which the hook saw',
-    }),
-    promise('agents.lost', failed('on'), 'calls', {
+    promise(
+      'agents.ooms.caused',
+      sum(rounds.map(({ killedBelow }) => killedBelow)),
+      'activations',
+      {
+        note: 'killed below a user limit, which the hook saw',
+      },
+    ),
+    promise('agents.lost', failed('on'), 'activations', {
       most: Math.max(failed('off'), failed('again')),
       note: `failed; fixed ${failed('off')} and ${failed('again')}`,
     }),

@@ -12,9 +12,9 @@ export interface Subject {
   readonly cpus?: number;
   readonly body: 'cpu' | 'timedCpu' | 'parallel' | 'mixed' | 'io';
   readonly payload: Readonly<Record<string, number>>;
-  /** CPU time of a call, ms. */
+  /** CPU time of an activation, ms. */
   readonly cpuMs: number;
-  /** Calls a second, on average. */
+  /** Activations a second, on average. */
   readonly rate: number;
 }
 

@@ -119,12 +119,12 @@ async function faasrm(log: (line: string) => void): Promise<BenchRow[]> {
     action: action(`steady${megabytes}`, 256),
   }));
   const fastGrowing = action('jumper', 256);
-  let calls = 0;
+  let activations = 0;
   let kills = 0;
-  // User memory x run time of all calls, MiB x s: what the harvested part is a share of.
+  // User memory x run time of all activations, MiB x s: what the harvested part is a share of.
   let held = 0;
   const note = (result: { kind: string; runMs: number }): void => {
-    calls++;
+    activations++;
     held += (256 * result.runMs) / 1000;
     if (result.kind === 'oom') kills++;
   };
@@ -135,7 +135,7 @@ async function faasrm(log: (line: string) => void): Promise<BenchRow[]> {
       for (const { megabytes, action: each } of steady) {
         note(await invoker.invoke(each, { megabytes, megabytesPerSecond: 500, holdMs: 250 }));
       }
-      // Eleven quiet calls, then 100 MB within 100 ms.
+      // Eleven quiet activations, then 100 MB within 100 ms.
       const megabytes = round < 11 ? 20 : 120;
       note(await invoker.invoke(fastGrowing, { megabytes, megabytesPerSecond: 1000, holdMs: 250 }));
     }
@@ -143,7 +143,7 @@ async function faasrm(log: (line: string) => void): Promise<BenchRow[]> {
       harvestedMebibyteSeconds: number;
     }[];
     const harvested = functions.reduce((sum, fn) => sum + fn.harvestedMebibyteSeconds, 0);
-    log(`faasrm: ${calls} calls, ${kills} OOM kills`);
+    log(`faasrm: ${activations} activations, ${kills} OOM kills`);
     return [
       atLeast(
         'memory.faasrm.harvest',
@@ -153,9 +153,11 @@ async function faasrm(log: (line: string) => void): Promise<BenchRow[]> {
         'no memory limit was lowered, so nothing could be killed by that',
       ),
       row('memory.faasrm.harvested', harvested / held, 'share of user memory', {
-        note: `as it is: ${harvested.toFixed(0)} of ${held.toFixed(0)} MiB x s while calls ran`,
+        note:
+          `as it is: ${harvested.toFixed(0)} of ${held.toFixed(0)} MiB x s ` +
+          'while activations ran',
       }),
-      row('memory.faasrm.oom', kills, `of ${calls}`, {
+      row('memory.faasrm.oom', kills, `of ${activations}`, {
         note:
           'one function grows by 100 MB in 100 ms; ' +
           `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`,

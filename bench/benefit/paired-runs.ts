@@ -33,8 +33,8 @@ function byFunction(records: readonly ActivationRecord[]): Records {
 }
 
 /**
- * Makes `each` warm containers of every function by concurrent calls with `work`. Gleaner learns
- * from these calls too.
+ * Makes `each` warm containers of every function by concurrent activations with `work`. Gleaner
+ * learns from these activations too.
  */
 export async function warmUp(
   invoker: Invoker,
@@ -51,11 +51,11 @@ export async function warmUp(
 
 /** A function called alone on the idle host. */
 export interface Solo {
-  /** Median from call to answer, ms: what slowdown is measured against. */
+  /** Median from activation to answer, ms: what slowdown is measured against. */
   readonly responseMs: number;
   /**
-   * CPU time of its container for one call, ms, as the kernel counts it: the function's own and its
-   * proxy's.
+   * CPU time of its container for one activation, ms, as the kernel counts it: the function's own
+   * and its proxy's.
    */
   readonly cpuMs: number;
 }
@@ -109,7 +109,7 @@ export async function pairedRounds(options: {
   /** Before each run; true: with writes. Default: in `on`. */
   readonly prepare?: (arm: keyof Round) => Promise<boolean>;
   readonly beside?: (arm: keyof Round, round: number) => Promise<void>;
-  /** `others`: share of the host that neither calls nor nothing used in the run. */
+  /** `others`: share of the host that neither activations nor nothing used in the run. */
   readonly after?: (
     arm: keyof Round,
     records: readonly ActivationRecord[],
@@ -145,7 +145,7 @@ export async function pairedRounds(options: {
     const cold = records.filter((record) => record.cold).length;
     log(
       [
-        `round ${round + 1}: ${arm}, writes ${on ? 'on' : 'off'}: ${records.length} calls`,
+        `round ${round + 1}: ${arm}, writes ${on ? 'on' : 'off'}: ${records.length} activations`,
         `${cold} cold`,
         `host ${(used * 100).toFixed(0)} % busy (functions ${(functions * 100).toFixed(0)} %)`,
         `${failed.length} failed ${failed[0] ?? ''}`,
@@ -154,7 +154,7 @@ export async function pairedRounds(options: {
     const after = await gleaner.status();
     tally.note({
       on,
-      calls: records.length,
+      activations: records.length,
       failed: failed.length,
       written: after.counters.limitsWritten - before.counters.limitsWritten,
       functions,

@@ -3,7 +3,7 @@ import { atLeast, type BenchRow, none, precondition, within } from '../report.js
 /** One run of an arm. */
 export interface ArmRun {
   readonly on: boolean;
-  readonly calls: number;
+  readonly activations: number;
   readonly failed: number;
   /** Limits written while it ran. */
   readonly written: number;
@@ -12,14 +12,17 @@ export interface ArmRun {
   readonly others: number;
 }
 
-/** Fewest calls of an arm for a figure. */
-const MIN_CALLS = 30;
+/** Fewest activations of an arm for a figure. */
+const MIN_ACTIVATIONS = 30;
 /** CPU used by functions / offered load, which excludes proxies and cold starts. */
 const LOAD_SHARE = 0.35;
 /** Invoker and Gleaner use .04 to .06 of the host; more would bias the result. */
 const MAX_OTHER_SHARE = 0.2;
 
-/** Preconditions of paired runs: same calls, no failures, writes in one arm only, an idle host. */
+/**
+ * Preconditions of paired runs: same activations, no failures, writes in one arm only, an idle
+ * host.
+ */
 export class PairedTally {
   readonly runs: ArmRun[];
 
@@ -38,23 +41,23 @@ export class PairedTally {
     if (runs.length === 0) return [];
     const on = runs.filter((run) => run.on);
     const off = runs.filter((run) => !run.on);
-    const counts = runs.map(({ calls }) => calls);
+    const counts = runs.map(({ activations }) => activations);
     const total = (of: readonly ArmRun[], key: 'failed' | 'written'): number =>
       of.reduce((all, run) => all + run[key], 0);
     const highest = Math.max(...runs.map(({ others }) => others));
     return [
       atLeast(
-        `${prefix}.calls`,
+        `${prefix}.activations`,
         Math.min(...counts),
-        MIN_CALLS,
-        'calls of a run',
-        'too few calls for a figure',
+        MIN_ACTIVATIONS,
+        'activations of a run',
+        'too few activations for a figure',
       ),
       none(
         `${prefix}.failed`,
         total(runs, 'failed'),
-        'calls',
-        'calls that fail have no duration to compare',
+        'activations',
+        'activations that fail have no duration to compare',
       ),
       atLeast(
         `${prefix}.writes.on`,

@@ -113,8 +113,8 @@ export async function benchQuota(options: {
   try {
     await emulator.start();
     await gleaner.start();
-    // Their own work: a peak of other work would be lent CPU for an hour that these calls do not
-    // use.
+    // Their own work: a peak of other work would be lent CPU for an hour that these activations do
+    // not use.
     await warmUp(invoker, SUBJECTS, CONTAINERS, {});
     await soloRuns(invoker, SUBJECTS, 1000);
     options.log(
@@ -148,7 +148,7 @@ export async function benchQuota(options: {
           baseline: median([...off, ...again]),
           goal: CPU_BOUND.has(name) ? '<= 0.8x' : `<= ${spread.toFixed(2)}x`,
           note:
-            `user ${user} cores, ${on.length} calls; fixed against fixed ` +
+            `user ${user} cores, ${on.length} activations; fixed against fixed ` +
             `${Math.min(...noise).toFixed(2)}..${Math.max(...noise).toFixed(2)}`,
         }),
         row(`quota.${name}.mean`, mean(on), 'ms', { baseline: mean([...off, ...again]) }),

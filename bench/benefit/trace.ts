@@ -19,8 +19,8 @@ interface AuditLine {
 
 /**
  * The shipped ten-function trace on real containers, without Gleaner and with the manager greedy on
- * the same calls. Checks that all end alike, that the tap sees each start and end, and that each
- * limit reads back from the cgroup.
+ * the same activations. Checks that all end alike, that the tap sees each start and end, and that
+ * each limit reads back from the cgroup.
  * @param minutes of the trace's 60 minutes; 0: all
  * @param slowness how much longer activations may take than their time limits, on a slow machine
  */
@@ -152,7 +152,7 @@ function traceRows(
       row(`trace.${fn.name.slice(7)}.median`, median(of(managed)), 'ms', {
         baseline: median(of(alone)),
         note: [
-          `${pairs.length} calls`,
+          `${pairs.length} activations`,
           `slowdown mean ${mean(pairs).toFixed(2)}, worst ${quantile(pairs, 1).toFixed(2)}`,
           `user ${fn.userCpuMillicores} mcores, ${fn.memoryMiB} MB`,
         ].join('; '),

@@ -166,7 +166,7 @@ async function playOn(
   let revised = 0;
   let begun = 0;
   await warmUp(invoker, kinds, CONTAINERS);
-  // Not before: the warm-up's calls are of one length, and Gleaner would learn that of them.
+  // Not before: the warm-up's activations are of one length, and Gleaner would learn that of them.
   await gleaner.start();
   const untouched = host.rows(tag);
   const solo = await soloRuns(invoker, kinds, SOLO_MILLIS, busyMillis);
@@ -352,7 +352,7 @@ function weightRows(
         baseline: mean(slowdowns('off', [name])),
         goal: '<= 1.25x',
         note:
-          `${slowdowns('on', [name]).length} calls, ${memoryMb} MB, ` +
+          `${slowdowns('on', [name]).length} activations, ${memoryMb} MB, ` +
           `alone ${solo.get(name)!.responseMs.toFixed(0)} ms`,
       }),
     );

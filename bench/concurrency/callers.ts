@@ -5,7 +5,7 @@ import type {
 } from '../../simulator/invoker-emulator/index.js';
 import type { Payload } from './profiles.js';
 
-export interface Call {
+export interface Activation {
   /** Seen by the caller, including the wait for the container. */
   readonly ms: number;
   readonly runMs: number;
@@ -18,7 +18,7 @@ export class Callers {
   readonly #payload: Payload;
   readonly #count: number;
   #action: Action;
-  #ended: Call[] = [];
+  #ended: Activation[] = [];
   #sent = 0;
   #maxConcurrent = 0;
   #going = false;
@@ -31,11 +31,13 @@ export class Callers {
     this.#count = count;
   }
 
-  /** One call alone that makes the container. @throws where it fails */
+  /** One activation alone that makes the container. @throws where it fails */
   async first(): Promise<void> {
-    const result = await this.#call();
+    const result = await this.#activate();
     if (!result.ok)
-      throw new Error(`the first call failed: ${result.kind} ${JSON.stringify(result.result)}`);
+      throw new Error(
+        `the first activation failed: ${result.kind} ${JSON.stringify(result.result)}`,
+      );
     this.take();
   }
 
@@ -43,24 +45,27 @@ export class Callers {
     this.#going = true;
     this.#all = Promise.all(
       Array.from({ length: this.#count }, async () => {
-        while (this.#going) await this.#call();
+        while (this.#going) await this.#activate();
       }),
     );
   }
 
-  /** Of calls that begin from now on. */
+  /** Of activations that begin from now on. */
   set action(action: Action) {
     this.#action = action;
   }
 
-  /** Calls that ended since the last time. */
-  take(): Call[] {
-    const calls = this.#ended;
+  /** Activations that ended since the last time. */
+  take(): Activation[] {
+    const activations = this.#ended;
     this.#ended = [];
-    return calls;
+    return activations;
   }
 
-  /** Calls that reached a container and were answered, or broke there: as many `/run` were sent. */
+  /**
+   * Activations that reached a container and were answered, or broke there: as many `/run` were
+   * sent.
+   */
   get sent(): number {
     return this.#sent;
   }
@@ -76,7 +81,7 @@ export class Callers {
     await this.#all;
   }
 
-  async #call(): Promise<ActivationResult> {
+  async #activate(): Promise<ActivationResult> {
     const started = performance.now();
     const result = await this.#emulator.invoke(this.#action, this.#payload);
     const { ok, runMs } = result;

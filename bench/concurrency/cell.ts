@@ -21,14 +21,14 @@ export interface CellOptions {
 
 /** Figures of one limit in a container of its own. */
 export interface Cell {
-  /** Successful calls a second. */
+  /** Successful activations a second. */
   readonly throughput: number;
-  /** Of successful calls from the caller's view, ms; NaN: there were none. */
+  /** Of successful activations from the caller's view, ms; NaN: there were none. */
   readonly mean: number;
   readonly p95: number;
   /**
-   * Share of all calls that succeeded. This and what follows is of the whole cell: the first kill
-   * may come before the time that counts.
+   * Share of all activations that succeeded. This and what follows is of the whole cell: the first
+   * kill may come before the time that counts.
    */
   readonly success: number;
   readonly maxConcurrent: number;
@@ -39,8 +39,8 @@ export interface Cell {
 
 /**
  * The invoker emulator with one new container. Connections are kept alive, as by OpenWhisk's akka
- * client. With one connection per call, a thousand calls a second would exhaust the 28,232 ports
- * between two addresses, which stay in TIME_WAIT for 60 s.
+ * client. With one connection per activation, a thousand activations a second would exhaust the
+ * 28,232 ports between two addresses, which stay in TIME_WAIT for 60 s.
  */
 export const emulatorFor = (image: string): InvokerEmulator =>
   new InvokerEmulator({
@@ -72,13 +72,13 @@ export async function measureLimit(options: CellOptions): Promise<Cell> {
     const before = callers.take();
     const from = performance.now();
     await until(from + windowMs);
-    const calls = callers.take();
+    const activations = callers.take();
     const seconds = (performance.now() - from) / 1000;
     await callers.stop();
     // Packets that the tap has not read yet.
     await until(performance.now() + 50);
-    const good = calls.filter(({ ok }) => ok).map(({ ms }) => ms);
-    const all = [...before, ...calls, ...callers.take()];
+    const good = activations.filter(({ ok }) => ok).map(({ ms }) => ms);
+    const all = [...before, ...activations, ...callers.take()];
     return {
       throughput: good.length / seconds,
       mean: mean(good),

@@ -47,7 +47,7 @@ export function shapeOf(
     return {
       holds: rise >= RISE && flat <= FLAT && best.limit > lowest.limit,
       rule:
-        `waiting calls: the best limit at least ${RISE}x the lowest, ` +
+        `waiting activations: the best limit at least ${RISE}x the lowest, ` +
         `the last three within ${FLAT}x`,
       seen: `${rise.toFixed(1)}x, best at ${best.limit}; the last three ${flat.toFixed(2)}x`,
     };

@@ -122,7 +122,7 @@ function profileRows(
   return rows;
 }
 
-/** Of cells without a kill: calls that a kill met were sent, or not. */
+/** Of cells without a kill: activations that a kill met were sent, or not. */
 function tapRows(cells: readonly Cell[]): BenchRow[] {
   const whole = cells.filter(({ kills }) => kills === 0);
   const sum = (of: readonly Cell[], key: 'sent' | 'seen' | 'kills'): number =>
@@ -141,7 +141,7 @@ function tapRows(cells: readonly Cell[]): BenchRow[] {
       baseline: sum(killed, 'sent'),
       note:
         `in ${killed.length} cells with ${sum(killed, 'kills')} OOM kills; ` +
-        'calls to a closed port were not sent',
+        'activations to a closed port were not sent',
     }),
   ];
 }

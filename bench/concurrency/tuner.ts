@@ -11,7 +11,7 @@ import { CORES, shuffled } from './sweep.js';
 import { tuneForReal } from './tuning.js';
 
 /**
- * Calls that wait and hold memory: the best limit lies inside, as more of them fit until the
+ * Activations that wait and hold memory: the best limit lies inside, as more of them fit until the
  * container is killed.
  */
 const PROFILE = 'mixed';
@@ -94,16 +94,16 @@ export async function benchTuner(options: TunerBenchOptions): Promise<BenchRow[]
             note: [
               `while exploring ${(mean(run.limits.map(at)) / best.throughput).toFixed(2)}`,
               `${run.states} states`,
-              `${run.succeeded} of ${run.calls} calls succeeded`,
+              `${run.succeeded} of ${run.activations} activations succeeded`,
             ].join('; '),
           },
         ),
         atLeast(
           `tuner.seed${seed}.succeeded`,
-          run.succeeded / Math.max(1, run.calls),
+          run.succeeded / Math.max(1, run.activations),
           0.9,
-          'of calls',
-          'a tuner whose calls fail learns from failures alone',
+          'of activations',
+          'a tuner whose activations fail learns from failures alone',
         ),
         row(`tuner.seed${seed}.inside`, run.maxConcurrent, 'activations', {
           baseline: run.highest,

@@ -20,7 +20,7 @@ import {
 import { figuresOf } from '../farm/figures.js';
 import { syntheticObservation } from '../observation.js';
 import { ActivationRecorder } from './activation-recorder.js';
-import { type Call, Callers } from './callers.js';
+import { type Activation, Callers } from './callers.js';
 import { emulatorFor, PREFIX, until } from './cell.js';
 import { actionAt, MEMORY_MB, type Payload } from './profiles.js';
 
@@ -58,7 +58,7 @@ export interface Tuning {
   readonly maxConcurrent: number;
   readonly highest: number;
   readonly succeeded: number;
-  readonly calls: number;
+  readonly activations: number;
   readonly seconds: number;
 }
 
@@ -98,7 +98,7 @@ export async function tuneForReal(options: TuningOptions): Promise<Tuning> {
   let highest = start;
   let revision = 1;
   let step = 0;
-  const totals = { calls: 0, ok: 0 };
+  const totals = { activations: 0, ok: 0 };
   const limits: number[] = [];
   try {
     await emulator.start();
@@ -114,13 +114,13 @@ export async function tuneForReal(options: TuningOptions): Promise<Tuning> {
       await until(from + stepMs);
       const span = performance.now() - from;
       from = performance.now();
-      const calls = callers.take();
-      totals.calls += calls.length;
-      totals.ok += calls.filter(({ ok }) => ok).length;
+      const activations = callers.take();
+      totals.activations += activations.length;
+      totals.ok += activations.filter(({ ok }) => ok).length;
       const cpu = cpuMillis(recorder);
       const used = { cpuMillis: Math.max(0, cpu - cpuBefore), rss: rss(recorder) };
       cpuBefore = cpu;
-      const observation = observationOf(`/guest/${name}`, ++step, span, calls, used);
+      const observation = observationOf(`/guest/${name}`, ++step, span, activations, used);
       const platform = { limit, least: grid.least, most: grid.most, revision: REVISION };
       tuners.observe(observation, platform, 'serving', systemClock.monotonic());
       const [tuned] = tuners.tuned();
@@ -160,7 +160,7 @@ export async function tuneForReal(options: TuningOptions): Promise<Tuning> {
       maxConcurrent: callers.maxConcurrent,
       highest,
       succeeded: totals.ok,
-      calls: totals.calls,
+      activations: totals.activations,
       seconds: (performance.now() - begun) / 1000,
     };
   } finally {
@@ -174,24 +174,24 @@ const cpuMillis = ({ pids }: ActivationRecorder): number =>
 const rss = ({ pids }: ActivationRecorder): number =>
   Math.max(0, ...pids.map((pid) => figuresOf(pid)?.rss ?? 0));
 
-/** The observation that a hook would send for these calls. */
+/** The observation that a hook would send for these activations. */
 function observationOf(
   fn: string,
   step: number,
   span: number,
-  calls: readonly Call[],
+  activations: readonly Activation[],
   used: { readonly cpuMillis: number; readonly rss: number },
 ): Observation {
   const latency = new LatencyHistogram();
-  for (const { runMs } of calls) latency.record(runMs);
+  for (const { runMs } of activations) latency.record(runMs);
   const cpu = millicores((1000 * used.cpuMillis) / span);
   const memory = mebibytes(used.rss);
   const user = { cpu: millicores(1000), memory: mebibytes(MEMORY_MB), shares: 1024 };
   return {
     ...syntheticObservation(fn, step),
     span: span as Millis,
-    activations: calls.length,
-    failures: calls.filter(({ ok }) => !ok).length,
+    activations: activations.length,
+    failures: activations.filter(({ ok }) => !ok).length,
     latency: latency.toMessage(),
     peak: { cpu, memory },
     used: { cpu, memory },

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Random } from '../../config/index.js';
-import { type Call, call, nextActivationId, runRequest } from '../hook/http-load.js';
+import { nextActivationId, type RunTiming, runRequest, sendRun } from '../hook/http-load.js';
 import { type FarmCgroup, FarmCgroups, type FarmProcess } from './cgroups.js';
 import { FarmEngine } from './engine.js';
 import { FarmNetwork } from './network.js';
@@ -123,7 +123,7 @@ export class Farm {
           continue;
         }
         this.sent++;
-        const work = this.#call(container, Math.round(runMillis())).then(
+        const work = this.#send(container, Math.round(runMillis())).then(
           ({ ok, startedMicros }) => {
             if (
               !ok &&
@@ -148,13 +148,13 @@ export class Farm {
     await this.#cgroups.close();
   }
 
-  async #call(container: Container, millis: number): Promise<Call> {
+  async #send(container: Container, millis: number): Promise<RunTiming> {
     container.busy = true;
     const { address, action } = container;
     const request = runRequest(address, action, nextActivationId(), Date.now() + 60_000, {
       ms: millis,
     });
-    const result = await call(address, request);
+    const result = await sendRun(address, request);
     container.busy = false;
     return result;
   }

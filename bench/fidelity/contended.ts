@@ -16,19 +16,22 @@ import { type FidelityMode, fidelityArrivals } from './subjects.js';
 
 export type FidelityManager = 'fixed' | 'greedy';
 
-/** Warm containers of each function; further concurrent calls wait at the invoker. */
+/** Warm containers of each function; further concurrent activations wait at the invoker. */
 export const CONTAINERS = 4;
 /** OpenWhisk's `user-memory`: what CPU shares are a part of. */
 export const USER_MEMORY_MB = 8192;
 /**
- * Warm-up calls, `CONTAINERS` at once of each function: so short that no peak is learned from them.
+ * Warm-up activations, `CONTAINERS` at once of each function: so short that no peak is learned from
+ * them.
  */
 export const WARM_UP_CPU_MS = 1;
-/** From the last warm-up call to the first arrival, ms. */
+/** From the last warm-up activation to the first arrival, ms. */
 export const SETTLE_MS = 3000;
-const SOLO_CALLS = 40;
+const SOLO_ACTIVATIONS = 40;
 
-/** One condition on real containers: its calls, their durations, and the users of the cores. */
+/**
+ * One condition on real containers: its activations, their durations, and the users of the cores.
+ */
 export interface Contended {
   readonly mode: FidelityMode;
   readonly manager: FidelityManager;
@@ -80,7 +83,7 @@ export async function soloProfiles(
     const busySince = watchCores();
     for (const subject of options.subjects) {
       const random = new SeededRandom(options.seed).fork(`solo ${subject.name}`);
-      const profile = await measureSolo(emulator, subject, SOLO_CALLS, random);
+      const profile = await measureSolo(emulator, subject, SOLO_ACTIVATIONS, random);
       const { parallelism, cpuPerDemand, besideMs } = profile;
       options.log(
         `${subject.name} alone: ${parallelism.toFixed(2)} cores, ` +
@@ -145,7 +148,7 @@ function watchCores(): () => BusyCores {
 function logRecords(records: readonly ActivationRecord[], log: (line: string) => void): void {
   const failed = records.filter((record) => !record.ok);
   const late = Math.max(...records.map((record) => record.lateMs));
-  log(`${records.length} calls, ${failed.length} failed; at most ${late.toFixed(0)} ms late`);
+  log(`${records.length} activations, ${failed.length} failed; at most ${late.toFixed(0)} ms late`);
   const reasons = new Map<string, number>();
   for (const { action, kind, result } of failed) {
     const reason = `${action} ${kind}: ${String(result).slice(0, 100)}`;

@@ -30,9 +30,9 @@ export interface FidelityOptions {
   readonly managers: readonly FidelityManager[];
   /** The functions' own CPU work as a share of the cores. */
   readonly load: number;
-  /** Calls of each function in each condition. */
-  readonly calls: number;
-  /** Length of a condition; 0: what `calls` take at `load`. */
+  /** Activations of each function in each condition. */
+  readonly activations: number;
+  /** Length of a condition; 0: what `activations` take at `load`. */
   readonly seconds: number;
   readonly seed: number;
   readonly log: (line: string) => void;
@@ -45,11 +45,11 @@ export interface FidelityOptions {
  * logged as it ends.
  */
 export async function benchFidelity(options: FidelityOptions): Promise<BenchRow[]> {
-  const { load, calls, seed, log, modes, managers } = options;
+  const { load, activations, seed, log, modes, managers } = options;
   const cores = cpus().length;
   const image = await ensureActionImage();
   const stock = fidelitySubjects('weight', load, cores);
-  const seconds = options.seconds > 0 ? options.seconds : calls / stock[0]!.rate;
+  const seconds = options.seconds > 0 ? options.seconds : activations / stock[0]!.rate;
   const { profiles, busy } = await withInvoker(image, (emulator) =>
     soloProfiles(emulator, { subjects: stock, seed: seed + 1, log }),
   );
@@ -110,8 +110,8 @@ function conditionRows(
     none(
       `${tag}.failed`,
       failed,
-      `of ${real.records.length} calls`,
-      'calls that fail are predicted by nothing',
+      `of ${real.records.length} activations`,
+      'activations that fail are predicted by nothing',
     ),
   ];
 }
@@ -131,7 +131,7 @@ function compare(
     errors.push(Math.abs(to - from) / from);
     return row(`${tag}.${subject.name}.p${q * 100}`, to, 'ms', {
       baseline: from,
-      note: `predicted against measured, ${measured.length} calls`,
+      note: `predicted against measured, ${measured.length} activations`,
     });
   });
 }

@@ -33,11 +33,11 @@ export function predict(
   seed: number,
 ): Map<string, number[]> {
   const log = new ActivationLog();
-  const calls = new FidelityStream(subjects, profiles, condition, new SeededRandom(seed));
+  const activations = new FidelityStream(subjects, profiles, condition, new SeededRandom(seed));
   // Processes outside of Docker's group do not share its weight, so their CPU is subtracted.
   const { beside } = coresOf(subjects, profiles, meanDemandOf);
   simulateCluster({
-    calls,
+    activations,
     cluster: {
       hosts: 1,
       cores: cpus().length,
@@ -60,9 +60,15 @@ export function predict(
     recorder: log,
   });
   const durations = new Map<string, number[]>(subjects.map((subject) => [subject.name, []]));
-  for (const call of log.calls) {
-    if (call.call < calls.warmUpCalls || call.outcome !== ClusterOutcome.success) continue;
-    durations.get(subjects[call.fn]!.name)!.push((call.endedAt - call.runAt) / 1000);
+  for (const activation of log.activations) {
+    if (
+      activation.activation < activations.warmUpActivations ||
+      activation.outcome !== ClusterOutcome.success
+    )
+      continue;
+    durations
+      .get(subjects[activation.fn]!.name)!
+      .push((activation.endedAt - activation.runAt) / 1000);
   }
   return durations;
 }
@@ -71,7 +77,7 @@ class FidelityStream implements ActivationStream {
   readonly functions: readonly StreamedFunction[];
   readonly spanMicros: number;
   readonly expectedActivations: number;
-  readonly warmUpCalls: number;
+  readonly warmUpActivations: number;
   readonly #subjects: readonly Subject[];
   readonly #profiles: ReadonlyMap<string, SoloProfile>;
   readonly #arrivals: Contended['arrivals'];
@@ -93,8 +99,8 @@ class FidelityStream implements ActivationStream {
     this.functions = subjects.map((subject) =>
       calledFunction(subject, profiles.get(subject.name)!),
     );
-    this.warmUpCalls = subjects.length * CONTAINERS;
-    this.expectedActivations = this.warmUpCalls + this.#arrivals.length;
+    this.warmUpActivations = subjects.length * CONTAINERS;
+    this.expectedActivations = this.warmUpActivations + this.#arrivals.length;
     this.spanMicros = 1000 * (WARM_UP_MS + (this.#arrivals.at(-1)?.atMs ?? 0));
   }
 
@@ -103,10 +109,12 @@ class FidelityStream implements ActivationStream {
     while (count < block.capacity && this.#next < this.expectedActivations) {
       const index = this.#next++;
       const arrival =
-        index < this.warmUpCalls ? undefined : this.#arrivals[index - this.warmUpCalls]!;
+        index < this.warmUpActivations
+          ? undefined
+          : this.#arrivals[index - this.warmUpActivations]!;
       const fn = arrival ? this.#index.get(arrival.action.name)! : index % this.#subjects.length;
       const profile = this.#profiles.get(this.#subjects[fn]!.name)!;
-      // What one solo call had beyond its line and what it waited belong together.
+      // What one solo activation had beyond its line and what it waited belong together.
       const drawn = this.#random.below(profile.extraMs.length);
       const demand = arrival ? (arrival.payload as FidelityPayload).cpuMs : WARM_UP_CPU_MS;
       block.fn[count] = fn;

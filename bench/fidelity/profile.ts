@@ -14,18 +14,22 @@ export interface SoloProfile {
   readonly parallelism: number;
   /** CPU time of its container for each ms that the payload asks for. */
   readonly cpuPerDemand: number;
-  /** CPU time of each solo call beyond that (the proxy, the threads' start), ms. */
+  /** CPU time of each solo activation beyond that (the proxy, the threads' start), ms. */
   readonly extraMs: readonly number[];
-  /** Time of each solo call in which it used no core, ms. */
+  /** Time of each solo activation in which it used no core, ms. */
   readonly ioMs: readonly number[];
-  /** CPU time that one call costs outside of its container, ms: the invoker, the tap, the hook. */
+  /**
+   * CPU time that one activation costs outside of its container, ms: the invoker, the tap, the
+   * hook.
+   */
   readonly besideMs: number;
 }
 
 /**
- * One solo call, ms: what its payload asked for, what its container used, how long its `/run` took.
+ * One solo activation, ms: what its payload asked for, what its container used, how long its `/run`
+ * took.
  */
-export interface SoloCall {
+export interface SoloActivation {
   readonly demandMs: number;
   readonly cpuMs: number;
   readonly runMs: number;
@@ -37,19 +41,19 @@ export interface SoloCall {
  */
 const PARALLEL = 1.2;
 
-/** Calls a function alone, one after another, in a container without a quota. */
+/** Activates a function alone, one run after another, in a container without a quota. */
 export async function measureSolo(
   invoker: Invoker,
   subject: Subject,
-  calls: number,
+  activations: number,
   random: Random,
 ): Promise<SoloProfile> {
   const action = actionOf(subject);
-  const solo: SoloCall[] = [];
-  // The first calls compile the action's code: contended runs meet warm containers.
+  const solo: SoloActivation[] = [];
+  // The first activations compile the action's code: contended runs meet warm containers.
   for (let i = 0; i < 3; i++) await invoker.invoke(action, drawPayload(subject, random));
   const own = ownBusyMillis();
-  for (let i = 0; i < calls; i++) {
+  for (let i = 0; i < activations; i++) {
     const payload = drawPayload(subject, random);
     const before = containersBusyMillis();
     const result = await invoker.invoke(action, payload);
@@ -61,31 +65,31 @@ export async function measureSolo(
       runMs: result.runMs,
     });
   }
-  return profileOf(solo, Math.max(0, (ownBusyMillis() - own) / calls));
+  return profileOf(solo, Math.max(0, (ownBusyMillis() - own) / activations));
 }
 
 /**
- * CPU time and duration as straight lines over what was asked for; what a call has beyond its line
- * stays its own.
+ * CPU time and duration as straight lines over what was asked for; what an activation has beyond
+ * its line stays its own.
  */
-export function profileOf(solo: readonly SoloCall[], besideMs: number): SoloProfile {
-  const demand = solo.map((call) => call.demandMs);
+export function profileOf(solo: readonly SoloActivation[], besideMs: number): SoloProfile {
+  const demand = solo.map((activation) => activation.demandMs);
   const cpuPerDemand = slope(
     demand,
-    solo.map((call) => call.cpuMs),
+    solo.map((activation) => activation.cpuMs),
   );
   const busy =
     cpuPerDemand /
     slope(
       demand,
-      solo.map((call) => call.runMs),
+      solo.map((activation) => activation.runMs),
     );
   const parallelism = busy > PARALLEL ? busy : 1;
   return {
     parallelism,
     cpuPerDemand,
-    extraMs: solo.map((call) => call.cpuMs - cpuPerDemand * call.demandMs),
-    ioMs: solo.map((call) => Math.max(0, call.runMs - call.cpuMs / parallelism)),
+    extraMs: solo.map((activation) => activation.cpuMs - cpuPerDemand * activation.demandMs),
+    ioMs: solo.map((activation) => Math.max(0, activation.runMs - activation.cpuMs / parallelism)),
     besideMs,
   };
 }
@@ -103,8 +107,8 @@ function slope(x: readonly number[], y: readonly number[]): number {
 }
 
 /**
- * CPU time of a call that asks for `demandMs`, as solo call number `drawn` would have needed it,
- * ms.
+ * CPU time of an activation that asks for `demandMs`, as solo activation number `drawn` would have
+ * needed it, ms.
  */
 export function cpuOf(profile: SoloProfile, demandMs: number, drawn: number): number {
   return Math.max(0.1, profile.cpuPerDemand * demandMs + profile.extraMs[drawn]!);

@@ -38,15 +38,17 @@ const KINDS: readonly Kind[] = [
   { name: 'fwide', memoryMb: 256, cpus: 1, body: 'parallel', payload: { workers: 2 }, cpuMs: 120 },
 ];
 
-/** Spread of the demand of one function's calls: CPU time is lognormal with the stated median. */
+/**
+ * Spread of the demand of one function's activations: CPU time is lognormal with the stated median.
+ */
 const SIGMA = 0.4;
 
 /**
  * The functions, each offering the same rate, so that their CPU time adds up to `load` of `cores`.
  */
 export function fidelitySubjects(mode: FidelityMode, load: number, cores: number): Subject[] {
-  const perCall = KINDS.reduce((sum, kind) => sum + meanDemandOf(kind), 0);
-  const rate = (load * cores * 1000) / perCall;
+  const perActivation = KINDS.reduce((sum, kind) => sum + meanDemandOf(kind), 0);
+  const rate = (load * cores * 1000) / perActivation;
   return KINDS.map(({ cpus, ...kind }) => ({
     ...kind,
     rate,
@@ -59,13 +61,14 @@ export const meanDemandOf = ({ cpuMs }: { readonly cpuMs: number }): number =>
   cpuMs * Math.exp(SIGMA ** 2 / 2);
 
 /**
- * What one call is given: CPU time to burn in ms, and what its subject says of waits and threads.
+ * What one activation is given: CPU time to burn in ms, and what its subject says of waits and
+ * threads.
  */
 export interface FidelityPayload extends Readonly<Record<string, number>> {
   readonly cpuMs: number;
 }
 
-/** The payload of one call: the subject's own, with its CPU time drawn. */
+/** The payload of one activation: the subject's own, with its CPU time drawn. */
 export function drawPayload(subject: Subject, random: Random): FidelityPayload {
   const cpuMs = subject.cpuMs * Math.exp(SIGMA * normalQuantile(random.next()));
   return { ...subject.payload, cpuMs: Math.round(cpuMs * 10) / 10 };

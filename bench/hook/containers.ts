@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
-import { call } from './http-load.js';
+import { sendRun } from './http-load.js';
 
 const run = promisify(execFile);
 
@@ -89,7 +89,7 @@ export async function initialize(address: string): Promise<void> {
     ].join('\r\n'),
   );
   for (let tries = 0; tries < 1200; tries++) {
-    if ((await call(address, request)).ok) return;
+    if ((await sendRun(address, request)).ok) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error(`the action container at ${address} does not answer /init`);

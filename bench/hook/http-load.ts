@@ -1,13 +1,15 @@
 import { connect } from 'node:net';
 
-/** What one call took. */
-export interface Call {
+/** What one activation took. */
+export interface RunTiming {
   readonly startedMicros: number;
   readonly durationMicros: number;
   readonly ok: boolean;
 }
 
-/** The bytes of a `/run` from the invoker's default client, which opens a connection per call. */
+/**
+ * The bytes of a `/run` from the invoker's default client, which opens a connection per activation.
+ */
 export function runRequest(
   address: string,
   action: string,
@@ -38,10 +40,14 @@ export function runRequest(
 }
 
 /**
- * One call on a connection of its own: from before connect() to the first byte of the answer; then
- * the client closes.
+ * One activation on a connection of its own: from before connect() to the first byte of the answer;
+ * then the client closes.
  */
-export function call(address: string, request: Buffer, timeoutMillis = 10_000): Promise<Call> {
+export function sendRun(
+  address: string,
+  request: Buffer,
+  timeoutMillis = 10_000,
+): Promise<RunTiming> {
   return new Promise((resolve) => {
     const started = performance.now();
     let finished = false;
@@ -68,8 +74,8 @@ let sequence = 0;
 export const nextActivationId = (): string => (++sequence).toString(16).padStart(32, '0');
 
 /**
- * Sequential calls, round robin over the containers, `gapMillis` after each answer, so that the
- * clean-up after a call does not delay the next one.
+ * Sequential activations, round robin over the containers, `gapMillis` after each answer, so that
+ * the clean-up after an activation does not delay the next one.
  */
 export async function serialLoad(
   addresses: readonly string[],
@@ -77,19 +83,19 @@ export async function serialLoad(
   count: number,
   gapMillis = 0,
   value: object = {},
-): Promise<Call[]> {
-  const calls: Call[] = [];
+): Promise<RunTiming[]> {
+  const activations: RunTiming[] = [];
   for (let i = 0; i < count; i++) {
     if (gapMillis > 0) await new Promise((resolve) => setTimeout(resolve, gapMillis));
     const address = addresses[i % addresses.length]!;
-    calls.push(
-      await call(
+    activations.push(
+      await sendRun(
         address,
         runRequest(address, action, nextActivationId(), Date.now() + 60_000, value),
       ),
     );
   }
-  return calls;
+  return activations;
 }
 
 /**
@@ -101,9 +107,9 @@ export function steadyLoad(
   action: string,
   perSecond: number,
   count: number,
-): Promise<Call[]> {
+): Promise<RunTiming[]> {
   return new Promise((resolve) => {
-    const calls: Call[] = [];
+    const activations: RunTiming[] = [];
     const busy = new Set<string>();
     const begun = performance.now();
     let issued = 0;
@@ -114,13 +120,13 @@ export function steadyLoad(
         const address = addresses[turn++ % addresses.length]!;
         if (busy.has(address)) continue;
         busy.add(address);
-        void call(
+        void sendRun(
           address,
           runRequest(address, action, nextActivationId(), Date.now() + 60_000),
         ).then((result) => {
           busy.delete(address);
-          calls.push(result);
-          if (++finished === count) resolve(calls);
+          activations.push(result);
+          if (++finished === count) resolve(activations);
         });
         issued++;
         return;

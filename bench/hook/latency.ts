@@ -12,7 +12,7 @@ const ACTION = '/guest/noop';
 const MOST_PER_SECOND = 2000;
 /** V8 compiles and optimizes the hook's functions during this time, in a thread of its own. */
 const COMPILING_SECONDS = 30;
-/** About 250 calls a second. */
+/** About 250 activations a second. */
 const GAP_MILLIS = 3;
 
 /**
@@ -20,7 +20,7 @@ const GAP_MILLIS = 3;
  * two cores that its user has.
  */
 const WARM_UP_PAYLOAD = { computeMs: 40, sleepMs: 60 };
-const WARM_UP_CALLS = 4;
+const WARM_UP_ACTIVATIONS = 4;
 
 /**
  * Limits change on each activation: with a user limit of two cores and a peak of half a core the
@@ -49,7 +49,7 @@ async function warmedUpGleaner(
     await serialLoad(
       addresses,
       ACTION,
-      WARM_UP_CALLS * addresses.length,
+      WARM_UP_ACTIVATIONS * addresses.length,
       GAP_MILLIS,
       WARM_UP_PAYLOAD,
     );
@@ -68,7 +68,7 @@ const enough = (name: string, changes: number): BenchRow =>
 /** Added latency, delay of limits and CPU cost, for warm no-ops in real containers. */
 export async function benchLatency(options: {
   readonly rounds: number;
-  readonly callsPerRound: number;
+  readonly activationsPerRound: number;
   readonly seconds: number;
   readonly log: (line: string) => void;
 }): Promise<BenchRow[]> {
@@ -125,8 +125,8 @@ export async function benchLatency(options: {
       none(
         'hook.failed',
         fast.failed + slow.failed,
-        'calls',
-        'calls that fail are quicker than those that are answered',
+        'activations',
+        'activations that fail are quicker than those that are answered',
       ),
       precondition('hook.rate', fast.rate, 'activations/s', {
         holds: fast.rate >= 0.9 * 500,
@@ -145,7 +145,7 @@ export async function benchLatency(options: {
  */
 async function addedLatency(
   addresses: readonly string[],
-  options: { rounds: number; callsPerRound: number; log: (line: string) => void },
+  options: { rounds: number; activationsPerRound: number; log: (line: string) => void },
 ): Promise<{ readonly row: BenchRow; readonly changes: readonly number[] }> {
   const changes: number[] = [];
   const differences: number[] = [];
@@ -161,16 +161,23 @@ async function addedLatency(
     }
     await serialLoad(addresses, ACTION, 200, GAP_MILLIS);
     const before = await gleaner?.status();
-    const calls = await serialLoad(addresses, ACTION, options.callsPerRound, GAP_MILLIS);
+    const activations = await serialLoad(
+      addresses,
+      ACTION,
+      options.activationsPerRound,
+      GAP_MILLIS,
+    );
     const after = await gleaner?.status();
     if (before && after)
-      changes.push((after.counters.limitsWritten - before.counters.limitsWritten) / calls.length);
-    const failed = calls.filter((each) => !each.ok).length;
+      changes.push(
+        (after.counters.limitsWritten - before.counters.limitsWritten) / activations.length,
+      );
+    const failed = activations.filter((each) => !each.ok).length;
     if (failed > 0)
       throw new Error(
-        `${failed} of ${calls.length} calls failed with Gleaner ${on ? 'on' : 'off'}`,
+        `${failed} of ${activations.length} activations failed with Gleaner ${on ? 'on' : 'off'}`,
       );
-    return median(calls.map((each) => each.durationMicros));
+    return median(activations.map((each) => each.durationMicros));
   };
   try {
     for (let round = 0; round < options.rounds; round++) {
@@ -189,7 +196,7 @@ async function addedLatency(
   const added = row('hook.added.p50', median(differences), 'us', {
     goal: '<= 50',
     note:
-      `${differences.length} rounds of ${options.callsPerRound}, ` +
+      `${differences.length} rounds of ${options.activationsPerRound}, ` +
       `95 % [${interval.low.toFixed(0)}, ${interval.high.toFixed(0)}], ` +
       `p50 ${median(without).toFixed(0)} → ${median(withGleaner).toFixed(0)}; ` +
       `differences ${quantile(differences, 0.25).toFixed(0)}..` +
@@ -207,11 +214,11 @@ async function measuredLoad(
 ) {
   const before = hookCpuMillis(pid);
   const begun = performance.now();
-  const calls = await steadyLoad(addresses, ACTION, perSecond, perSecond * seconds);
-  const rate = calls.length / ((performance.now() - begun) / 1000);
+  const activations = await steadyLoad(addresses, ACTION, perSecond, perSecond * seconds);
+  const rate = activations.length / ((performance.now() - begun) / 1000);
   const after = hookCpuMillis(pid);
-  const micros = (of: 'hook' | 'tcpdump') => ((after[of] - before[of]) * 1000) / calls.length;
-  return { calls, rate, cpu: { hook: micros('hook'), tcpdump: micros('tcpdump') } };
+  const micros = (of: 'hook' | 'tcpdump') => ((after[of] - before[of]) * 1000) / activations.length;
+  return { activations, rate, cpu: { hook: micros('hook'), tcpdump: micros('tcpdump') } };
 }
 
 /** A Gleaner of its own beside a steady load, whose CPU is measured again after `pause` s of it. */
@@ -226,7 +233,12 @@ export async function steady(
   try {
     await steadyLoad(addresses, ACTION, perSecond, perSecond * 2);
     const before = await gleaner.status();
-    const { calls, rate, cpu } = await measuredLoad(gleaner.pid, addresses, perSecond, seconds);
+    const { activations, rate, cpu } = await measuredLoad(
+      gleaner.pid,
+      addresses,
+      perSecond,
+      seconds,
+    );
     await new Promise((resolve) => setTimeout(resolve, 1500));
     const after = await gleaner.status();
     let later = { hook: Number.NaN, tcpdump: Number.NaN };
@@ -236,11 +248,11 @@ export async function steady(
     }
     return {
       lag: after.counters.lagMicros ?? { p50: Number.NaN, p99: Number.NaN },
-      changes: (after.counters.limitsWritten - before.counters.limitsWritten) / calls.length,
+      changes: (after.counters.limitsWritten - before.counters.limitsWritten) / activations.length,
       drops: after.counters.tapDrops,
       seen: after.counters.started - before.counters.started,
-      sent: calls.length,
-      failed: calls.filter(({ ok }) => !ok).length,
+      sent: activations.length,
+      failed: activations.filter(({ ok }) => !ok).length,
       rate,
       hookMicros: cpu.hook,
       tcpdumpMicros: cpu.tcpdump,

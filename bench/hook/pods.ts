@@ -131,8 +131,8 @@ function rows([docker, ...pods]: readonly Target[]): BenchRow[] {
     none(
       'hook.pods.failed',
       sum(({ failed }) => failed),
-      'calls',
-      'calls that fail are quicker than those that are answered',
+      'activations',
+      'activations that fail are quicker than those that are answered',
     ),
     atLeast(
       'hook.pods.rate',

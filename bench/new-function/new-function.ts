@@ -15,11 +15,11 @@ import { actionOf, poissonArrivals, type Subject } from '../benefit/load.js';
 import { withNats } from '../nats.js';
 import { atLeast, type BenchRow } from '../report.js';
 import {
+  type ActivationRecord,
   ARMS,
   type Arm,
   type ArmRecord,
   addRound,
-  type CallRecord,
   MODES,
   type Mode,
   perMode,
@@ -31,7 +31,7 @@ import { learningFigures, newFunctionRows } from './rounds-rows.js';
 const PREFIX = 'wskgln0';
 /** Memory for the containers of three rounds, so that no evictions disturb the comparison. */
 const USER_MEMORY_MB = 6144;
-/** Between two calls of a new function, ms. */
+/** Between two activations of a new function, ms. */
 const EVERY_MS = 150;
 /** Running functions: bursts that use a part of their quotas, a sixth of two cores in total. */
 const RUNNING: readonly Subject[] = [
@@ -70,7 +70,7 @@ const SOLO_MS: Readonly<Record<string, number>> = {
   '/guest/waits': 150,
 };
 
-/** Calls of a new function: different sizes in the same order in each arm. */
+/** Activations of a new function: different sizes in the same order in each arm. */
 const NEW: Omit<Subject, 'name'> = {
   memoryMb: 256,
   body: 'cpu',
@@ -81,8 +81,8 @@ const NEW: Omit<Subject, 'name'> = {
 const SIZES = [40, 60, 80, 50];
 
 /**
- * A decision per call, and a short life cycle, so that a new function is online for most of the
- * run. The shipped life cycle stays offline for a thousand steps of up to 20 calls.
+ * A decision per activation, and a short life cycle, so that a new function is online for most of
+ * the run. The shipped life cycle stays offline for a thousand steps of up to 20 activations.
  */
 const HOOK = { stepActivations: 1, stepS: 1 };
 const LIFE_CYCLE = { episodeSteps: 10, windowEpisodes: 4 };
@@ -157,11 +157,11 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
         ...ARMS.flatMap((arm) =>
           MODES.map((mode) =>
             atLeast(
-              `new.${mode}.${arm}.calls`,
+              `new.${mode}.${arm}.activations`,
               Math.min(...kept.map(({ arms }) => arms[arm][mode].filter(({ ok }) => ok).length)),
               100,
-              'calls of an arm that succeeded',
-              'too few calls for a p99',
+              'activations of an arm that succeeded',
+              'too few activations for a p99',
             ),
           ),
         ),
@@ -182,7 +182,9 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
   });
 }
 
-/** Calls each function once, one after another: concurrent cold starts would overload two cores. */
+/**
+ * Activates each function once, one after another: concurrent cold starts would overload two cores.
+ */
 async function warmUp(invoker: InvokerEmulator, actions: readonly Action[]): Promise<void> {
   for (const action of actions) await invoker.invoke(action, { cpuMs: SIZES[0], sleepMs: 1 });
 }
@@ -204,7 +206,7 @@ interface ArmPlan {
   readonly log: (line: string) => void;
 }
 
-/** The same calls in each arm. */
+/** The same activations in each arm. */
 async function playArm(invoker: InvokerEmulator, plan: ArmPlan): Promise<ArmRecord> {
   const { arm, round, seconds, random, watch, log } = plan;
   const actions = MODES.map((mode) =>
@@ -218,9 +220,9 @@ async function playArm(invoker: InvokerEmulator, plan: ArmPlan): Promise<ArmReco
   const count = Math.floor((1000 * seconds) / EVERY_MS);
   const [running, ...fresh] = await Promise.all([
     playWorkload(invoker, poissonArrivals(RUNNING, seconds, random)),
-    ...actions.map((action, i) => callOneByOne(invoker, action, count, (i * EVERY_MS) / 2)),
+    ...actions.map((action, i) => activateOneByOne(invoker, action, count, (i * EVERY_MS) / 2)),
   ]);
-  const recordsOf = (mode: Mode): CallRecord[] => {
+  const recordsOf = (mode: Mode): ActivationRecord[] => {
     const name = nameOf(arm, round, mode);
     return fresh[MODES.indexOf(mode)]!.map(({ result, cpuMs, at }) => {
       if (!result.ok) log(failureText(name, result));
@@ -230,7 +232,7 @@ async function playArm(invoker: InvokerEmulator, plan: ArmPlan): Promise<ArmReco
   };
   return {
     ...perMode(recordsOf),
-    running: running.map((result): CallRecord => {
+    running: running.map((result): ActivationRecord => {
       const { action, runMs, ok } = result;
       if (!ok) log(failureText(action, result));
       return { slowdown: runMs / (SOLO_MS[action] ?? Number.NaN), ok, phase: 'managing' };
@@ -238,30 +240,32 @@ async function playArm(invoker: InvokerEmulator, plan: ArmPlan): Promise<ArmReco
   };
 }
 
-interface NewCall {
+interface NewActivation {
   readonly result: ActivationResult;
   readonly cpuMs: number;
   /** When it was sent, a reading of `performance.now()`. */
   readonly at: number;
 }
 
-/** A client that calls every `EVERY_MS` and waits for each answer, so that one container serves. */
-async function callOneByOne(
+/**
+ * A client that activates every `EVERY_MS` and waits for each answer, so that one container serves.
+ */
+async function activateOneByOne(
   invoker: InvokerEmulator,
   action: Action,
   count: number,
   delayMs: number,
-): Promise<NewCall[]> {
-  const calls: NewCall[] = [];
+): Promise<NewActivation[]> {
+  const activations: NewActivation[] = [];
   const began = performance.now() + delayMs;
   for (let i = 0; i < count; i++) {
     const wait = began + i * EVERY_MS - performance.now();
     if (wait > 0) await sleep(wait);
     const cpuMs = SIZES[i % SIZES.length]!;
     const at = performance.now();
-    calls.push({ result: await invoker.invoke(action, { cpuMs }), cpuMs, at });
+    activations.push({ result: await invoker.invoke(action, { cpuMs }), cpuMs, at });
   }
-  return calls;
+  return activations;
 }
 
 const failureText = (

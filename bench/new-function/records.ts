@@ -13,16 +13,16 @@ export const perMode = <T>(of: (mode: Mode) => T): Record<Mode, T> => ({
   quota: of('quota'),
 });
 
-const callSchema = z.object({
+const activationSchema = z.object({
   /** Time at the container / (requested CPU time + waiting). */
   slowdown: z.number().positive(),
   ok: z.boolean(),
   /** Life-cycle phase at arrival. */
   phase: z.string(),
 });
-const calls = z.array(callSchema);
-/** Calls of the new functions and of those that ran already, in order of arrival. */
-const armSchema = z.object({ weight: calls, quota: calls, running: calls });
+const activations = z.array(activationSchema);
+/** Activations of the new functions and of those that ran already, in order of arrival. */
+const armSchema = z.object({ weight: activations, quota: activations, running: activations });
 /** Decisions of `aware` by phase, and those of its agent that changed something. */
 const decisionsSchema = z.object({
   phases: z.record(z.string(), z.number().int().min(0)),
@@ -34,7 +34,7 @@ const roundSchema = z.object({
   decisions: z.object({ weight: decisionsSchema, quota: decisionsSchema }),
 });
 
-export type CallRecord = z.output<typeof callSchema>;
+export type ActivationRecord = z.output<typeof activationSchema>;
 export type ArmRecord = z.output<typeof armSchema>;
 /** One round as it is kept in a file, so that a run can be made in parts. */
 export type RoundRecord = z.output<typeof roundSchema>;

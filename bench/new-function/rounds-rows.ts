@@ -1,6 +1,13 @@
 import { mean, meanInterval, quantile, sum } from '../../experiments/statistics.js';
 import { type BenchRow, promise, row } from '../report.js';
-import { ARMS, type Arm, type CallRecord, MODES, type Mode, type RoundRecord } from './records.js';
+import {
+  type ActivationRecord,
+  ARMS,
+  type Arm,
+  MODES,
+  type Mode,
+  type RoundRecord,
+} from './records.js';
 
 /** p99 slowdown that `aware` may lie above doing nothing. */
 const MARGIN = 0.05;
@@ -12,39 +19,39 @@ export interface RoundFigures {
   readonly p99: Readonly<Record<Arm, number>>;
   /** p99 with `aware` less doing nothing. */
   readonly above: number;
-  readonly calls: number;
+  readonly activations: number;
   /** Share of them that its agent or the guard decided. */
   readonly online: number;
 }
 
-/** A failed call counts as one of 60 ms, the mean, that took the time limit of 60 s. */
+/** A failed activation counts as one of 60 ms, the mean, that took the time limit of 60 s. */
 const FAILED = 1000;
 
-const p99Of = (calls: readonly CallRecord[]): number =>
+const p99Of = (activations: readonly ActivationRecord[]): number =>
   quantile(
-    calls.map(({ slowdown, ok }) => (ok ? slowdown : FAILED)),
+    activations.map(({ slowdown, ok }) => (ok ? slowdown : FAILED)),
     0.99,
   );
 
-/** Its calls while it learns: from the first one until it serves; the same in all arms. */
-function learningCalls({ arms }: RoundRecord, mode: Mode): Record<Arm, CallRecord[]> {
+/** Its activations while it learns: from the first one until it serves; the same in all arms. */
+function learningActivations({ arms }: RoundRecord, mode: Mode): Record<Arm, ActivationRecord[]> {
   const served = arms.aware[mode].findIndex(({ phase }) => phase === 'serving');
   const end = served < 0 ? undefined : served;
-  const of = (arm: Arm): CallRecord[] => arms[arm][mode].slice(0, end);
+  const of = (arm: Arm): ActivationRecord[] => arms[arm][mode].slice(0, end);
   return { nothing: of('nothing'), fallback: of('fallback'), aware: of('aware') };
 }
 
 export function learningFigures(round: RoundRecord, mode: Mode): RoundFigures {
-  const calls = learningCalls(round, mode);
-  const { length } = calls.aware;
-  if (length === 0) throw new RangeError(`round ${round.round} has no call while it learns`);
+  const activations = learningActivations(round, mode);
+  const { length } = activations.aware;
+  if (length === 0) throw new RangeError(`round ${round.round} has no activation while it learns`);
   const p99 = {
-    nothing: p99Of(calls.nothing),
-    fallback: p99Of(calls.fallback),
-    aware: p99Of(calls.aware),
+    nothing: p99Of(activations.nothing),
+    fallback: p99Of(activations.fallback),
+    aware: p99Of(activations.aware),
   };
-  const online = calls.aware.filter(({ phase }) => ONLINE.includes(phase)).length / length;
-  return { p99, above: p99.aware - p99.nothing, calls: length, online };
+  const online = activations.aware.filter(({ phase }) => ONLINE.includes(phase)).length / length;
+  return { p99, above: p99.aware - p99.nothing, activations: length, online };
 }
 
 const text = (values: readonly number[]): string =>
@@ -55,7 +62,7 @@ function modeRows(rounds: readonly RoundRecord[], mode: Mode): BenchRow[] {
   const above = figures.map((one) => one.above);
   const { low, high } = meanInterval(above);
   const pooled = (arm: Arm): number =>
-    p99Of(rounds.flatMap((round) => learningCalls(round, mode)[arm]));
+    p99Of(rounds.flatMap((round) => learningActivations(round, mode)[arm]));
   const of = (arm: Arm): number[] => figures.map(({ p99 }) => p99[arm]);
   const decisions = rounds.map((round) => round.decisions[mode]);
   const phases = ['offline', 'online', 'guarded', 'serving'] as const;
@@ -76,10 +83,11 @@ function modeRows(rounds: readonly RoundRecord[], mode: Mode): BenchRow[] {
     row(`new.${mode}.pooled`, pooled('aware'), 'x', {
       baseline: pooled('nothing'),
       note:
-        `p99 of the calls of all rounds (${sum(figures.map(({ calls }) => calls))}); ` +
+        'p99 of the activations of all rounds ' +
+        `(${sum(figures.map(({ activations }) => activations))}); ` +
         `fallback ${pooled('fallback').toFixed(3)}`,
     }),
-    row(`new.${mode}.online`, mean(figures.map(({ online }) => online)), 'of calls', {
+    row(`new.${mode}.online`, mean(figures.map(({ online }) => online)), 'of activations', {
       note:
         `decisions: ${counts.join(', ')}; its agent moved ` +
         `${sum(decisions.map(({ moved }) => moved))} times`,
@@ -88,7 +96,7 @@ function modeRows(rounds: readonly RoundRecord[], mode: Mode): BenchRow[] {
 }
 
 export function newFunctionRows(rounds: readonly RoundRecord[]): BenchRow[] {
-  const all = (arm: Arm): CallRecord[] =>
+  const all = (arm: Arm): ActivationRecord[] =>
     rounds.flatMap(({ arms }) => [
       ...arms[arm].running,
       ...MODES.flatMap((mode) => arms[arm][mode]),
@@ -101,7 +109,7 @@ export function newFunctionRows(rounds: readonly RoundRecord[]): BenchRow[] {
       baseline: running.nothing,
       note: `of the functions that ran already; fallback ${running.fallback.toFixed(3)}`,
     }),
-    promise('new.failed', failed.aware, 'calls', {
+    promise('new.failed', failed.aware, 'activations', {
       most: failed.nothing,
       note: `doing nothing ${failed.nothing}, fallback ${failed.fallback}`,
     }),

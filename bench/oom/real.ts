@@ -12,8 +12,8 @@ const PREFIX = 'wskgloom0';
 const FUNCTIONS = 6;
 const LIMIT_MB = 256;
 /**
- * Most that a call holds beside its runtime (about 50 MB, and what the collector has not given back
- * yet): near the limit, and below it.
+ * Most that an activation holds beside its runtime (about 50 MB, and what the collector has not
+ * given back yet): near the limit, and below it.
  */
 const MAX_MB = 90;
 
@@ -28,16 +28,17 @@ const action = (n: number): Action => ({
 });
 
 /**
- * Many short calls on real containers, mode `enforce`, which use up to nearly all of their user
- * limit; none would be killed with user limits. One call per function at a time keeps it warm.
+ * Many short activations on real containers, mode `enforce`, which use up to nearly all of their
+ * user limit; none would be killed with user limits. One activation per function at a time keeps it
+ * warm.
  */
 export async function oomReal(options: {
-  readonly calls: number;
+  readonly activations: number;
   readonly seed: number;
   readonly policy: 'guarantee' | 'faasrm';
   readonly log: (line: string) => void;
 }): Promise<BenchRow[]> {
-  const { calls, seed, policy, log } = options;
+  const { activations, seed, policy, log } = options;
   const image = await ensureActionImage();
   const invoker = new InvokerEmulator({
     image,
@@ -71,9 +72,9 @@ export async function oomReal(options: {
     await gleaner.start();
     await Promise.all(
       Array.from({ length: FUNCTIONS }, async (_, n) => {
-        while (sent < calls) {
+        while (sent < activations) {
           if (++sent % 1000 === 0)
-            log(`${sent} calls, ${((performance.now() - begun) / 1000).toFixed(0)} s`);
+            log(`${sent} activations, ${((performance.now() - begun) / 1000).toFixed(0)} s`);
           await one(n);
         }
       }),

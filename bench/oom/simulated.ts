@@ -19,25 +19,25 @@ const CORES = 8;
 const LOAD = 0.7;
 
 /**
- * Highest working set of the hungriest call, as a share of the user's limit; a third of the
+ * Highest working set of the hungriest activation, as a share of the user's limit; a third of the
  * functions each.
  */
 const MEMORY_FACTORS = [1.05, 0.97, 0.7] as const;
-/** What a call leaves in the warm container, of what it took. */
+/** What an activation leaves in the warm container, of what it took. */
 const RETAINED = 0.5;
 
-/** One byte per call, so that a million calls can be compared. */
+/** One byte per activation, so that a million activations can be compared. */
 class Outcomes {
   readonly of: Uint8Array;
   kills = 0;
   harvestedShare = 0;
 
-  constructor(calls: number) {
-    this.of = new Uint8Array(calls);
+  constructor(activations: number) {
+    this.of = new Uint8Array(activations);
   }
 
-  record({ call, outcome }: SimulatedActivation): void {
-    this.of[call] = outcome;
+  record({ activation, outcome }: SimulatedActivation): void {
+    this.of[activation] = outcome;
     if (outcome === ClusterOutcome.outOfMemory) this.kills++;
   }
 }
@@ -61,21 +61,21 @@ function memoryHeavyWorkload(seed: number): Workload {
 }
 
 /**
- * The same calls with user limits, with the default memory policy and with the published one
- * (`faasrm`). A kill counts against Gleaner if the same call survived with its user limits.
+ * The same activations with user limits, with the default memory policy and with the published one
+ * (`faasrm`). A kill counts against Gleaner if the same activation survived with its user limits.
  */
 export function oomSimulated(options: {
-  readonly calls: number;
+  readonly activations: number;
   readonly seed: number;
   readonly log: (line: string) => void;
 }): BenchRow[] {
-  const { calls, seed, log } = options;
+  const { activations, seed, log } = options;
   const workload = memoryHeavyWorkload(seed);
   const run = (name: string, extra: Partial<ClusterOptions>): Outcomes => {
-    const outcomes = new Outcomes(calls);
+    const outcomes = new Outcomes(activations);
     const begun = performance.now();
     const { harvest } = simulateCluster({
-      calls: new WorkloadStream(workload, { seed, calls }),
+      activations: new WorkloadStream(workload, { seed, activations }),
       cluster: { hosts: HOSTS, cores: CORES },
       mode: 'quota',
       seed,
@@ -84,7 +84,7 @@ export function oomSimulated(options: {
     });
     const seconds = ((performance.now() - begun) / 1000).toFixed(0);
     log(
-      `${name}: ${outcomes.kills} of ${calls} killed, ` +
+      `${name}: ${outcomes.kills} of ${activations} killed, ` +
         `${harvest.trips} trips of the safeguard, ${seconds} s`,
     );
     outcomes.harvestedShare = harvest.harvestedShare;
@@ -96,17 +96,17 @@ export function oomSimulated(options: {
   const faasrm = run('faasrm', { ...managed, decision: { memoryPolicy: 'faasrm' } });
   const added = (arm: Outcomes): number =>
     arm.of.reduce(
-      (sum, outcome, call) =>
-        sum + Number(outcome === ClusterOutcome.outOfMemory && users.of[call] !== outcome),
+      (sum, outcome, activation) =>
+        sum + Number(outcome === ClusterOutcome.outOfMemory && users.of[activation] !== outcome),
       0,
     );
   const killed = (arm: Outcomes): string =>
     `${arm.kills} killed in all, ${users.kills} under the users' limits`;
   return [
-    promise('oom.simulated.guarantee', added(guarantee), `of ${calls}`, {
+    promise('oom.simulated.guarantee', added(guarantee), `of ${activations}`, {
       note: killed(guarantee),
     }),
-    row('oom.simulated.faasrm', added(faasrm), `of ${calls}`, {
+    row('oom.simulated.faasrm', added(faasrm), `of ${activations}`, {
       note: `opt-in; ${killed(faasrm)}`,
     }),
     atLeast(

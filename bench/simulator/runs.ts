@@ -22,7 +22,7 @@ export type Subject = 'fixed' | 'safeguard';
 export interface RunPlan {
   readonly subject: Subject;
   readonly functions: number;
-  readonly calls: number;
+  readonly activations: number;
   /** Timed runs, after one that is not. */
   readonly rounds: number;
 }
@@ -70,13 +70,13 @@ function sampleOf(functions: number): Workload {
 }
 
 /** Runs a plan in this process. */
-export function runPlan({ subject, functions, calls, rounds }: RunPlan): RunFigures {
+export function runPlan({ subject, functions, activations, rounds }: RunPlan): RunFigures {
   const loaded = sampleOf(functions);
   const run = (onObservation?: () => void) =>
     simulateCluster({
       ...OPTIONS[subject],
       ...(onObservation === undefined ? {} : { onObservation }),
-      calls: new WorkloadStream(loaded, { seed: SEED, calls }),
+      activations: new WorkloadStream(loaded, { seed: SEED, activations }),
       cluster: { hosts: HOSTS, cores: CORES },
       seed: SEED,
     });

@@ -15,9 +15,9 @@ const GOAL_MEMORY = 300;
 
 export interface SimulatorBench {
   /** Activations of the headline figure. */
-  readonly calls: number;
+  readonly activations: number;
   readonly rounds: number;
-  /** Activations by which flatness is judged, each against `calls`. */
+  /** Activations by which flatness is judged, each against `activations`. */
   readonly lengths: readonly number[];
   /** Numbers of functions by which it is judged, each against 1000. */
   readonly functions: readonly number[];
@@ -25,7 +25,7 @@ export interface SimulatorBench {
 }
 
 export const SIMULATOR_BENCH = {
-  calls: 300_000,
+  activations: 300_000,
   rounds: 3,
   lengths: [100_000, 1_000_000],
   functions: [100, 10_000],
@@ -44,7 +44,7 @@ interface Measured {
  * activations and functions, and memory.
  */
 export function benchSimulator({
-  calls,
+  activations,
   rounds,
   lengths,
   functions,
@@ -53,22 +53,30 @@ export function benchSimulator({
   const played = new Map<Subject, number>();
   const rows = SUBJECTS.flatMap((subject) => {
     const name = (what: string): string => `simulator.${subject}.${what}`;
-    const measure = (functions: number, calls: number): Measured => {
+    const measure = (functions: number, activations: number): Measured => {
       // A long run is its own repetition.
-      const plan: RunPlan = { subject, functions, calls, rounds: calls < LONGEST ? rounds : 1 };
+      const plan: RunPlan = {
+        subject,
+        functions,
+        activations,
+        rounds: activations < LONGEST ? rounds : 1,
+      };
       const figures = inChild(plan);
       const rate = median(figures.rates);
       const each = figures.rates.map((one) => (one / 1000).toFixed(0)).join(' ');
-      log(`${subject}, ${functions} functions, ${calls} activations: ${each} thousand/s`);
+      log(`${subject}, ${functions} functions, ${activations} activations: ${each} thousand/s`);
       return { figures, rate };
     };
-    const headline = measure(FUNCTIONS, calls);
+    const headline = measure(FUNCTIONS, activations);
     const { figures, rate } = headline;
     played.set(subject, figures.activations);
     const cost = (what: string, { rate: other }: Measured): BenchRow =>
       row(name(what), 1e6 / other, 'us', { baseline: 1e6 / rate, goal: `ratio ${GOAL_FLAT}` });
     const byLength = lengths.map((length) => ({ length, measured: measure(FUNCTIONS, length) }));
-    const byFunctions = functions.map((count) => ({ count, measured: measure(count, calls) }));
+    const byFunctions = functions.map((count) => ({
+      count,
+      measured: measure(count, activations),
+    }));
     const longest = byLength.at(-1)?.measured.figures ?? figures;
     return [
       row(name('rate'), rate, 'activations/s', {
@@ -99,7 +107,7 @@ export function benchSimulator({
       within(
         `simulator.${subject}.activations`,
         played.get(subject) ?? 0,
-        calls,
+        activations,
         0.1,
         'activations',
         'the run was not as long as asked',

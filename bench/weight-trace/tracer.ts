@@ -25,7 +25,7 @@ export interface TracedActivation {
   readonly parts: Parts;
 }
 
-interface Call {
+interface Activation {
   readonly accepted: number;
   readonly received: number;
 }
@@ -51,7 +51,7 @@ export class Tracer {
   untraced = 0;
   /** Events that the kernel's buffer lost. */
   lost = 0;
-  readonly #calls = new Map<string, Call>();
+  readonly #activations = new Map<string, Activation>();
   readonly #gleaner: GleanerProcess;
   readonly #prefix: string;
   readonly #packets = new Packets();
@@ -67,13 +67,13 @@ export class Tracer {
     this.#prefix = prefix;
   }
 
-  /** Notes when the invoker takes a call and when it answers. */
+  /** Notes when the invoker takes an activation and when it answers. */
   wrap(invoker: Invoker): Invoker {
     return {
       invoke: async (action: Action, payload?: unknown): Promise<ActivationResult> => {
         const accepted = performance.now();
         const result = await invoker.invoke(action, payload);
-        this.#calls.set(result.activationId, { accepted, received: performance.now() });
+        this.#activations.set(result.activationId, { accepted, received: performance.now() });
         return result;
       },
     };
@@ -137,7 +137,7 @@ export class Tracer {
         parts: decompose(subject, moments, host),
       });
     }
-    this.#calls.clear();
+    this.#activations.clear();
     this.#packets.times.clear();
   }
 
@@ -160,23 +160,23 @@ export class Tracer {
   }
 
   #moments(record: ActivationRecord, weighed: number | undefined): Moments | null {
-    const call = this.#calls.get(record.activationId);
+    const activation = this.#activations.get(record.activationId);
     const packets = this.#packets.times.get(record.activationId);
     const result = record.result as TracedResult | null;
-    if (call === undefined || packets === undefined || !record.ok || record.cold) return null;
+    if (activation === undefined || packets === undefined || !record.ok || record.cold) return null;
     if (!(packets.answer > 0) || !(Number(result?.began) > 0)) return null;
     const shift = monotonic() - performance.now();
-    const intended = call.received + shift - record.latencyMs;
+    const intended = activation.received + shift - record.latencyMs;
     const request = packets.request + shift;
     return {
       intended,
       called: intended + record.lateMs,
-      sent: call.accepted + shift + record.waitMs,
+      sent: activation.accepted + shift + record.waitMs,
       request,
       answer: packets.answer + shift,
       began: result!.began,
       ended: result!.ended,
-      received: call.received + shift,
+      received: activation.received + shift,
       weighed: weighed ?? request,
     };
   }

@@ -161,7 +161,7 @@ async function compare(
     seeds,
     workloads: options.workloads,
     functions: options.functions,
-    calls: options.activations,
+    activations: options.activations,
     loads: options.loads,
     modes: options.modes,
     hosts: hostOptions(options),

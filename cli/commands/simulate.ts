@@ -125,13 +125,15 @@ function simulate(
     strict: options.strict,
     load: load === undefined ? undefined : { load, cores: shape.hosts * shape.cores },
   });
-  const calls = activationStream(loaded, { seed, calls: options.activations });
+  const activations = activationStream(loaded, { seed, activations: options.activations });
   const rows =
-    options.export === undefined ? null : ActivationExport.to(options.export, calls.functions);
+    options.export === undefined
+      ? null
+      : ActivationExport.to(options.export, activations.functions);
   const progress = stderrProgress();
   try {
     const run = simulateCluster({
-      calls,
+      activations,
       cluster: shape,
       mode,
       ...simulatedOptions(settings),

@@ -3,7 +3,7 @@ import { openWorkload, type Part, shippedSplit } from '../../simulator/workload/
 /** Functions with fewer active minutes of 60, or fewer activations per minute, have no pattern. */
 const MINUTES_CALLED = 40;
 const LEAST_A_MINUTE = 2;
-/** Standard deviation / mean of a minute's calls: below, it is a timer's even beat. */
+/** Standard deviation / mean of a minute's activations: below, it is a timer's even beat. */
 const LEAST_VARIATION = 0.05;
 
 /**

@@ -16,7 +16,7 @@ export interface EpisodePlan {
 export interface Episode {
   readonly seed: number;
   readonly rates: readonly RateSource[];
-  /** Calls a second, mean over the episode. */
+  /** Activations a second, mean over the episode. */
   readonly means: readonly number[];
 }
 

@@ -3,14 +3,16 @@ import type { Random } from '../../config/index.js';
 import type { ArrivalRates } from './rates.js';
 import type { ScaledFunction } from './scaled-function.js';
 
-/** A call that has waited so long is given up, ms (OpenWhisk's longest wait for a `/run`). */
+/**
+ * An activation that has waited so long is given up, ms (OpenWhisk's longest wait for a `/run`).
+ */
 export const RESPONSE_TIMEOUT_MILLIS = 60_000;
 /**
  * An OOM kill comes where the working set is highest: after this share of the CPU work (profiles:
  * growth .5).
  */
 const OOM_AT = 0.5;
-/** The wait of calls that were given up counts as the longest latency there is. */
+/** The wait of activations that were given up counts as the longest latency there is. */
 const LOST_BUCKET = LATENCY_BUCKETS - 1;
 
 /** What a function did in one step. Times in ms, CPU in core-ms, memory in bytes. */
@@ -24,9 +26,9 @@ export class Window {
   lost = 0;
   coldStarts = 0;
   cpu = 0;
-  /** Containers' time with a call. */
+  /** Containers' time with an activation. */
   busy = 0;
-  /** Of calls that ended: run and response times. */
+  /** Of activations that ended: run and response times. */
   runSum = 0;
   responseSum = 0;
   responseMax = 0;
@@ -47,19 +49,19 @@ export class Window {
 }
 
 interface Container {
-  /** From when on it can take a call; it is starting before that. */
+  /** From when on it can take an activation; it is starting before that. */
   freeAt: number;
   serving: boolean;
   /**
-   * Of the call it serves: arrival, start, what is left of wait and work, and the highest working
-   * set.
+   * Of the activation it serves: arrival, start, what is left of wait and work, and the highest
+   * working set.
    */
   arrivedAt: number;
   startedAt: number;
   io: number;
   cpu: number;
   peak: number;
-  /** Goes as soon as its call has ended. */
+  /** Goes as soon as its activation has ended. */
   leaving: boolean;
 }
 
@@ -67,9 +69,9 @@ interface Container {
 export type ResponseSink = (millis: number) => void;
 
 /**
- * One function: calls come by a rate, wait in one line, first come first served, and run one at a
- * time in each container: first the wait for others, then the CPU work at the container's rate.
- * Exact event by event between changes of the rate, which come from outside.
+ * One function: activations come by a rate, wait in one line, first come first served, and run one
+ * at a time in each container: first the wait for others, then the CPU work at the container's
+ * rate. Exact event by event between changes of the rate, which come from outside.
  */
 export class FunctionQueue {
   readonly window = new Window();
@@ -161,8 +163,8 @@ export class FunctionQueue {
   }
 
   /**
-   * Plays from `from` to `to`. `rate`: cores that a running call gets; `memory`: each container's
-   * limit; `restartMs`: a killed container's way back.
+   * Plays from `from` to `to`. `rate`: cores that a running activation gets; `memory`: each
+   * container's limit; `restartMs`: a killed container's way back.
    */
   advance(from: number, to: number, rate: number, memory: number, restartMs: number): void {
     for (let i = this.#containers.length - 1; i >= 0; i--) {
@@ -216,7 +218,7 @@ export class FunctionQueue {
     return first;
   }
 
-  /** The call of a container goes on, to its end or to `to`. */
+  /** The activation of a container goes on, to its end or to `to`. */
   #go(
     one: Container,
     from: number,

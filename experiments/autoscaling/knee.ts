@@ -9,8 +9,8 @@ import type { ScaledFunction } from './scaled-function.js';
 const CONTAINERS = 2;
 /** Loads of the curve, as shares of what these containers can do. */
 const LOADS = Array.from({ length: 19 }, (_, i) => 0.05 * (i + 1));
-/** Calls behind each point. */
-const CALLS = 10_000;
+/** Activations behind each point. */
+const ACTIVATIONS = 10_000;
 const STEP = 10_000;
 
 export interface CurvePoint {
@@ -26,9 +26,9 @@ function tailCurve(
   containers = CONTAINERS,
 ): CurvePoint[] {
   const rate = Math.min(SIMPPO_SIZES.first.cpu / 1000, fn.parallelism);
-  const call = fn.meanCpu / rate + fn.meanIo;
+  const activation = fn.meanCpu / rate + fn.meanIo;
   return loads.map((load) => {
-    const perSecond = (1000 * load * containers) / call;
+    const perSecond = (1000 * load * containers) / activation;
     const queue = new FunctionQueue(fn);
     const times: number[] = [];
     queue.sink = (millis) => times.push(millis);
@@ -37,7 +37,7 @@ function tailCurve(
       new SeededRandom(1).fork(`${fn.name} ${load}`),
       containers,
     );
-    for (let at = 0; times.length < CALLS; at += STEP) {
+    for (let at = 0; times.length < ACTIVATIONS; at += STEP) {
       queue.window.clear();
       queue.advance(at, at + STEP, rate, Number.POSITIVE_INFINITY, 0);
     }

@@ -1,6 +1,6 @@
 import type { Random } from '../../config/index.js';
 
-/** When calls come. */
+/** When activations come. */
 export interface ArrivalRates {
   /** The next arrival after `now`, ms; Infinity where none comes any more. */
   next(now: number, random: Random): number;
@@ -8,15 +8,15 @@ export interface ArrivalRates {
 
 /** Arrivals of one function: Poisson by a rate that changes from minute to minute. */
 export class RateSource implements ArrivalRates {
-  /** Calls a ms, minute by minute; the last one goes on. */
+  /** Activations a ms, minute by minute; the last one goes on. */
   readonly #perMs: Float64Array;
 
-  /** @param perSecond calls a second in each minute */
+  /** @param perSecond activations a second in each minute */
   constructor(perSecond: readonly number[]) {
     this.#perMs = Float64Array.from(perSecond, (rate) => rate / 1000);
   }
 
-  /** Calls a ms in a minute. */
+  /** Activations a ms in a minute. */
   at(minute: number): number {
     return this.#perMs[Math.min(minute, this.#perMs.length - 1)]!;
   }

@@ -9,21 +9,22 @@ import {
 } from '../../simulator/workload/index.js';
 
 /**
- * Calls whose demand is drawn once and then met again and again, in random order. A power of two.
+ * Activations whose demand is drawn once and then met again and again, in random order. A power of
+ * two.
  */
 const DRAWN = 4096;
 
 /**
- * A function as the autoscaling protocol runs it: what its calls need, and how long a container
- * takes to start.
+ * A function as the autoscaling protocol runs it: what its activations need, and how long a
+ * container takes to start.
  */
 export interface ScaledFunction {
   readonly name: string;
-  /** Cores that one call can keep busy. */
+  /** Cores that one activation can keep busy. */
   readonly parallelism: number;
   /**
-   * Of each of `DRAWN` calls: CPU work in core-ms, wait without a core in ms, highest working set
-   * in bytes.
+   * Of each of `DRAWN` activations: CPU work in core-ms, wait without a core in ms, highest working
+   * set in bytes.
    */
   readonly cpu: Float64Array;
   readonly io: Float64Array;
@@ -35,7 +36,7 @@ export interface ScaledFunction {
   readonly coldStartMs: number;
   /** CPU work of `/init`, core-ms. */
   readonly initMs: number;
-  /** Calls a second as the workload has them, before it is brought to a load. */
+  /** Activations a second as the workload has them, before it is brought to a load. */
   readonly perSecond: number;
 }
 

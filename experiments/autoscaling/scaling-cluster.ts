@@ -164,7 +164,7 @@ export class ScalingCluster {
   }
 }
 
-/** A container's way from the order to its first call, ms: `/init` at the limit's rate. */
+/** A container's way from the order to its first activation, ms: `/init` at the limit's rate. */
 const startMs = (fn: ScaledFunction, cpu: number): number =>
   fn.coldStartMs + fn.initMs / Math.min(1, cpu / 1000);
 
@@ -177,7 +177,7 @@ function shareOut(states: readonly ScaledState[], cores: number, factors: Float6
   let weights = 0;
   for (const { queue, held, index } of states) {
     // Those who wait will run in this slice, as far as there are containers. Who runs nothing will
-    // find what it needs when a call comes.
+    // find what it needs when an activation comes.
     const count = running(queue, held);
     factors[index] = count === 0 ? 1 : 0;
     weights += (count * held.cpu) / 1000;
@@ -212,7 +212,7 @@ const running = (queue: FunctionQueue, { containers }: Allocation): number =>
 /** The published initial over-provisioning, generalized: 1.5 x the busy containers, plus two. */
 export function publishedStart(fn: ScaledFunction, perSecond: number): Allocation {
   const { first, most } = SIMPPO_SIZES;
-  const call = fn.meanCpu / Math.min(first.cpu / 1000, fn.parallelism) + fn.meanIo;
-  const busy = (perSecond * call) / 1000;
+  const activation = fn.meanCpu / Math.min(first.cpu / 1000, fn.parallelism) + fn.meanIo;
+  const busy = (perSecond * activation) / 1000;
   return { ...first, containers: Math.min(most.containers, Math.ceil(1.5 * busy) + 2) };
 }

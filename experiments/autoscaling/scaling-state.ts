@@ -1,7 +1,7 @@
 import { type ClusterTotals, idleOf, type ScalingState } from './agent/state.js';
 import type { ScaledState, ScalingCluster } from './scaling-cluster.js';
 
-/** Waiting calls below this share of the window's are no tail of their own. */
+/** Waiting activations below this share of the window's are no tail of their own. */
 const WAITING_SHARE = 0.01;
 
 /** What an agent sees of one function after a step. */

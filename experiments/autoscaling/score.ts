@@ -12,14 +12,14 @@ interface FunctionScore {
   readonly sloPreservation: number;
   readonly cpuUse: number;
   readonly memoryUse: number;
-  readonly calls: number;
-  /** Share of the calls that were late or failed. */
+  readonly activations: number;
+  /** Share of the activations that were late or failed. */
   readonly violations: number;
   /** Share of the steps whose p99 was above the SLO. */
   readonly violatedSteps: number;
   /**
-   * p99 of the response time, ms, NaN without calls; a failed activation counts as the client's
-   * timeout.
+   * p99 of the response time, ms, NaN without activations; a failed activation counts as the
+   * client's timeout.
    */
   readonly p99: number;
   readonly slo: number;
@@ -96,7 +96,7 @@ export class ScoreKeeper {
         sloPreservation: sums.slo / steps,
         cpuUse: sums.cpu / steps,
         memoryUse: sums.memory / steps,
-        calls: times.length,
+        activations: times.length,
         violations: times.length > 0 ? late / times.length : 0,
         violatedSteps: sums.violated / steps,
         p99: quantileOf(times, 0.99),

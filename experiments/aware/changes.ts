@@ -45,8 +45,8 @@ function changesOf(
 ): readonly { name: string; before: Condition; after: Condition }[] {
   const kind = CHANGE_SCENARIOS[scenario];
   if (kind !== undefined) return [{ name: scenario, before: {}, after: { grown: kind } }];
-  const high = { callsPerDay: 200_000 };
-  const low = { callsPerDay: 10_000 };
+  const high = { activationsPerDay: 200_000 };
+  const low = { activationsPerDay: 10_000 };
   return [
     { name: 'load high to low', before: high, after: low },
     { name: 'load low to high', before: low, after: high },

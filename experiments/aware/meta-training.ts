@@ -90,10 +90,11 @@ const KINDS: readonly InputKind[] = ['file', 'table', 'operations', 'image', 'do
  * payloads.
  */
 function someCondition(random: Random): Condition {
-  const callsPerDay = random.next() < 0.5 ? undefined : Math.round(1000 * 300 ** random.next());
+  const activationsPerDay =
+    random.next() < 0.5 ? undefined : Math.round(1000 * 300 ** random.next());
   const grown = random.next() < 0.7 ? undefined : KINDS[random.below(KINDS.length)]!;
   return {
-    ...(callsPerDay === undefined ? {} : { callsPerDay }),
+    ...(activationsPerDay === undefined ? {} : { activationsPerDay }),
     ...(grown === undefined ? {} : { grown }),
   };
 }

@@ -275,7 +275,7 @@ export function awareReport(
     '# AWARE, run again',
     '',
     `Written by \`${command}\`; the same figures anywhere. Everything here is a ` +
-      '**simulation of one application at a time** (experiments/aware): calls as a fluid, ' +
+      '**simulation of one application at a time** (experiments/aware): activations as a fluid, ' +
       'latencies by',
     'a queueing formula, 10 s a step, 50 steps an episode, allocations that stay from ' +
       "episode to episode, the Kubernetes controller's ranges and steps. AWARE's figures " +
@@ -286,10 +286,10 @@ export function awareReport(
     'Meta-learner and base-learner as shipped (`gleaner train-meta`; ' +
       'docs/model-card.md), trained on the 800 applications that are not held out. ' +
       `${request.heldOut.length} held-out applications, ${request.pairs}`,
-    'paired runs (same application, calls and seeds for every contender); means over ' +
+    'paired runs (same application, activations and seeds for every contender); means over ' +
       "runs, Student's 95 % intervals. Nothing was tuned on the held-out ones. HPA+VPA is " +
       'tuned',
-    'for each application with calls of its own: target of HPA and least CPU of VPA, the ' +
+    'for each application with activations of its own: target of HPA and least CPU of VPA, the ' +
       'best of those that hold the SLO. *Missed*: share of steps whose p99 is above the ' +
       'SLO.',
     '',

@@ -35,7 +35,7 @@ export function observationOf(
     cpu: (1000 * (snapshot.cpuUse / allocation.containers)) as Millicores,
     memory: Math.round(MIB * snapshot.memoryUse) as Bytes,
   };
-  const calls = Math.round(rate * STEP_SECONDS);
+  const activations = Math.round(rate * STEP_SECONDS);
   return {
     v: 1,
     function: '/aware/app',
@@ -46,12 +46,12 @@ export function observationOf(
     span: (1000 * STEP_SECONDS) as Millis,
     mode: 'enforce',
     cpuMode: 'quota',
-    activations: calls,
+    activations,
     coldStarts: 0,
     failures: 0,
     oomKills: snapshot.oomKills,
     running: Math.round(rate * mean),
-    latency: { first: 100, counts: [SAMPLES], sum: calls * mean * 1000, max: p99 * 1000 },
+    latency: { first: 100, counts: [SAMPLES], sum: activations * mean * 1000, max: p99 * 1000 },
     peak: used,
     used,
     throttledShare: 0,
@@ -72,7 +72,10 @@ export function observationOf(
   };
 }
 
-/** Calls at once that keep a core busy: what an operator would set as a container's concurrency. */
+/**
+ * Activations at once that keep a core busy: what an operator would set as a container's
+ * concurrency.
+ */
 export const callsPerCore = ({ cpu, wait }: Demand): number =>
   Math.max(1, Math.round((cpu + wait) / cpu));
 
@@ -146,7 +149,7 @@ export const kpaController = (demand: Demand): Controller =>
 
 /**
  * The setting that earns most of those that hold the SLO on this demand; the one that misses least
- * where none does. With calls of its own.
+ * where none does. With activations of its own.
  */
 export function tuned(demand: Demand, seed: number): Tuning {
   const trials = TUNINGS.map((tuning) => {

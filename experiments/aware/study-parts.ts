@@ -29,7 +29,7 @@ import {
 } from './rule-based.js';
 import { AwareSystem, type SystemSnapshot } from './system.js';
 
-/** How a paired run is played: the same application, calls and seeds for all contenders. */
+/** How a paired run is played: the same application, activations and seeds for all contenders. */
 export interface Paired {
   readonly app: AwareApp;
   readonly seed: number;
@@ -73,14 +73,14 @@ export interface StudyTools {
  */
 export const blindEncoder = ({ shape }: Encoder): Encoder => new Encoder(shape);
 
-/** Seeds of the calls that HPA and VPA are tuned on: none that is played. */
+/** Seeds of the activations that HPA and VPA are tuned on: none that is played. */
 const TUNING_SEED = 1_000_003;
 
 /** Of each demand and seed, once: it is asked for by every contender of a pair. */
 const tunings = new Map<string, Tuning>();
 
 export function tuningOf({ app, seed }: Paired, condition: Condition = {}): Tuning {
-  const key = `${app.id} ${seed} ${condition.grown ?? ''} ${condition.callsPerDay ?? ''}`;
+  const key = `${app.id} ${seed} ${condition.grown ?? ''} ${condition.activationsPerDay ?? ''}`;
   let tuning = tunings.get(key);
   if (tuning === undefined) {
     tuning = tuned(demandOf(app, condition), TUNING_SEED + seed);

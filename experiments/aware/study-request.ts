@@ -3,7 +3,7 @@ import type { AwareApp } from '../../simulator/workload/index.js';
 import type { Paired } from './study-parts.js';
 
 export interface AwareStudyRequest {
-  /** Of the pairs' calls; it also selects which applications they are of. */
+  /** Of the pairs' activations; it also selects which applications they are of. */
   readonly firstSeed: number;
   /** Held-out applications, all of them for the survey; pairs are drawn from them. */
   readonly heldOut: readonly AwareApp[];

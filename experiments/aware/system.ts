@@ -6,7 +6,7 @@ import type { Demand } from './demand.js';
 /** One control step as a controller sees it; latencies in s, CPU in cores, memory in MiB. */
 export interface SystemSnapshot {
   readonly allocation: AwareAllocation;
-  /** Calls a second. */
+  /** Activations a second. */
   readonly rate: number;
   readonly cpuUse: number;
   readonly memoryUse: number;
@@ -17,7 +17,7 @@ export interface SystemSnapshot {
   readonly p99: number;
   readonly slo: number;
   readonly preservation: number;
-  /** Share of a call's time in which it neither computed nor waited for a core. */
+  /** Share of an activation's time in which it neither computed nor waited for a core. */
   readonly waiting: number;
   readonly oomKills: number;
 }
@@ -49,7 +49,7 @@ export function latencyOf(
   rate: number,
   { cpu, containers }: AwareAllocation,
 ): { mean: number; p99: number } {
-  // A call runs on one core at most; a smaller container runs it slower.
+  // An activation runs on one core at most; a smaller container runs it slower.
   const speed = Math.min(1, cpu);
   const servers = Math.max(1, (containers * cpu) / speed);
   const load = Math.min(LOAD_MOST, (rate * demand.cpu) / (containers * cpu));
@@ -75,8 +75,9 @@ export function sloOf(demand: Demand): number {
 }
 
 /**
- * One application on containers that share nothing: calls as a fluid with a backlog, latencies by a
- * queueing formula. Time goes on from episode to episode, and so do allocation and backlog.
+ * One application on containers that share nothing: activations as a fluid with a backlog,
+ * latencies by a queueing formula. Time goes on from episode to episode, and so do allocation and
+ * backlog.
  */
 export class AwareSystem {
   readonly #random: Random;
@@ -104,7 +105,7 @@ export class AwareSystem {
     return this.#allocation;
   }
 
-  /** Calls a second of the next step: a swing, a slow drift, and noise. */
+  /** Activations a second of the next step: a swing, a slow drift, and noise. */
   #rate(): number {
     const { rate, swing, period, noise } = this.#demand;
     const around = 1 + swing * Math.sin((2 * Math.PI * this.#step++) / period);
@@ -130,8 +131,8 @@ export class AwareSystem {
     this.#backlog = left;
     const mean = undisturbed + queued;
     const inFlight = Math.min(100, (rate * mean) / allocation.containers);
-    const needed = demand.idleMiB + demand.callMiB * Math.max(1, inFlight);
-    // A container that is killed starts again and loses its calls.
+    const needed = demand.idleMiB + demand.activationMiB * Math.max(1, inFlight);
+    // A container that is killed starts again and loses its activations.
     const killed = needed > allocation.memory;
     const measured = Math.exp(MEASURED * standardNormal(this.#random));
     const p99 = (tail + queued) * measured + (killed ? CLIENT_TIMEOUT_SECONDS : 0);

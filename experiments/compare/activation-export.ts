@@ -20,8 +20,11 @@ const millis = (micros: number): number | null => (Number.isFinite(micros) ? mic
 const after = (to: number, from: number): number | null => millis(to - from);
 
 /** Columns of the export. Times count from the start of the simulation. */
-const COLUMNS: readonly (readonly [string, (call: SimulatedActivation, fn: string) => Cell])[] = [
-  ['activation', ({ call }) => call],
+const COLUMNS: readonly (readonly [
+  string,
+  (activation: SimulatedActivation, fn: string) => Cell,
+])[] = [
+  ['activation', ({ activation }) => activation],
   ['function', (_, fn) => fn],
   ['host', ({ host }) => (host < 0 ? null : host)],
   ['start', ({ start }) => nameOf(StartKind, start)],
@@ -68,11 +71,11 @@ export class ActivationExport implements ActivationRecorder {
     if (!this.#json) this.#block = `${COLUMNS.map(([name]) => name).join(',')}\n`;
   }
 
-  record(call: SimulatedActivation): void {
-    const fn = this.#functions[call.fn]!.name;
+  record(activation: SimulatedActivation): void {
+    const fn = this.#functions[activation.fn]!.name;
     const row = this.#json
-      ? JSON.stringify(Object.fromEntries(COLUMNS.map(([name, of]) => [name, of(call, fn)])))
-      : COLUMNS.map(([, of]) => csvCell(of(call, fn) ?? '')).join(',');
+      ? JSON.stringify(Object.fromEntries(COLUMNS.map(([name, of]) => [name, of(activation, fn)])))
+      : COLUMNS.map(([, of]) => csvCell(of(activation, fn) ?? '')).join(',');
     this.#block += `${row}\n`;
     if (this.#block.length >= BLOCK_CHARACTERS) this.#flush();
   }

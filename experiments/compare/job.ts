@@ -104,10 +104,10 @@ export function runJob(
 ): JobResult {
   const drawn = contender.redrawn === 'everything' ? seed + REDRAWN : seed;
   const loaded = workloadCache.open(setting, drawn);
-  const calls = activationStream(loaded, { seed: drawn, calls: setting.calls });
-  const slowdowns = new Slowdowns(calls.functions.length);
+  const activations = activationStream(loaded, { seed: drawn, activations: setting.activations });
+  const slowdowns = new Slowdowns(activations.functions.length);
   const run = simulate({
-    calls,
+    activations,
     cluster: {
       hosts: setting.hosts,
       cores: setting.cores,

@@ -79,10 +79,10 @@ export const METRICS: readonly Metric[] = [
   ),
   metric(
     'slo.late',
-    'calls that failed or took longer than their objective',
+    'activations that failed or took longer than their objective',
     'share',
     'lower',
-    (run) => per(run.slo.late, run.slo.calls),
+    (run) => per(run.slo.late, run.slo.activations),
     1e-3,
   ),
   metric(

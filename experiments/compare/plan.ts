@@ -12,7 +12,7 @@ export interface ComparisonRequest {
   /** By name or path; `name@2` plays it on two hosts. */
   readonly workloads: readonly string[];
   readonly functions?: number;
-  readonly calls?: number;
+  readonly activations?: number;
   readonly loads: readonly number[];
   readonly modes: readonly ClusterMode[];
   /**
@@ -81,10 +81,10 @@ export interface SectionPlan {
  * @throws UnknownContenderError
  */
 export function planSections(request: ComparisonRequest): SectionPlan[] {
-  const { contenders, functions, calls, settings } = request;
+  const { contenders, functions, activations, settings } = request;
   const workloads = unique(request.workloads);
   const places = workloads.map((spec) => placeOf(spec).workload);
-  const shape = { functions, calls, ...(settings === undefined ? {} : { settings }) };
+  const shape = { functions, activations, ...(settings === undefined ? {} : { settings }) };
   const sections: SectionPlan[] = [];
   for (const spec of workloads) {
     const place = placed(spec, request);

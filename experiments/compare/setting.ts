@@ -8,7 +8,7 @@ export interface Setting {
   readonly workload: string;
   readonly functions?: number;
   /** Activations of each run, the workload repeated or cut; absent: all of it, once. */
-  readonly calls?: number;
+  readonly activations?: number;
   readonly mode: ClusterMode;
   /** Offered load that the arrivals are stretched or compressed to. */
   readonly load: number;

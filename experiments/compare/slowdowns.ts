@@ -60,9 +60,10 @@ class SlowdownCounts {
 
 /**
  * Slowdowns of successful activations against what the oracle would have made of the same ones: of
- * waiting for room and running (what managers decide about: who queues calls has less contention,
- * so the wait counts), and of the response with the start in it (what callers see: a function of a
- * millisecond that starts cold has a slowdown of hundreds, which hides everything else in a mean).
+ * waiting for room and running (what managers decide about: who queues activations has less
+ * contention, so the wait counts), and of the response with the start in it (what callers see: a
+ * function of a millisecond that starts cold has a slowdown of hundreds, which hides everything
+ * else in a mean).
  */
 export class Slowdowns implements ActivationRecorder {
   readonly service = new SlowdownCounts();
@@ -82,17 +83,17 @@ export class Slowdowns implements ActivationRecorder {
     this.#sums = new Float64Array(functions);
   }
 
-  record(call: SimulatedActivation): void {
-    if (call.outcome !== ClusterOutcome.success) return;
-    const execution = call.endedAt - call.runAt;
-    const waited = call.placedAt - call.arrivedAt;
-    const slowdown = Math.max(1, (waited + execution) / call.soloMicros);
+  record(activation: SimulatedActivation): void {
+    if (activation.outcome !== ClusterOutcome.success) return;
+    const execution = activation.endedAt - activation.runAt;
+    const waited = activation.placedAt - activation.arrivedAt;
+    const slowdown = Math.max(1, (waited + execution) / activation.soloMicros);
     this.service.add(slowdown);
-    this.response.add((call.endedAt - call.arrivedAt) / call.soloMicros);
-    this.mostAheadMicros = Math.max(this.mostAheadMicros, call.soloMicros - execution);
-    this.successes[call.fn]!++;
-    this.#sums[call.fn]! += slowdown;
-    this.#soloMicros += call.soloMicros;
+    this.response.add((activation.endedAt - activation.arrivedAt) / activation.soloMicros);
+    this.mostAheadMicros = Math.max(this.mostAheadMicros, activation.soloMicros - execution);
+    this.successes[activation.fn]!++;
+    this.#sums[activation.fn]! += slowdown;
+    this.#soloMicros += activation.soloMicros;
   }
 
   /** Mean response of the same activations had nothing stood in their way, ms. */

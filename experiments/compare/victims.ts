@@ -4,7 +4,7 @@ import { ENOUGH } from './slowdowns.js';
 /** A function compared with itself under `fixed`. */
 interface Victim {
   readonly name: string;
-  readonly calls: number;
+  readonly activations: number;
   readonly fixed: number;
   readonly slowdown: number;
   readonly ratio: number;
@@ -45,18 +45,18 @@ export class FunctionTotals {
       this.#slo = new Float64Array(names.length);
     }
     for (let i = 0; i < names.length; i++) {
-      const calls = successes[i]!;
-      if (calls === 0) continue;
-      this.#successes[i]! += calls;
-      this.#slowdown[i]! += calls * slowdown[i]!;
-      this.#p99[i]! += calls * p99Ms[i]!;
-      this.#slo[i]! += calls * sloMs[i]!;
+      const activations = successes[i]!;
+      if (activations === 0) continue;
+      this.#successes[i]! += activations;
+      this.#slowdown[i]! += activations * slowdown[i]!;
+      this.#p99[i]! += activations * p99Ms[i]!;
+      this.#slo[i]! += activations * sloMs[i]!;
     }
   }
 
   /**
-   * p99 of init + run over the objective, ascending, of functions with enough calls; the objective
-   * is the one under `fixed`.
+   * p99 of init + run over the objective, ascending, of functions with enough activations; the
+   * objective is the one under `fixed`.
    */
   objectiveRatios(fixed: FunctionTotals): number[] {
     const ratios: number[] = [];
@@ -76,7 +76,7 @@ export class FunctionTotals {
       const name = this.#names[i]!;
       all.push({
         name,
-        calls: this.#successes[i]!,
+        activations: this.#successes[i]!,
         fixed: before,
         slowdown,
         ratio: slowdown / before,

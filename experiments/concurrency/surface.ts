@@ -5,7 +5,7 @@
 export interface Surface {
   readonly name: string;
   readonly about: string;
-  /** Successful calls a second at a limit. */
+  /** Successful activations a second at a limit. */
   throughput(limit: number): number;
   /** Mean use over the container's limit, in [0, 1]. */
   cpu(limit: number): number;
@@ -13,8 +13,9 @@ export interface Surface {
 }
 
 /**
- * Gunther's universal scalability law: n calls at once, of which the share `contention` waits for
- * one another and every pair costs `coherency`. Its top lies at sqrt((1 - contention) / coherency).
+ * Gunther's universal scalability law: n activations at once, of which the share `contention` waits
+ * for one another and every pair costs `coherency`. Its top lies at sqrt((1 - contention) /
+ * coherency).
  */
 export const scalability = (n: number, contention: number, coherency: number): number =>
   n / (1 + contention * (n - 1) + coherency * n * (n - 1));
@@ -29,7 +30,7 @@ function lawSurface(
   about: string,
   best: number,
   contention: number,
-  perCall: number,
+  perActivation: number,
 ): Surface {
   const coherency = coherencyFor(best, contention);
   const law = (limit: number): number => scalability(limit, contention, coherency);
@@ -40,7 +41,7 @@ function lawSurface(
     throughput: (limit) => (500 * law(limit)) / top,
     // Past the top the cores stay busy, with nothing to show for it.
     cpu: (limit) => (limit >= best ? 0.95 : (0.95 * law(limit)) / top),
-    memory: (limit) => Math.min(1, 0.1 + perCall * limit),
+    memory: (limit) => Math.min(1, 0.1 + perActivation * limit),
   };
 }
 
@@ -67,8 +68,8 @@ function plateauSurface(
 
 /** In [Schuler] profile 7 (sleep) was best at 70 and profile 10 (memory) at 10. */
 export const SURFACES: readonly Surface[] = [
-  lawSurface('optimum-70', 'calls that sleep: best at 70', 70, 0, 1 / 400),
-  lawSurface('optimum-10', 'calls that fill memory: best at 10', 10, 0.05, 1 / 120),
+  lawSurface('optimum-70', 'activations that sleep: best at 70', 70, 0, 1 / 400),
+  lawSurface('optimum-10', 'activations that fill memory: best at 10', 10, 0.05, 1 / 120),
   plateauSurface('plateau', 'flat from 130 to 210, falling after', 130, 210, 0.5),
   plateauSurface(
     'plateau-100',

@@ -39,7 +39,7 @@ export interface CorrectedSetting {
   /** Offered CPU load. */
   readonly load: number;
   /** Absent: the part once. */
-  readonly calls?: number;
+  readonly activations?: number;
 }
 
 export const CORRECTED_FIGURES = {
@@ -69,8 +69,8 @@ export interface CorrectedSection {
   readonly setting: CorrectedSetting;
   readonly seeds: readonly number[];
   /**
-   * Of a run: activations, CPU asked for over all cores, and memory held by calls under `fixed`
-   * over all user memory.
+   * Of a run: activations, CPU asked for over all cores, and memory held by activations under
+   * `fixed` over all user memory.
    */
   readonly activations: number;
   readonly load: number;
@@ -87,13 +87,13 @@ export interface CorrectedVerdict {
   readonly apart: boolean;
 }
 
-/** What is kept of the calls beside the run's own summary. */
-class StudyCalls implements ActivationRecorder {
+/** What is kept of the activations beside the run's own summary. */
+class StudyActivations implements ActivationRecorder {
   readonly slowdowns: Slowdowns;
   readonly #memoryMiB: readonly number[];
   readonly #rfet: number[] = [];
   readonly #seconds: number[] = [];
-  /** MiB-us held by calls that had a container. */
+  /** MiB-us held by activations that had a container. */
   held = 0;
 
   constructor(functions: readonly { readonly memoryMiB: number }[]) {
@@ -101,13 +101,13 @@ class StudyCalls implements ActivationRecorder {
     this.#memoryMiB = functions.map(({ memoryMiB }) => memoryMiB);
   }
 
-  record(call: SimulatedActivation): void {
-    this.slowdowns.record(call);
-    if (call.endedAt > call.placedAt)
-      this.held += (call.endedAt - call.placedAt) * this.#memoryMiB[call.fn]!;
-    if (call.outcome !== ClusterOutcome.success) return;
-    const execution = call.endedAt - call.runAt;
-    this.#rfet.push(execution / call.userMicros);
+  record(activation: SimulatedActivation): void {
+    this.slowdowns.record(activation);
+    if (activation.endedAt > activation.placedAt)
+      this.held += (activation.endedAt - activation.placedAt) * this.#memoryMiB[activation.fn]!;
+    if (activation.outcome !== ClusterOutcome.success) return;
+    const execution = activation.endedAt - activation.runAt;
+    this.#rfet.push(execution / activation.userMicros);
     this.#seconds.push(execution / 1e6);
   }
 
@@ -121,12 +121,12 @@ class StudyCalls implements ActivationRecorder {
 
 interface Played {
   readonly run: RunSummary;
-  readonly calls: StudyCalls;
+  readonly activations: StudyActivations;
   readonly memoryLoad: number;
 }
 
 function play(
-  { workload, load, calls }: CorrectedSetting,
+  { workload, load, activations }: CorrectedSetting,
   {
     name,
     manager,
@@ -147,10 +147,10 @@ function play(
     partBy: 'time',
     load: scaling,
   });
-  const stream = activationStream(loaded, { seed: drawn, calls });
-  const recorder = new StudyCalls(stream.functions);
+  const stream = activationStream(loaded, { seed: drawn, activations });
+  const recorder = new StudyActivations(stream.functions);
   const run = simulateCluster({
-    calls: stream,
+    activations: stream,
     cluster: CORRECTED_SHAPE,
     mode: 'quota',
     manager,
@@ -163,13 +163,13 @@ function play(
   });
   return {
     run,
-    calls: recorder,
+    activations: recorder,
     memoryLoad: recorder.held / (1000 * run.spanMs * hosts * userMemoryMiB),
   };
 }
 
 /**
- * Every contender on the held-out part, seed by seed, all on the same calls. `learned`: what
+ * Every contender on the held-out part, seed by seed, all on the same activations. `learned`: what
  * `faasrm` plays with.
  */
 export function correctedSection(
@@ -210,9 +210,9 @@ export function correctedSection(
   };
 }
 
-function figuresOf({ run, calls }: Played, fixed: Played): Record<CorrectedFigure, number> {
-  const { rfet, seconds } = calls.quantiles();
-  const { service } = calls.slowdowns;
+function figuresOf({ run, activations }: Played, fixed: Played): Record<CorrectedFigure, number> {
+  const { rfet, seconds } = activations.quantiles();
+  const { service } = activations.slowdowns;
   return {
     'slowdown.mean': service.mean,
     'slowdown.p99': service.quantile(0.99),
@@ -220,7 +220,7 @@ function figuresOf({ run, calls }: Played, fixed: Played): Record<CorrectedFigur
     'rfet.p98': quantileOf(rfet, 0.98),
     'execution.p98': quantileOf(seconds, 0.98),
     'execution.p99': quantileOf(seconds, 0.99),
-    'worst.victim': worstVictim(calls.slowdowns, fixed.calls.slowdowns),
+    'worst.victim': worstVictim(activations.slowdowns, fixed.activations.slowdowns),
     'cold.share': run.coldShare,
     'harvested.share': run.harvest.harvestedShare,
     'accelerated.share': run.harvest.acceleratedShare,
@@ -230,8 +230,8 @@ function figuresOf({ run, calls }: Played, fixed: Played): Record<CorrectedFigur
 }
 
 /**
- * Largest ratio of a function's mean slowdown to its own under `fixed`, of those with calls enough
- * in both.
+ * Largest ratio of a function's mean slowdown to its own under `fixed`, of those with activations
+ * enough in both.
  */
 function worstVictim(own: Slowdowns, fixed: Slowdowns): number {
   const before = fixed.perFunction;

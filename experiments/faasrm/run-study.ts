@@ -10,15 +10,15 @@ import { type PublishedRow, publishedStudy } from './published-study.js';
 import { faasrmMisses, faasrmReport } from './reproduce.js';
 
 /**
- * Held-out settings in which about half of the memory is held by calls; a little more and calls
- * only wait.
+ * Held-out settings in which about half of the memory is held by activations; a little more and
+ * activations only wait.
  */
 const SETTINGS: readonly CorrectedSetting[] = [
-  { workload: 'profiles-12', load: 0.35, calls: 40_000 },
-  { workload: 'azure-sample:100', load: 0.2, calls: 12_000 },
+  { workload: 'profiles-12', load: 0.35, activations: 40_000 },
+  { workload: 'azure-sample:100', load: 0.2, activations: 12_000 },
 ];
 const QUICK_SETTINGS: readonly CorrectedSetting[] = [
-  { workload: 'profiles-12', load: 0.35, calls: 5000 },
+  { workload: 'profiles-12', load: 0.35, activations: 5000 },
 ];
 const FUNCTIONS = [10, 50, 1000];
 const QUICK_FUNCTIONS = [10, 50];

@@ -55,13 +55,17 @@ function runArm(mix: MarketMix, workload: Workload, arm: Arm, seed: number): Mar
   const slowdowns = new Slowdowns(workload.functions.length);
   const lateByPhase = mix.loads.map(() => 0);
   let activations = 0;
-  const record = (call: SimulatedActivation): void => {
-    slowdowns.record(call);
+  const record = (activation: SimulatedActivation): void => {
+    slowdowns.record(activation);
     activations++;
-    const objective = 1000 * workload.functions[call.fn]!.sloMs!;
+    const objective = 1000 * workload.functions[activation.fn]!.sloMs!;
     // Cold starts are as many in each arm; an objective is judged without them.
-    if (call.outcome === ClusterOutcome.success && call.endedAt - call.runAt <= objective) return;
-    lateByPhase[Math.min(mix.loads.length - 1, phaseOf(call.arrivedAt))]!++;
+    if (
+      activation.outcome === ClusterOutcome.success &&
+      activation.endedAt - activation.runAt <= objective
+    )
+      return;
+    lateByPhase[Math.min(mix.loads.length - 1, phaseOf(activation.arrivedAt))]!++;
   };
   const managed: Partial<ClusterOptions> =
     arm.policy === null
@@ -73,7 +77,7 @@ function runArm(mix: MarketMix, workload: Workload, arm: Arm, seed: number): Mar
           control: { meanField: arm.meanField ?? true },
         };
   const run = simulateCluster({
-    calls: new WorkloadStream(workload, { seed }),
+    activations: new WorkloadStream(workload, { seed }),
     cluster: { hosts: 1, cores, memoryMiB, userMemoryMiB },
     mode: 'weight',
     ...managed,

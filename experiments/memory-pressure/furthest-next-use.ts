@@ -12,7 +12,7 @@ interface Kept {
 
 export interface ReplayRequest {
   /** Of a run: where and how long each activation ran. */
-  readonly calls: readonly SimulatedActivation[];
+  readonly activations: readonly SimulatedActivation[];
   /** By function, MiB. */
   readonly memory: readonly number[];
   readonly userMemoryMiB: number;
@@ -30,30 +30,30 @@ export interface ReplayRequest {
  */
 export function replayedColdStarts(request: ReplayRequest): number {
   const byHost = new Map<number, SimulatedActivation[]>();
-  for (const call of request.calls)
-    if (call.host >= 0 && call.placedAt >= 0)
-      byHost.set(call.host, [...(byHost.get(call.host) ?? []), call]);
+  for (const activation of request.activations)
+    if (activation.host >= 0 && activation.placedAt >= 0)
+      byHost.set(activation.host, [...(byHost.get(activation.host) ?? []), activation]);
   let cold = 0;
-  for (const calls of byHost.values()) cold += onHost(calls, request);
+  for (const activations of byHost.values()) cold += onHost(activations, request);
   return cold;
 }
 
 function onHost(
-  calls: SimulatedActivation[],
+  activations: SimulatedActivation[],
   { memory, userMemoryMiB, from, evict }: ReplayRequest,
 ): number {
-  calls.sort((a, b) => a.placedAt - b.placedAt || a.call - b.call);
+  activations.sort((a, b) => a.placedAt - b.placedAt || a.activation - b.activation);
   /** By function, when its activations still come, the next one last. */
   const coming = new Map<number, number[]>();
-  for (let i = calls.length - 1; i >= 0; i--) {
-    const { fn, placedAt } = calls[i]!;
+  for (let i = activations.length - 1; i >= 0; i--) {
+    const { fn, placedAt } = activations[i]!;
     const times = coming.get(fn);
     if (times === undefined) coming.set(fn, [placedAt]);
     else times.push(placedAt);
   }
   let kept: Kept[] = [];
   let cold = 0;
-  for (const { fn, placedAt: now, endedAt, arrivedAt } of calls) {
+  for (const { fn, placedAt: now, endedAt, arrivedAt } of activations) {
     coming.get(fn)!.pop();
     kept = kept.filter(({ freeAt }) => freeAt + UNUSED_LIFE >= now);
     const warm = kept.find((one) => one.fn === fn && one.freeAt <= now);

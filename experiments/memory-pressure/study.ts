@@ -202,15 +202,15 @@ export function pressureStudy(request: PressureStudyRequest): PressureStudy {
     load += expectedLoad(workload, hosts * cores) / seeds.length;
     for (const memory of userMemoryMiB)
       for (const arm of PRESSURE_ARMS) {
-        const { figures, calls } = runArm(arm, request, memory, workload, seed);
+        const { figures, activations: ended } = runArm(arm, request, memory, workload, seed);
         add(runs, `${memory} ${arm.name}`, figures);
-        activations = calls.length;
+        activations = ended.length;
         if (arm.make === null)
           add(
             replays,
             `${memory} ${arm.known ? 'known sizes and ' : ''}furthest next use (offline)`,
             replayedColdStarts({
-              calls,
+              activations: ended,
               memory: (arm.known ? withKnownSizes(workload) : workload).functions.map(
                 ({ memoryMiB }) => memoryMiB,
               ),
@@ -262,13 +262,13 @@ function runArm(
   userMemoryMiB: number,
   workload: Workload,
   seed: number,
-): { figures: PressureFigures; calls: readonly SimulatedActivation[] } {
+): { figures: PressureFigures; activations: readonly SimulatedActivation[] } {
   const played = known ? withKnownSizes(workload) : workload;
   const manager = make?.() ?? null;
   const recorder = new ActivationLog();
   const warmUpMs = (minutes / 2) * MINUTE;
   const run = simulateCluster({
-    calls: activationStream({ workload: played, phases: [played] }, { seed }),
+    activations: activationStream({ workload: played, phases: [played] }, { seed }),
     cluster: {
       hosts,
       cores,
@@ -283,14 +283,14 @@ function runArm(
     warmUpMs,
     recorder,
   });
-  const { calls } = recorder;
-  const responses = calls
+  const { activations } = recorder;
+  const responses = activations
     .filter(({ arrivedAt }) => arrivedAt >= warmUpMs * 1000)
     .map(({ arrivedAt, endedAt }) => (endedAt - arrivedAt) / 1000)
     .sort((a, b) => a - b);
-  const kills = calls.filter(({ outcome }) => outcome === ClusterOutcome.outOfMemory).length;
+  const kills = activations.filter(({ outcome }) => outcome === ClusterOutcome.outOfMemory).length;
   return {
-    calls,
+    activations,
     figures: {
       cold: run.starts.cold,
       coldShare: run.coldShare,

@@ -18,13 +18,16 @@ export class NewFunctionActivationLog implements ActivationRecorder {
     this.#timeoutMicros = 1000 * timeoutMs;
   }
 
-  record(call: SimulatedActivation): void {
-    if (call.fn !== this.#fn) return;
-    const failed = call.outcome !== ClusterOutcome.success;
+  record(activation: SimulatedActivation): void {
+    if (activation.fn !== this.#fn) return;
+    const failed = activation.outcome !== ClusterOutcome.success;
     // Without init, which depends on the container. A failure is never faster than a success.
-    const served = call.placedAt - call.arrivedAt + call.endedAt - call.runAt;
-    this.#arrivals.push(call.arrivedAt / 1000);
-    this.#slowdowns.push(Math.max(1, (failed ? this.#timeoutMicros : served) / call.soloMicros));
+    const served =
+      activation.placedAt - activation.arrivedAt + activation.endedAt - activation.runAt;
+    this.#arrivals.push(activation.arrivedAt / 1000);
+    this.#slowdowns.push(
+      Math.max(1, (failed ? this.#timeoutMicros : served) / activation.soloMicros),
+    );
     this.#failed.push(failed);
   }
 

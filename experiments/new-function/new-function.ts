@@ -18,7 +18,7 @@ const SLICE_MS = 60_000;
 
 export interface NewFunctionPlan {
   readonly newFunction: string;
-  /** Minutes until the new function's first call, and from then on. */
+  /** Minutes until the new function's first activation, and from then on. */
   readonly before: number;
   readonly after: number;
   /** Offered load with the new function, and the cores it is offered to. */

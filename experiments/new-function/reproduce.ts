@@ -82,7 +82,7 @@ function runRow({
   mode,
   seed,
   newFunction,
-  calls,
+  activations,
   learning,
   served,
   phases,
@@ -94,7 +94,7 @@ function runRow({
     mode,
     seed,
     newFunction,
-    calls,
+    activations,
     `${learning.toFixed(0)}${served ? '' : ', not over'}`,
     Object.entries(phases)
       .map(([name, count]) => `${name} ${count}`)

@@ -41,7 +41,7 @@ export interface NewFunctionRun {
   readonly mode: ClusterMode;
   readonly seed: number;
   readonly newFunction: string;
-  readonly calls: number;
+  readonly activations: number;
   /** Minutes from its first activation until `aware` served; all of them if it never did. */
   readonly learning: number;
   readonly served: boolean;
@@ -72,7 +72,7 @@ function managerOf(name: NewFunctionContender, seed: number): ResourceManager {
 }
 
 interface Played {
-  readonly calls: NewFunctionActivationLog;
+  readonly activations: NewFunctionActivationLog;
   readonly log: PhaseLog;
 }
 
@@ -111,10 +111,10 @@ function runNewFunction(
   const { cores } = NEW_FUNCTION_SHAPE;
   const workload = newFunctionWorkload({ newFunction, before, after, load, cores });
   const fn = workload.functions.findIndex((one) => one.name === newFunction);
-  const calls = new NewFunctionActivationLog(fn, workload.functions[fn]!.timeoutMs);
+  const activations = new NewFunctionActivationLog(fn, workload.functions[fn]!.timeoutMs);
   const manager = new TwoManagers(newFunction, managerOf(name, seed), managerOf('fallback', seed));
   simulateCluster({
-    calls: new WorkloadStream(workload, { seed }),
+    activations: new WorkloadStream(workload, { seed }),
     cluster: NEW_FUNCTION_SHAPE,
     mode,
     manager,
@@ -123,9 +123,9 @@ function runNewFunction(
     weightPolicy: defaultConfig.decision.policy.weight,
     safeguard: name !== 'do-nothing',
     seed,
-    recorder: calls,
+    recorder: activations,
   });
-  return { calls, log: manager.log };
+  return { activations, log: manager.log };
 }
 
 function judged(
@@ -135,15 +135,15 @@ function judged(
 ): NewFunctionRun {
   const from = before * 60_000;
   const end = from + after * 60_000;
-  const { calls, log } = played.aware;
+  const { activations, log } = played.aware;
   const { changes, decisions } = log;
   const served = changes.find(({ change }) => change.to === 'serving');
   const to = served?.at ?? end;
   const p99Of = (run: Played, since: number, until: number): number =>
-    quantileOf(run.calls.slowdownsBetween(since, until), 0.99);
+    quantileOf(run.activations.slowdownsBetween(since, until), 0.99);
   return {
     ...about,
-    calls: calls.slowdownsBetween(from, to).length,
+    activations: activations.slowdownsBetween(from, to).length,
     learning: (to - from) / 60_000,
     served: served !== undefined,
     phases: decisions,
@@ -151,11 +151,14 @@ function judged(
     figures: Object.fromEntries(
       NEW_FUNCTION_CONTENDERS.map((name) => [
         name,
-        { p99: p99Of(played[name], from, to), failures: played[name].calls.failures(from, to) },
+        {
+          p99: p99Of(played[name], from, to),
+          failures: played[name].activations.failures(from, to),
+        },
       ]),
     ) as NewFunctionRun['figures'],
     afterwards:
-      calls.slowdownsBetween(to, end).length < ENOUGH
+      activations.slowdownsBetween(to, end).length < ENOUGH
         ? null
         : { aware: p99Of(played.aware, to, end), doNothing: p99Of(played['do-nothing'], to, end) },
   };

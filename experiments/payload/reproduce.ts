@@ -40,8 +40,8 @@ function payloadReport(
   {
     command,
     seeds,
-    calls,
-  }: { readonly command: string; readonly seeds: readonly number[]; readonly calls: number },
+    activations,
+  }: { readonly command: string; readonly seeds: readonly number[]; readonly activations: number },
 ): string {
   const cases = [...new Set(rows.map((row) => row.case))];
   const missed = payloadMissed(rows);
@@ -50,7 +50,7 @@ function payloadReport(
     '',
     `Written by \`${command}\`; every machine gets the same figures. \`short-first\` in weight`,
     "mode, by functions' mean CPU time alone (*blind*) and by payload size if that predicts better",
-    `(*aware*), on the same activations: ${calls} a run, seeds ${seeds.join(', ')}. The constants`,
+    `(*aware*), on the same ${activations} activations a run, seeds ${seeds.join(', ')}. The constants`,
     "of the estimate were fixed on seeds 1 and 2. Azure's traces have no sizes: ln(size) is drawn",
     'with a stated correlation with ln(CPU work) within each function; the twelve benchmarks have',
     'their own laws.',
@@ -86,11 +86,11 @@ function payloadReport(
   ].join('\n')}\n`;
 }
 
-const SIZE = { loads: [0.7, 0.9], calls: 40_000 } as const;
+const SIZE = { loads: [0.7, 0.9], activations: 40_000 } as const;
 /** A tenth of the functions on a tenth of the hosts, and the ends of the range. */
 const QUICK = {
   loads: [0.9],
-  calls: 5000,
+  activations: 5000,
   functions: 100,
   cases: PAYLOAD_CASES.filter(({ correlation }) => correlation === 0 || correlation === 0.95),
 } as const;
@@ -108,7 +108,7 @@ export const payloadReproduction: SeededStudy = {
     const size = quick ? QUICK : SIZE;
     const rows = payloadStudy({ ...size, seeds, onRun });
     return {
-      markdown: payloadReport(rows, { command, seeds, calls: size.calls }),
+      markdown: payloadReport(rows, { command, seeds, activations: size.activations }),
       figures: { rows },
       missed: payloadMissed(rows),
     };

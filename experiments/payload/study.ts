@@ -31,7 +31,7 @@ export const PAYLOAD_CASES: readonly PayloadCase[] = [
 export interface PayloadStudyRequest {
   readonly seeds: readonly number[];
   readonly loads: readonly number[];
-  readonly calls: number;
+  readonly activations: number;
   readonly functions?: number;
   readonly cases?: readonly PayloadCase[];
   readonly onRun?: (done: number, all: number) => void;
@@ -48,20 +48,22 @@ export type PayloadFigure = keyof typeof PAYLOAD_FIGURES;
 export interface PayloadRow {
   readonly case: PayloadCase;
   readonly load: number;
-  /** `short-first` by functions' means alone, and by each call's size where that errs less. */
+  /**
+   * `short-first` by functions' means alone, and by each activation's size where that errs less.
+   */
   readonly blind: Readonly<Record<PayloadFigure, Interval>>;
   readonly aware: Readonly<Record<PayloadFigure, Interval>>;
   readonly paired: Readonly<Record<PayloadFigure, Paired>>;
 }
 
-/** Hosts of eight cores with ample memory, so that CPU is what calls compete for. */
+/** Hosts of eight cores with ample memory, so that CPU is what activations compete for. */
 const SHAPE = { cores: 8, memoryMiB: 131_072, userMemoryMiB: 98_304 };
 const HOSTS = { 'azure-sample': 30, 'profiles-12': 1 } as const;
 const FULL = 1000;
 
 /**
- * `short-first` with and without what sizes say, on the same calls. The same request, the same
- * rows.
+ * `short-first` with and without what sizes say, on the same activations. The same request, the
+ * same rows.
  */
 export function payloadStudy(request: PayloadStudyRequest): PayloadRow[] {
   const { seeds, loads, cases = PAYLOAD_CASES, onRun } = request;
@@ -98,7 +100,7 @@ function play(
   load: number,
   seed: number,
   payloadAware: boolean,
-  { calls, functions }: PayloadStudyRequest,
+  { activations, functions }: PayloadStudyRequest,
 ): Record<PayloadFigure, number> {
   // Of fewer functions fewer hosts, so that each is as busy.
   const hosts =
@@ -110,10 +112,10 @@ function play(
     seed,
     load: { load, cores: hosts * SHAPE.cores },
   });
-  const stream = activationStream(loaded, { seed, calls });
+  const stream = activationStream(loaded, { seed, activations });
   const slowdowns = new Slowdowns(stream.functions.length);
   simulateCluster({
-    calls: correlation === null ? stream : new PayloadStream(stream, correlation, seed),
+    activations: correlation === null ? stream : new PayloadStream(stream, correlation, seed),
     cluster: { ...SHAPE, hosts },
     mode: 'weight',
     manager: 'fixed',

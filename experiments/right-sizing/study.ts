@@ -39,15 +39,15 @@ const rules = (
 export const SIZING_ARMS: readonly SizingArm[] = [
   { name: 'as users set it', about: 'nothing is changed', rules: null },
   {
-    name: 'after 200 calls',
+    name: 'after 200 activations',
     about: 'all that are ready, at once at minute 30',
     rules: rules(200, ALL, 0, 0),
   },
-  { name: 'after 50 calls', about: 'the same', rules: rules(50, ALL, 0, 0) },
-  { name: 'after 10 calls', about: 'the same', rules: rules(10, ALL, 0, 0) },
+  { name: 'after 50 activations', about: 'the same', rules: rules(50, ALL, 0, 0) },
+  { name: 'after 10 activations', about: 'the same', rules: rules(10, ALL, 0, 0) },
   {
-    name: 'after 10 calls, in waves',
-    about: 'three canaries, each watched for two minutes and five calls',
+    name: 'after 10 activations, in waves',
+    about: 'three canaries, each watched for two minutes and five activations',
     rules: rules(10, 3, 2, 5),
   },
 ];
@@ -68,7 +68,7 @@ export interface SizingStudyRequest {
 /** Figures of the held-out half hour. */
 export const SIZING_FIGURES = {
   cold: 'cold starts',
-  coldShare: 'share of calls',
+  coldShare: 'share of activations',
   p99: 'response p99, ms',
   mean: 'response mean, ms',
   oom: 'OOM kills',
@@ -78,7 +78,7 @@ export type SizingFigure = keyof typeof SIZING_FIGURES;
 export interface SizingRow {
   readonly userMemoryMiB: number;
   readonly arm: SizingArm;
-  readonly calls: number;
+  readonly activations: number;
   readonly figures: Readonly<Record<SizingFigure, Interval>>;
   /** Against nothing changed, seed by seed; null: that is this one. */
   readonly paired: Readonly<Record<SizingFigure, Paired>> | null;
@@ -94,12 +94,13 @@ export interface SizingRow {
 
 interface SizingRun {
   readonly figures: Readonly<Record<SizingFigure, number>>;
-  readonly calls: number;
+  readonly activations: number;
   readonly counts: StagedCounts;
 }
 
 /**
- * Every arm on the same calls, by seed and by memory of the hosts. The same request, the same rows.
+ * Every arm on the same activations, by seed and by memory of the hosts. The same request, the same
+ * rows.
  */
 export function sizingStudy(request: SizingStudyRequest): SizingRow[] {
   const { seeds, userMemoryMiB, onRun } = request;
@@ -137,14 +138,14 @@ function runArm(
   { rules: own }: SizingArm,
   { hosts, cores, memoryMiB }: SizingStudyRequest,
   userMemoryMiB: number,
-  calls: ReturnType<typeof activationStream>,
+  activations: ReturnType<typeof activationStream>,
   seed: number,
 ): SizingRun {
   // The recording's half, whatever its gaps were stretched to.
-  const from = calls.spanMicros / 2000;
+  const from = activations.spanMicros / 2000;
   const manager = own === null ? null : new StagedSizes({ rules: own, from });
   const run = simulateCluster({
-    calls,
+    activations,
     cluster: { hosts, cores, memoryMiB: Math.max(memoryMiB, userMemoryMiB), userMemoryMiB },
     mode: 'weight',
     manager: manager ?? fixedManager(),
@@ -161,7 +162,7 @@ function runArm(
     freedMiB: 0,
     promised: null,
   };
-  return { figures: figuresOf(run), calls: run.activations, counts };
+  return { figures: figuresOf(run), activations: run.activations, counts };
 }
 
 function figuresOf({ starts, coldShare, responseMs, oomKills }: RunSummary): SizingRun['figures'] {
@@ -195,7 +196,7 @@ function rowOf(
   return {
     userMemoryMiB,
     arm,
-    calls: mean(own.map(({ calls }) => calls)),
+    activations: mean(own.map(({ activations }) => activations)),
     figures: each((figure) => meanInterval(of(own, figure))),
     paired:
       arm.rules === null

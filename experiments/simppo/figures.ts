@@ -15,7 +15,7 @@ import type { ContenderScore } from './scores.js';
 
 export type ContenderName = FloorName | VariantName;
 
-/** What contenders are compared by; violations are shares of calls. */
+/** What contenders are compared by; violations are shares of activations. */
 const MEASURES = [
   'reward',
   'violations',

@@ -281,7 +281,7 @@ export function simppoReport(store: PieceStore, size: StudySize, command: string
       'the load keeps busy, and two, of 1024 millicores). Means over functions and seeds, ' +
       '95 %',
     "Student's intervals over seeds. Reward: .7 SLO preservation + .3 mean use of CPU " +
-      'and memory, without penalties and price. Violations: calls slower than the SLO, ' +
+      'and memory, without penalties and price. Violations: activations slower than the SLO, ' +
       'killed or given up.',
     'Where limits are reserved, requests beyond the capacity are projected onto it, and CPU ' +
       'use is a share of what is granted; the last column counts it as a share of the request.',

@@ -7,7 +7,7 @@ const functionScore = z.object({
   name: z.string(),
   reward: z.number(),
   violations: share,
-  /** Null, in a file, and NaN: it had no calls. */
+  /** Null, in a file, and NaN: it had no activations. */
   p99: share.nullable().transform((value) => value ?? Number.NaN),
   slo: share,
 });
@@ -50,9 +50,11 @@ export function meanScore(scores: readonly RunScore[]): ContenderScore {
       slo,
       reward: over(({ functions }) => functions[i]!.reward),
       violations: over(({ functions }) => functions[i]!.violations),
-      // Of the episodes in which it had calls.
+      // Of the episodes in which it had activations.
       p99: mean(
-        scores.flatMap(({ functions }) => (functions[i]!.calls > 0 ? [functions[i]!.p99] : [])),
+        scores.flatMap(({ functions }) =>
+          functions[i]!.activations > 0 ? [functions[i]!.p99] : [],
+        ),
       ),
     })),
   };

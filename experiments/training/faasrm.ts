@@ -41,8 +41,8 @@ export interface FaasrmPlan {
   readonly resume: { readonly state: LearnerState; readonly episode: number } | null;
 }
 
-/** Calls of an episode on the cluster: some 4800 of them are drawn choices. */
-const CALLS = 12_000;
+/** Activations of an episode on the cluster: some 4800 of them are drawn choices. */
+const ACTIVATIONS = 12_000;
 /** Rows of the published sample that are learned on; what is reported are the first ones. */
 const PUBLISHED_FROM = 500;
 const PUBLISHED_FUNCTIONS = 50;
@@ -131,7 +131,7 @@ function play(
     load: { load, cores: hosts * shape.cores },
   });
   simulateCluster({
-    calls: activationStream(loaded, { seed, calls: CALLS }),
+    activations: activationStream(loaded, { seed, activations: ACTIVATIONS }),
     cluster: shape,
     mode: 'quota',
     ...simulatedOptions(training.settings),

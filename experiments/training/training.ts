@@ -150,7 +150,7 @@ export function* train(
       load: { load, cores },
     });
     simulateCluster({
-      calls: activationStream(loaded, { seed }),
+      activations: activationStream(loaded, { seed }),
       cluster: shape,
       mode: plan.mode,
       ...simulatedOptions(plan.settings),

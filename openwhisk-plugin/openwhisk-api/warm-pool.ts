@@ -1,11 +1,11 @@
 import { IDLE_LIFE } from '../../rules/index.js';
 
 export interface WarmPoolUse {
-  /** Calls a second. */
+  /** Activations a second. */
   readonly rate: number;
   /** Memory of one container, bytes. */
   readonly size: number;
-  /** Time that one call keeps a container busy, s. */
+  /** Time that one activation keeps a container busy, s. */
   readonly busy: number;
 }
 
@@ -14,7 +14,7 @@ export const IDLE_SECONDS = IDLE_LIFE / 1000;
 /** Halvings: the time is then known to 600 s / 2^40. */
 const HALVINGS = 40;
 
-/** Busy containers by Little's law, and one idle one after a call less than `keep` s ago. */
+/** Busy containers by Little's law, and one idle one after an activation less than `keep` s ago. */
 function taken(uses: readonly WarmPoolUse[], keep: number): number {
   let sum = 0;
   for (const { rate, size, busy } of uses) sum += size * (rate * busy + 1 - Math.exp(-rate * keep));
@@ -43,7 +43,7 @@ export function keepAliveTime(
   return low;
 }
 
-/** Cold starts a second: calls that come later than a container is kept. */
+/** Cold starts a second: activations that come later than a container is kept. */
 export function coldStartRate(uses: readonly WarmPoolUse[], keep: number): number {
   let sum = 0;
   for (const { rate } of uses) sum += rate * Math.exp(-rate * keep);

@@ -12,12 +12,12 @@ import type { Plan, WorkloadFunction } from '../../simulator/workload/index.js';
 import type { Running } from '../child.js';
 import { configuredPlan } from './workload.js';
 
-/** What node and the action proxy use: only what a call needs beyond it is allocated. */
+/** What node and the action proxy use: only what an activation needs beyond it is allocated. */
 const RUNTIME_MIB = 48;
 /** A waiting thread waits often and shortly, so that even short windows see its mean. */
 const ROUND_MS = 50;
 
-/** The action that does what a call of the workload needs, as its payload says. */
+/** The action that does what an activation of the workload needs, as its payload says. */
 export function actionFor(fn: WorkloadFunction): Action {
   const parts = fn.name.split('/').filter(Boolean);
   return {
@@ -31,7 +31,7 @@ export function actionFor(fn: WorkloadFunction): Action {
   };
 }
 
-/** CPU and waits of one call, ms, and memory beyond the runtime's, MiB. */
+/** CPU and waits of one activation, ms, and memory beyond the runtime's, MiB. */
 export function payloadFor(
   fn: WorkloadFunction,
   cpuMs: number,

@@ -28,7 +28,7 @@ export class Accounts {
   declare private readonly functions: FunctionRows;
   declare private readonly recorder: ActivationRecorder | null;
   readonly #record: Mutable<SimulatedActivation> = {
-    call: 0,
+    activation: 0,
     fn: 0,
     host: 0,
     start: 0,
@@ -93,7 +93,7 @@ export class Accounts {
     const c = this.c;
     const record = this.#record;
     const fn = c.fn[a]!;
-    record.call = c.call[a]!;
+    record.activation = c.activation[a]!;
     record.fn = fn;
     record.host = c.host[a]!;
     record.start = c.start[a]!;

@@ -49,7 +49,7 @@ const bytes = (): Uint8Array => new Uint8Array(FIRST);
  */
 export class ActivationColumns {
   /** Index in the stream. */
-  call = doubles();
+  activation = doubles();
   arrivedAt = doubles();
   placedAt = doubles();
   /** When `/init` or, warm, `/run` reached the container: what the tap sees. */

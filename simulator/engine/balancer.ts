@@ -14,7 +14,7 @@ export class Balancer {
   declare private readonly userMemory: number;
   /** MiB of the activations in flight, forced ones included. */
   declare readonly inFlight: Float64Array;
-  /** 1: takes calls. */
+  /** 1: takes activations. */
   declare readonly alive: Uint8Array;
   /** Activations sent to a full host. */
   forced = 0;
@@ -57,9 +57,9 @@ export class Balancer {
    * If all are full, OpenWhisk forces the activation on a random healthy host. Here a hash of seed
    * and activation chooses it, so that all managers get the same host. -1: no host is left.
    */
-  force(call: number, memory: number): number {
+  force(activation: number, memory: number): number {
     const { hosts, alive } = this;
-    let host = mix(this.seed, call) % hosts;
+    let host = mix(this.seed, activation) % hosts;
     for (let asked = 0; asked < hosts; asked++) {
       if (alive[host] === 1) {
         this.inFlight[host] = this.inFlight[host]! + memory;

@@ -48,7 +48,7 @@ export interface BuiltCluster {
 export function buildCluster(options: ClusterOptions): BuiltCluster {
   const { onProgress, seed = 1, manager = 'fixed', onObservation } = options;
   const cluster = new Cluster({
-    calls: options.calls,
+    activations: options.activations,
     shape: { ...DEFAULT_CLUSTER, ...options.cluster },
     mode: options.mode ?? 'weight',
     seed,
@@ -128,6 +128,6 @@ export function reportProgress(options: ClusterOptions, activations: number, now
   options.onProgress?.({
     activations,
     simulatedMs: now / 1000,
-    share: Math.min(1, now / Math.max(1, options.calls.spanMicros)),
+    share: Math.min(1, now / Math.max(1, options.activations.spanMicros)),
   });
 }

@@ -22,7 +22,7 @@ const Event = { fail: 0, restore: 1, change: 2, sample: 3, retry: 4, limitContro
 const PROGRESS_MASK = 0xffff;
 
 export interface ClusterParts {
-  readonly calls: ActivationStream;
+  readonly activations: ActivationStream;
   readonly shape: ClusterShape;
   readonly mode: ClusterMode;
   readonly seed: number;
@@ -63,11 +63,11 @@ export class Cluster {
   #limitController: LimitController | null = null;
 
   constructor(parts: ClusterParts) {
-    const { calls, shape, mode, seed } = parts;
+    const { activations: stream, shape, mode, seed } = parts;
     this.parts = parts;
-    this.functions = new FunctionRows(calls.functions, mode, shape.userMemoryMiB);
+    this.functions = new FunctionRows(stream.functions, mode, shape.userMemoryMiB);
     this.containers = new Containers(this.functions.count, shape.hosts);
-    this.levels = new Levels(calls.spanMicros, parts.seriesBuckets);
+    this.levels = new Levels(stream.spanMicros, parts.seriesBuckets);
     const { activations, functions, containers, levels } = this;
     this.cores = new Cores(activations, shape.hosts, shape.cores - shape.systemCores, levels);
     this.accounts = new Accounts(activations.columns, functions, parts.recorder);
@@ -191,7 +191,7 @@ export class Cluster {
     c.io[a] = block.io[i]!;
     c.peak[a] = block.peak[i]!;
     c.payload[a] = block.payload[i]!;
-    c.call[a] = this.accounts.arrived++;
+    c.activation[a] = this.accounts.arrived++;
     c.arrivedAt[a] = now;
     c.counted[a] = now >= this.parts.warmUpMicros ? 1 : 0;
     this.accounts.asked += block.cpu[i]!;
@@ -204,7 +204,7 @@ export class Cluster {
   }
 
   #nextBlock(): void {
-    this.#blockSize = this.parts.calls.fill(this.#block);
+    this.#blockSize = this.parts.activations.fill(this.#block);
     this.#blockNext = 0;
     this.#arrivalAt = this.#blockSize > 0 ? this.#block.arrival[0]! : Number.POSITIVE_INFINITY;
   }

@@ -81,7 +81,7 @@ export class Dispatch implements InvokerListener {
       return host;
     }
     let host = this.balancer.acquire(fn, memory);
-    if (host < 0) host = this.balancer.force(c.call[a]!, memory);
+    if (host < 0) host = this.balancer.force(c.activation[a]!, memory);
     if (host < 0) {
       c.host[a] = -1;
       this.accounts.end(a, ClusterOutcome.rejected, now);

@@ -132,7 +132,7 @@ export class Invokers {
     this.memoryAdmission.expire(host, now);
     if (!this.memoryAdmission.hasMemory(host, memory)) return false;
     const a = this.activations.allocate();
-    this.c.call[a] = NO_ACTIVATION;
+    this.c.activation[a] = NO_ACTIVATION;
     this.c.fn[a] = fn;
     this.c.host[a] = host;
     this.c.counted[a] = 0;
@@ -269,7 +269,7 @@ export class Invokers {
     this.limitController?.initEnded(container, now);
     for (let other = k.first[container]!; other >= 0; other = this.c.sibling[other]!)
       if (this.c.phase[other] === Phase.waitingForInit) this.phases.startRun(other, now);
-    if (this.c.call[a] !== NO_ACTIVATION) this.phases.startRun(a, now);
+    if (this.c.activation[a] !== NO_ACTIVATION) this.phases.startRun(a, now);
     else {
       this.#endAhead(container);
       this.#detach(a, now);
@@ -360,7 +360,7 @@ export class Invokers {
       if (isOnCpu(phase)) this.phases.offCpu(a, now);
       else if (phase !== Phase.waitingForInit) this.cores.timerList.remove(a);
       if (!Number.isNaN(c.runAt[a]!)) this.limitController?.runEnded(a, outcome, now);
-      if (c.call[a] !== NO_ACTIVATION) this.listener.ended(a, outcome, now);
+      if (c.activation[a] !== NO_ACTIVATION) this.listener.ended(a, outcome, now);
       else this.#endAhead(container);
       this.#unlink(container, a);
       k.active[container] = k.active[container]! - 1;

@@ -121,7 +121,7 @@ export const simulatedOptions = (
     : { decision: settings.decision, control: { staleMs: settings.targetStaleMs } };
 
 export interface ClusterOptions {
-  readonly calls: ActivationStream;
+  readonly activations: ActivationStream;
   readonly cluster?: Partial<ClusterShape>;
   readonly mode?: ClusterMode;
   /** Name of a resource manager, or one made already; default `fixed`. */

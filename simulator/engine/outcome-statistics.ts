@@ -22,7 +22,7 @@ const RFET_SCALE = 1024;
 
 /** Fields of a function's row; harvested and accelerated in core-ms. */
 export const Row = {
-  calls: 0,
+  activations: 0,
   successes: 1,
   slowdownSum: 2,
   cold: 3,
@@ -113,7 +113,7 @@ export class OutcomeStatistics {
   /** `wait`: us until a container was found for it. */
   ended(fn: number, outcome: number, start: number, wait: number): void {
     this.activations++;
-    this.add(fn, Row.calls, 1);
+    this.add(fn, Row.activations, 1);
     this.outcomes[outcome] = this.outcomes[outcome]! + 1;
     this.starts[start] = this.starts[start]! + 1;
     if (start === StartKind.cold) this.add(fn, Row.cold, 1);
@@ -211,7 +211,7 @@ export class OutcomeStatistics {
     const slo = sloMs ?? (known ? (SLO_FACTOR * this.alone.quantile(fn, 0.99)) / 1000 : null);
     return {
       name,
-      calls: this.get(fn, Row.calls),
+      activations: this.get(fn, Row.activations),
       meanSlowdown: known ? this.get(fn, Row.slowdownSum) / successes : 0,
       p99Slowdown: known ? this.slowdowns.quantile(fn, 0.99) : 0,
       p99Ms: known ? this.latencies.quantile(fn, 0.99) / 1000 : 0,

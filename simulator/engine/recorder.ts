@@ -16,7 +16,7 @@ export const StartKind = { warm: 0, prewarmed: 1, cold: 2, none: 3 } as const;
 /** The result of one activation. Times in us of simulated time; NaN if it did not get that far. */
 export interface SimulatedActivation {
   /** Place in the stream, from 0. */
-  readonly call: number;
+  readonly activation: number;
   readonly fn: number;
   readonly host: number;
   readonly start: number;
@@ -36,14 +36,14 @@ export interface SimulatedActivation {
 
 /** Called when an activation ends, in order of ending. The record is reused: copy what you keep. */
 export interface ActivationRecorder {
-  record(call: SimulatedActivation): void;
+  record(activation: SimulatedActivation): void;
 }
 
 /** Keeps all of them. */
 export class ActivationLog implements ActivationRecorder {
-  readonly calls: SimulatedActivation[] = [];
+  readonly activations: SimulatedActivation[] = [];
 
-  record(call: SimulatedActivation): void {
-    this.calls.push({ ...call });
+  record(activation: SimulatedActivation): void {
+    this.activations.push({ ...activation });
   }
 }

@@ -20,9 +20,9 @@ const NOTHING_HARVESTED: HarvestTotals = {
 export function summarize({ cluster, limitController, names }: BuiltCluster): RunSummary {
   const { accounts, levels, functions, parts } = cluster;
   const { outcomeStatistics } = accounts;
-  const { shape, calls } = parts;
+  const { shape, activations } = parts;
   const cores = shape.hosts * shape.cores;
-  const span = Math.max(1, calls.spanMicros);
+  const span = Math.max(1, activations.spanMicros);
   const perFunction = functions.specs.map((spec, fn) =>
     outcomeStatistics.functionSummary(fn, spec.name, spec.sloMs),
   );
@@ -42,7 +42,7 @@ export function summarize({ cluster, limitController, names }: BuiltCluster): Ru
     cores: shape.cores,
     userMemoryMiB: shape.userMemoryMiB,
     functions: functions.count,
-    spanMs: calls.spanMicros / 1000,
+    spanMs: activations.spanMicros / 1000,
     endedAtMs: cluster.now / 1000,
     offeredLoad: accounts.asked / (span * cores),
     utilization: levels.total / (span * cores),
@@ -68,7 +68,7 @@ export function summarize({ cluster, limitController, names }: BuiltCluster): Ru
     slo: {
       functions: judged.length,
       missed: judged.filter((fn) => fn.p99Ms > fn.sloMs!).length,
-      calls: judged.reduce((sum, fn) => sum + fn.calls, 0),
+      activations: judged.reduce((sum, fn) => sum + fn.activations, 0),
       late: judged.reduce((sum, fn) => sum + fn.late, 0),
     },
     perFunction,
@@ -87,5 +87,5 @@ function worstOf(
     if (worst === undefined || fn.meanSlowdown > worst.meanSlowdown) worst = fn;
   return worst === undefined
     ? null
-    : { name: worst.name, slowdown: worst.meanSlowdown, calls: worst.calls };
+    : { name: worst.name, slowdown: worst.meanSlowdown, activations: worst.activations };
 }

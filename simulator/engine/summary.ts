@@ -49,7 +49,7 @@ export interface RunSummary {
   readonly worst: {
     readonly name: string;
     readonly slowdown: number;
-    readonly calls: number;
+    readonly activations: number;
   } | null;
   /**
    * Functions whose p99 of init + run is above their objective, of those that have one and 20
@@ -62,7 +62,7 @@ export interface RunSummary {
      * Activations of these functions, and how many of them failed or took longer than the
      * objective.
      */
-    readonly calls: number;
+    readonly activations: number;
     readonly late: number;
   };
   readonly perFunction: readonly FunctionSummary[];
@@ -116,7 +116,7 @@ export interface HarvestTotals {
 
 export interface FunctionSummary {
   readonly name: string;
-  readonly calls: number;
+  readonly activations: number;
   readonly meanSlowdown: number;
   readonly p99Slowdown: number;
   /** Of init + run, ms. */

@@ -34,7 +34,7 @@ export interface PublishedLearner {
 class Means {
   #first = -1;
   #last = -1;
-  #calls = 0;
+  #activations = 0;
   #gaps = 0;
   #gapSum = 0;
   #ended = 0;
@@ -45,12 +45,12 @@ class Means {
   called(second: number): void {
     if (this.#first < 0) this.#first = second;
     const gap = second - this.#last;
-    if (this.#calls > 0 && gap > 0) {
+    if (this.#activations > 0 && gap > 0) {
       this.#gaps++;
       this.#gapSum += gap;
     }
     this.#last = second;
-    this.#calls++;
+    this.#activations++;
   }
 
   ended({ cpu, memory }: Allocation, ticks: number): void {
@@ -63,7 +63,7 @@ class Means {
   fill(into: Float32Array, { fn }: FunctionHistory, second: number): void {
     const span = second - this.#first;
     into[3] = durationFeature(SECOND * (this.#gapSum / this.#gaps));
-    into[4] = rateFeature(span > 0 ? this.#calls / span : 0);
+    into[4] = rateFeature(span > 0 ? this.#activations / span : 0);
     into[5] = amountFeature(this.#cpu / this.#ended, fn.user.cpu);
     into[6] = amountFeature(this.#memory / this.#ended, fn.user.memory);
     into[7] = durationFeature(SECOND * (this.#ticks / this.#ended));

@@ -46,9 +46,9 @@ export function playPublished(
   const learned =
     typeof manager === 'string' ? null : new PublishedFaasrm(manager, () => cluster, policy);
   const decide = typeof manager === 'string' ? publishedManager(manager, policy) : learned!.decide;
-  const last = sample.calls.length - 1;
+  const last = sample.activations.length - 1;
   for (let event = 0; event < last; event++) {
-    const history = histories[sample.calls[event]!]!;
+    const history = histories[sample.activations[event]!]!;
     // The decision sees the state after the previous event; the seconds between pass afterwards.
     // There is no decision before the first event.
     const next = event === 0 ? null : decide(history, cluster.freeCpu);

@@ -12,7 +12,7 @@ import { type PublishedFunction, RULES } from './rules.js';
 export interface PublishedSample {
   readonly functions: readonly PublishedFunction[];
   /** Index of the function called, per event, in order. */
-  readonly calls: Uint16Array;
+  readonly activations: Uint16Array;
   /** Second of each event: minute columns are played as seconds. [Freyr-sim] */
   readonly seconds: Uint8Array;
 }
@@ -134,16 +134,20 @@ export function readPublishedSample(path: string, count: number, from = 0): Publ
       timeout: invocations.text(row, trigger) === 'http' ? RULES.httpTimeout : RULES.otherTimeout,
     };
   });
-  const calls: number[] = [];
+  const activations: number[] = [];
   const seconds: number[] = [];
   for (let second = 0; second < RULES.seconds; second++) {
     const column = invocations.column(String(second + 1));
     for (let row = 0; row < count; row++) {
-      for (let call = invocations.number(from + row, column); call > 0; call--) {
-        calls.push(row);
+      for (let activation = invocations.number(from + row, column); activation > 0; activation--) {
+        activations.push(row);
         seconds.push(second);
       }
     }
   }
-  return { functions, calls: Uint16Array.from(calls), seconds: Uint8Array.from(seconds) };
+  return {
+    functions,
+    activations: Uint16Array.from(activations),
+    seconds: Uint8Array.from(seconds),
+  };
 }

@@ -120,7 +120,7 @@ export class SimPlatform implements Platform {
     this.#activations = new PlanStream(plan);
     this.#shape = { ...shapeOf(plan.workload), ...options.host };
     this.cluster = new Cluster({
-      calls: this.#activations,
+      activations: this.#activations,
       shape: this.#shape,
       mode: 'quota',
       seed: plan.workload.seed,

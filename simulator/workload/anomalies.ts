@@ -68,7 +68,7 @@ export interface ImportSummary {
   readonly format: 'azure-2019-sample' | 'azure-2019' | 'azure-2021';
   /** Functions. */
   kept: number;
-  /** Calls of the functions kept. */
+  /** Activations of the functions kept. */
   activations: number;
   /** Functions without an activation: not kept, and no anomaly. */
   silent: number;

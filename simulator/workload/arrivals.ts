@@ -11,7 +11,7 @@ import { type Arrivals, arrivalSpanMs } from './workload.js';
  */
 const BURST = { activations: 8, gapMs: 100 } as const;
 
-/** Calls of one function in order, round after round. */
+/** Activations of one function in order, round after round. */
 export interface ArrivalSource {
   /**
    * Time of the next activation, ms of recorded time from the start of the first round; Infinity
@@ -47,7 +47,7 @@ class MinuteArrivals implements ArrivalSource {
   declare private readonly rounds: number;
   #round = 0;
   #slice = -1;
-  /** Calls of the slice still to come; of a Poisson slice 1 while it lasts. */
+  /** Activations of the slice still to come; of a Poisson slice 1 while it lasts. */
   #left = 0;
   /** Where in the slice the last activation was, 0 to 1. */
   #at = 0;
@@ -179,7 +179,7 @@ class ListedArrivals implements ArrivalSource {
   }
 }
 
-/** Calls of one round that the arrivals make, in the mean. */
+/** Activations of one round that the arrivals make, in the mean. */
 export function expectedActivations(arrivals: Arrivals): number {
   if ('perMinute' in arrivals) return arrivals.perMinute.reduce((sum, count) => sum + count, 0);
   if ('ratePerSecond' in arrivals) return arrivals.ratePerSecond * arrivals.seconds;

@@ -18,7 +18,7 @@ export interface AwareApp {
    * : 2 : 3.
    */
   readonly size: number;
-  readonly callsPerDay: number;
+  readonly activationsPerDay: number;
 }
 
 /** A line of the shipped file: `compress+matMul x1.5 12000/day`. */
@@ -31,7 +31,7 @@ function parseLine(line: string, id: number): AwareApp {
   ) {
     throw new WorkloadError('aware-apps.json', [`application ${id}: '${line}' is none`]);
   }
-  return { id, segments, size: Number(match[2]), callsPerDay: Number(match[3]) };
+  return { id, segments, size: Number(match[2]), activationsPerDay: Number(match[3]) };
 }
 
 let shipped: readonly AwareApp[] | undefined;
@@ -70,7 +70,7 @@ export function awareFunction(
   app: AwareApp,
   options: {
     readonly grown?: ReadonlySet<InputKind>;
-    readonly callsPerDay?: number;
+    readonly activationsPerDay?: number;
     readonly minutes?: number;
   } = {},
 ): WorkloadInput['functions'][number] {
@@ -127,7 +127,7 @@ export function awareFunction(
       initMs: 80,
     },
     arrivals: {
-      ratePerSecond: (options.callsPerDay ?? app.callsPerDay) / 86_400,
+      ratePerSecond: (options.activationsPerDay ?? app.activationsPerDay) / 86_400,
       seconds: minutes * 60,
     },
   };

@@ -62,11 +62,13 @@ export function importAzure2021(
 ): { workload: Workload; summary: ImportSummary } {
   const log = new AnomalyLog(options.strict);
   const summary = emptySummary('azure-2021', log);
-  const { calls, shiftMs, spanMs } = readTable(source, log, (reader) => readCalls(reader, log));
+  const { activations, shiftMs, spanMs } = readTable(source, log, (reader) =>
+    readActivations(reader, log),
+  );
   const root = new SeededRandom(options.seed ?? 1);
   const names = new ActionNames();
   const functions: WorkloadInput['functions'] = [];
-  for (const [key, { app, func, starts, durations }] of calls) {
+  for (const [key, { app, func, starts, durations }] of activations) {
     if (functions.length === (options.functions ?? Number.POSITIVE_INFINITY)) {
       summary.beyond++;
       continue;
@@ -95,7 +97,7 @@ export function importAzure2021(
   return { workload: importedWorkload(functions, summary, origin, options), summary };
 }
 
-interface Calls {
+interface Activations {
   readonly app: string;
   readonly func: string;
   /** ms, as recorded: below 0 at the head. */
@@ -103,9 +105,9 @@ interface Calls {
   readonly durations: number[];
 }
 
-function readCalls(reader: TraceReader, log: AnomalyLog) {
+function readActivations(reader: TraceReader, log: AnomalyLog) {
   const [appAt, funcAt, endAt, durationAt] = COLUMNS_2021.map((name) => reader.column(name));
-  const calls = new Map<string, Calls>();
+  const activations = new Map<string, Activations>();
   let least = 0;
   let last = 0;
   const numbers = [endAt!, durationAt!];
@@ -140,16 +142,16 @@ function readCalls(reader: TraceReader, log: AnomalyLog) {
     least = Math.min(least, startMs);
     last = Math.max(last, startMs);
     const key = `${app}/${func}`;
-    let known = calls.get(key);
+    let known = activations.get(key);
     if (known === undefined) {
       known = { app, func, starts: [], durations: [] };
-      calls.set(key, known);
+      activations.set(key, known);
     }
     known.starts.push(startMs);
     known.durations.push(Math.max(1, durationMs));
   }
   // Half a microsecond past the last start, rounded up to a whole one: it lies inside.
-  return { calls, shiftMs: -least, spanMs: micros(last - least) + 0.001 };
+  return { activations, shiftMs: -least, spanMs: micros(last - least) + 0.001 };
 }
 
 /** Empirical percentiles, between two activations on the line that joins them. */

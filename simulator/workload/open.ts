@@ -83,15 +83,18 @@ export function loadWorkloadPath(path: string, options: WorkloadOptions = {}): L
 }
 
 /**
- * The activations of a loaded workload, in order; with `calls`, that many, the workload repeated
- * (its phases share them).
+ * The activations of a loaded workload, in order; with `activations`, that many, the workload
+ * repeated (its phases share them).
  */
 export function activationStream(
   { phases }: LoadedWorkload,
-  options: { readonly seed?: number; readonly calls?: number } = {},
+  options: { readonly seed?: number; readonly activations?: number } = {},
 ): ActivationStream {
-  const calls = options.calls === undefined ? undefined : Math.ceil(options.calls / phases.length);
-  const streams = phases.map((phase) => new WorkloadStream(phase, { seed: options.seed, calls }));
+  const activations =
+    options.activations === undefined ? undefined : Math.ceil(options.activations / phases.length);
+  const streams = phases.map(
+    (phase) => new WorkloadStream(phase, { seed: options.seed, activations }),
+  );
   return streams.length === 1 ? streams[0]! : new PhasedStream(streams);
 }
 

@@ -24,7 +24,7 @@ export class PayloadStream implements ActivationStream {
   readonly functions: readonly StreamedFunction[];
   readonly spanMicros: number;
   readonly expectedActivations: number;
-  readonly #calls: ActivationStream;
+  readonly #activations: ActivationStream;
   readonly #correlation: number;
   readonly #noiseShare: number;
   readonly #random: Random;
@@ -32,19 +32,19 @@ export class PayloadStream implements ActivationStream {
   readonly #center: Float64Array;
   readonly #spread: Float64Array;
 
-  constructor(calls: ActivationStream, correlation: number, seed: number) {
+  constructor(activations: ActivationStream, correlation: number, seed: number) {
     if (!(correlation >= 0 && correlation <= 1))
       throw new RangeError('a correlation lies between 0 and 1');
-    this.functions = calls.functions;
-    this.spanMicros = calls.spanMicros;
-    this.expectedActivations = calls.expectedActivations;
-    this.#calls = calls;
+    this.functions = activations.functions;
+    this.spanMicros = activations.spanMicros;
+    this.expectedActivations = activations.expectedActivations;
+    this.#activations = activations;
     this.#correlation = correlation;
     this.#noiseShare = Math.sqrt(1 - correlation * correlation);
     this.#random = new SeededRandom(seed).fork('payloads');
-    this.#center = new Float64Array(calls.functions.length);
-    this.#spread = new Float64Array(calls.functions.length);
-    calls.functions.forEach(({ profile }, index) => {
+    this.#center = new Float64Array(activations.functions.length);
+    this.#spread = new Float64Array(activations.functions.length);
+    activations.functions.forEach(({ profile }, index) => {
       const logs = Array.from({ length: POINTS }, (_, i) =>
         Math.log(Math.max(1e-6, quantile(profile.cpuMs, (i + 0.5) / POINTS))),
       );
@@ -57,7 +57,7 @@ export class PayloadStream implements ActivationStream {
   }
 
   fill(block: ActivationBlock): number {
-    const count = this.#calls.fill(block);
+    const count = this.#activations.fill(block);
     for (let i = 0; i < count; i++) {
       const fn = block.fn[i]!;
       const spread = this.#spread[fn]!;

@@ -18,8 +18,8 @@ export const CHANGE_SCENARIOS = {
 
 export type ChangeScenario = keyof typeof CHANGE_SCENARIOS;
 
-/** Calls a day of the scenario `load`, and of the applications that the others make. */
-const CALLS_PER_DAY = { high: 200_000, low: 10_000 } as const;
+/** Activations a day of the scenario `load`, and of the applications that the others make. */
+const ACTIVATIONS_PER_DAY = { high: 200_000, low: 10_000 } as const;
 
 /**
  * The workloads of a scenario, to be played one after the other: the same functions, changed
@@ -47,10 +47,10 @@ export function scenarioPhases(
       functions: played.map((app) => awareFunction(app, { minutes, ...options })),
     });
   if (input === undefined) {
-    const high = { callsPerDay: CALLS_PER_DAY.high };
+    const high = { activationsPerDay: ACTIVATIONS_PER_DAY.high };
     return [
       phase('high', high),
-      phase('low', { callsPerDay: CALLS_PER_DAY.low }),
+      phase('low', { activationsPerDay: ACTIVATIONS_PER_DAY.low }),
       phase('high', high),
     ];
   }
@@ -63,6 +63,6 @@ function ofSegment(name: SegmentName): AwareApp {
     id: 1000 + SEGMENT_NAMES.indexOf(name),
     segments: [name],
     size: 1,
-    callsPerDay: CALLS_PER_DAY.high,
+    activationsPerDay: ACTIVATIONS_PER_DAY.high,
   };
 }

@@ -8,7 +8,7 @@ import type { Workload } from './workload.js';
 export interface StreamOptions {
   readonly seed?: number;
   readonly rounds?: number;
-  readonly calls?: number;
+  readonly activations?: number;
 }
 
 /**
@@ -35,12 +35,13 @@ export class WorkloadStream implements ActivationStream {
     const { functions, compression } = workload;
     const spanMs = roundSpanMs(functions);
     const perRound = functions.reduce((sum, fn) => sum + expectedActivations(fn.arrivals), 0);
-    const calls = options.calls ?? Number.POSITIVE_INFINITY;
-    const rounds = options.rounds ?? (options.calls === undefined ? 1 : Number.POSITIVE_INFINITY);
-    const expected = perRound === 0 ? 0 : Math.min(calls, perRound * rounds);
+    const activations = options.activations ?? Number.POSITIVE_INFINITY;
+    const rounds =
+      options.rounds ?? (options.activations === undefined ? 1 : Number.POSITIVE_INFINITY);
+    const expected = perRound === 0 ? 0 : Math.min(activations, perRound * rounds);
     this.functions = functions;
     this.microsPerMs = 1000 / compression.time;
-    this.left = perRound === 0 ? 0 : calls;
+    this.left = perRound === 0 ? 0 : activations;
     this.expectedActivations = Math.round(expected);
     this.spanMicros = Math.ceil(
       spanMs * this.microsPerMs * (perRound === 0 ? 1 : expected / perRound),

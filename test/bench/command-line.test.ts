@@ -44,18 +44,26 @@ test('bench --help lists every suite with one line each', (t) => {
 });
 
 test('options have the defaults of their suite, and take values in both forms', (t) => {
-  const command = parseBench(['hook', '--rounds', '3', '--calls=50', '--output', 'json'], SUITES);
+  const args = ['hook', '--rounds', '3', '--activations=50', '--output', 'json'];
+  const command = parseBench(args, SUITES);
   if ('help' in command) return t.fail();
   const values = command.valuesOf('hook');
   t.deepEqual([command.suites, command.output], [['hook'], 'json']);
   t.deepEqual(
-    [values.number('rounds'), values.number('calls'), values.number('seconds')],
+    [values.number('rounds'), values.number('activations'), values.number('seconds')],
     [3, 50, 20],
   );
   const fidelity = parseBench(['fidelity', '--modes', 'weight'], SUITES);
   if ('help' in fidelity) return t.fail();
   t.deepEqual(fidelity.valuesOf('fidelity').list('modes'), ['weight']);
   t.true(fidelity.valuesOf('fidelity').list('managers').length > 1, 'all, if not given');
+});
+
+test('--calls is the old name of --activations', (t) => {
+  const command = parseBench(['footprint', '--calls', '7'], SUITES);
+  if ('help' in command) return t.fail();
+  t.is(command.valuesOf('footprint').number('activations'), 7);
+  t.false(helpText('footprint', '--help').includes('--calls'));
 });
 
 test('each suite has its own defaults, and options apply to every suite with them', (t) => {
@@ -102,7 +110,7 @@ test('a broken precondition fails the bench, and is in table and JSON', (t) => {
     row('x.latency', 12, 'us', { goal: '<= 50' }),
     within('x.changes', 0, 2, 0.05, 'writes an activation', 'the hook changed no limit'),
     within('x.seen', 0.999, 1, 0.005, 'of those sent', 'some were missed'),
-    none('x.failed', 0, 'calls', 'calls failed'),
+    none('x.failed', 0, 'activations', 'activations failed'),
     atLeast('x.steps', Number.NaN, 1, 'steps', 'nothing was learned'),
   ];
   t.deepEqual(
@@ -127,14 +135,14 @@ test('a broken promise fails the bench; another goal that is missed is only show
     row('x.latency', 80, 'us', { goal: '<= 50' }),
     promise('x.killed', 0, 'of 100'),
     promise('x.lost', 1, 'of 8', { note: 'lenders' }),
-    promise('x.failed', 3, 'calls', { most: 3 }),
-    promise('x.more', 4, 'calls', { most: 3 }),
-    promise('x.unknown', Number.NaN, 'calls'),
+    promise('x.failed', 3, 'activations', { most: 3 }),
+    promise('x.more', 4, 'activations', { most: 3 }),
+    promise('x.unknown', Number.NaN, 'activations'),
   ];
   t.deepEqual(failureLines(rows), [
     'broken: x.lost is 1 of 8, not 0',
-    'broken: x.more is 4 calls, not <= 3',
-    'broken: x.unknown is - calls, not 0',
+    'broken: x.more is 4 activations, not <= 3',
+    'broken: x.unknown is - activations, not 0',
   ]);
   t.deepEqual(
     rows.map(({ failed }) => failed ?? false),

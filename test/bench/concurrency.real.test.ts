@@ -8,7 +8,7 @@ import { dockerAndTap, missing } from '../support/real-parts.js';
 const payload = { bloatMb: 0, prime: 1, sleepMs: 200 };
 
 test.serial(
-  'a limit is in force in a real container, its calls succeed and the tap sees each of them',
+  'a limit is in force in a real container, its activations succeed and the tap sees each of them',
   async (t) => {
     if (missing(t, dockerAndTap)) return;
     const image = await ensureActionImage();
@@ -45,7 +45,7 @@ test.serial(
       ...{ image, name: 'quick', payload: { ...payload, sleepMs: 10 }, grid, start: 4, seed: 1 },
       ...{ iterations: 2, stepMs: 300, core: null, followed: 0 },
     });
-    t.is(run.succeeded, run.calls);
+    t.is(run.succeeded, run.activations);
     t.is(run.limits.length, 2);
     t.true([...run.limits, run.final].every((limit) => [2, 4, 6].includes(limit)));
     t.true(run.maxConcurrent <= run.highest);

@@ -4,7 +4,7 @@ import { shapeOf as concurrencyShape } from '../../bench/concurrency/shape.js';
 const figures = (...cells: [number, number, number][]) =>
   cells.map(([limit, throughput, success]) => ({ limit, throughput, success }));
 
-test('calls that wait: more of them at a higher limit, up to a plateau', (t) => {
+test('activations that wait: more of them at a higher limit, up to a plateau', (t) => {
   const rising = figures(
     [10, 200, 1],
     [70, 1400, 1],
@@ -25,12 +25,12 @@ test('calls that wait: more of them at a higher limit, up to a plateau', (t) => 
   );
 });
 
-test('calls that compute: the limit makes no difference', (t) => {
+test('activations that compute: the limit makes no difference', (t) => {
   t.true(concurrencyShape('prime', figures([10, 500, 1], [310, 410, 1])).holds);
   t.false(concurrencyShape('prime', figures([10, 500, 1], [310, 390, 1])).holds);
 });
 
-test('calls that fill memory: best at the lowest limit, and failing above some', (t) => {
+test('activations that fill memory: best at the lowest limit, and failing above some', (t) => {
   t.true(concurrencyShape('bloat', figures([10, 130, 1], [30, 120, 0.85], [310, 20, 0.2])).holds);
   t.false(
     concurrencyShape('bloat', figures([10, 130, 1], [30, 140, 1], [310, 20, 0.2])).holds,

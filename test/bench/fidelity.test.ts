@@ -26,7 +26,7 @@ test('a profile separates requested work from overhead, and threads from waits',
   t.is(single.parallelism, 1);
 });
 
-test('a prediction counts the calls that arrived, not those that made the containers', (t) => {
+test('a prediction counts activations that arrived, not those that made the containers', (t) => {
   // One thread of 100 ms alone every second, beside nothing: each lasts 100 ms of work and 5 of
   // waiting.
   const subject = {

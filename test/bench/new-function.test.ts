@@ -2,26 +2,29 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import {
+  type ActivationRecord,
   addRound,
-  type CallRecord,
   type RoundRecord,
   readRounds,
 } from '../../bench/new-function/records.js';
 import { learningFigures, newFunctionRows } from '../../bench/new-function/rounds-rows.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
-const calls = (slowdowns: readonly number[], phases: readonly string[] = []): CallRecord[] =>
+const activations = (
+  slowdowns: readonly number[],
+  phases: readonly string[] = [],
+): ActivationRecord[] =>
   slowdowns.map((slowdown, i) => ({ slowdown, ok: true, phase: phases[i] ?? 'managing' }));
-const running = calls([1]);
-const quota = calls([1, 1]);
+const running = activations([1]);
+const quota = activations([1, 1]);
 
 const ROUND: RoundRecord = {
   round: 1,
   arms: {
-    nothing: { weight: calls([1, 1.1, 1.2, 9]), quota, running },
-    fallback: { weight: calls([1, 1.4, 1, 9]), quota, running },
+    nothing: { weight: activations([1, 1.1, 1.2, 9]), quota, running },
+    fallback: { weight: activations([1, 1.4, 1, 9]), quota, running },
     aware: {
-      weight: calls([1, 1.5, 1.3, 5], ['offline', 'online', 'guarded', 'serving']),
+      weight: activations([1, 1.5, 1.3, 5], ['offline', 'online', 'guarded', 'serving']),
       quota,
       running,
     },
@@ -34,9 +37,9 @@ const ROUND: RoundRecord = {
 
 const near = (a: number, b: number): boolean => Math.abs(a - b) < 1e-9;
 
-test('a new function is judged by the same calls in each arm, before it serves', (t) => {
-  const { p99, above, calls, online } = learningFigures(ROUND, 'weight');
-  t.is(calls, 3);
+test('a new function is judged by the same activations in each arm, before it serves', (t) => {
+  const { p99, above, activations, online } = learningFigures(ROUND, 'weight');
+  t.is(activations, 3);
   // p99 of three values lies .98 of the way from the second to the third: 1.1 to 1.2, 1 to 1.4, 1.3
   // to 1.5.
   t.true(near(p99.nothing, 1.198) && near(p99.fallback, 1.392) && near(p99.aware, 1.496));
@@ -45,9 +48,9 @@ test('a new function is judged by the same calls in each arm, before it serves',
   t.true(near(online, 2 / 3));
 });
 
-test('a failed call counts as slower than any that succeeded', (t) => {
+test('a failed activation counts as slower than any that succeeded', (t) => {
   const aware = ROUND.arms.aware;
-  const failed = aware.weight.map((call, i) => ({ ...call, ok: i !== 0 }));
+  const failed = aware.weight.map((activation, i) => ({ ...activation, ok: i !== 0 }));
   const arms = { ...ROUND.arms, aware: { ...aware, weight: failed } };
   const { p99 } = learningFigures({ ...ROUND, arms }, 'weight');
   // Of 1.3, 1.5 and the failure; .98 of the way from 1.5.

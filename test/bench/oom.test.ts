@@ -3,7 +3,7 @@ import { oomSimulated } from '../../bench/oom/simulated.js';
 
 test('no simulated activation is killed that survives at its user limit', (t) => {
   const lines: string[] = [];
-  const rows = oomSimulated({ calls: 5000, seed: 1, log: (line) => lines.push(line) });
+  const rows = oomSimulated({ activations: 5000, seed: 1, log: (line) => lines.push(line) });
   for (const line of lines) t.log(line);
   const guarantee = rows.find(({ name }) => name === 'oom.simulated.guarantee')!;
   t.is(guarantee.value, 0);

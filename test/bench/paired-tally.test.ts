@@ -2,7 +2,14 @@ import test from 'ava';
 import { type ArmRun, PairedTally } from '../../bench/benefit/paired-tally.js';
 import { failureLines } from '../../bench/report.js';
 
-const off: ArmRun = { on: false, calls: 100, failed: 0, written: 0, functions: 0.5, others: 0.05 };
+const off: ArmRun = {
+  on: false,
+  activations: 100,
+  failed: 0,
+  written: 0,
+  functions: 0.5,
+  others: 0.05,
+};
 const on: ArmRun = { ...off, on: true, written: 40 };
 
 function broken(runs: readonly ArmRun[], load = 0.5): string[] {
@@ -11,12 +18,12 @@ function broken(runs: readonly ArmRun[], load = 0.5): string[] {
   );
 }
 
-test('paired runs stand on calls, writes in one arm alone, the load and a quiet host', (t) => {
+test('paired runs need activations, writes in one arm alone, the load and a quiet host', (t) => {
   t.deepEqual(broken([off, on]), []);
   t.deepEqual(broken([off, { ...on, written: 0 }]), ['w.writes.on']);
   t.deepEqual(broken([{ ...off, written: 1 }, on]), ['w.writes.off']);
   t.deepEqual(broken([off, { ...on, failed: 1 }]), ['w.failed']);
-  t.deepEqual(broken([off, { ...on, calls: 29 }]), ['w.calls']);
+  t.deepEqual(broken([off, { ...on, activations: 29 }]), ['w.activations']);
   t.deepEqual(broken([off, on], 0.9), ['w.load']);
   t.deepEqual(broken([off, { ...on, others: 0.3 }]), ['w.others']);
   t.deepEqual(

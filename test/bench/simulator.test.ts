@@ -4,7 +4,7 @@ import { benchSimulator } from '../../bench/simulator/simulator.js';
 test('each row of the simulator’s bench comes from a run in its own process', (t) => {
   const lines: string[] = [];
   const rows = benchSimulator({
-    calls: 4000,
+    activations: 4000,
     rounds: 1,
     lengths: [1000],
     functions: [10],

@@ -50,7 +50,7 @@ test('right-size recommends, its size is written, an OOM kill undoes it', async 
   };
   const requests = async () => limitRequestsOf(await fetchAgents(cli), ['memory']);
 
-  // 100 calls must have been seen before a size falls: 5 steps of 20.
+  // 100 activations must have been seen before a size falls: 5 steps of 20.
   for (let step = 1; step <= 4; step++) await decide(step, 512, 0);
   t.like(await apply(...(await requests())), [{ result: 'unchanged' }]);
   await decide(5, 512, 0);

@@ -11,8 +11,8 @@ import { gleaner, processesWith, startUp, until } from '../support/gleaner.js';
 const PREFIX = 'wskclitest0';
 
 /**
- * A call computes for 300 ms on a fifth of a core: it is over-provisioned with one, and runs for a
- * second and a half.
+ * An activation computes for 300 ms on a fifth of a core: it is over-provisioned with one, and runs
+ * for a second and a half.
  */
 const workload = {
   version: 1,

@@ -92,8 +92,8 @@ test('wrong usage ends with 2, a missing trace with 1', async (t) => {
 });
 
 /**
- * A workload of its own with its own host; a call takes 100 ms of one core, 10 a second: load .5 on
- * two cores.
+ * A workload of its own with its own host; an activation takes 100 ms of one core, 10 a second:
+ * load .5 on two cores.
  */
 const OWN = {
   version: 1,
@@ -127,7 +127,7 @@ test("a workload's hosts are simulated unless the command line sets others", asy
   t.is(own.code, 0, own.err);
   const run = JSON.parse(own.out) as RunSummary;
   t.deepEqual([run.hosts, run.cores, run.userMemoryMiB], [1, 2, 2048]);
-  // 10 calls a second of 100 ms on 2 cores; the arrivals are Poisson, 600 of them: sd 4 %.
+  // 10 activations a second of 100 ms on 2 cores; the arrivals are Poisson, 600 of them: sd 4 %.
   t.true(Math.abs(run.offeredLoad - 0.5) < 0.1, `offered load ${run.offeredLoad}`);
   const other = await gleaner([
     'simulate',
@@ -193,8 +193,8 @@ test('the configuration applies, and keys without effect are refused or named', 
 });
 
 test('a run limited by memory or CPU is named so, with advice', async (t) => {
-  // Room for one container of 128 MiB where ten calls a second of 300 ms of waiting need three at
-  // once.
+  // Room for one container of 128 MiB where ten activations a second of 300 ms of waiting need
+  // three at once.
   const io = {
     ...OWN.functions[0]!,
     profile: { ...OWN.functions[0]!.profile, cpuMs: 5, ioMs: 300 },

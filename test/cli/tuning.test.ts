@@ -100,7 +100,8 @@ async function stage(t: ExecutionContext, manager: ResourceManager = fixedManage
       const activations = 100 - 2 * Math.abs(limit() - 30);
       const latency = new LatencyHistogram();
       // One container, all of its places busy all the time.
-      for (let call = 0; call < activations; call++) latency.record((SPAN * limit()) / activations);
+      for (let activation = 0; activation < activations; activation++)
+        latency.record((SPAN * limit()) / activations);
       const oomKills = limit() >= killed ? 1 : 0;
       const seen = {
         activations,

@@ -175,7 +175,7 @@ test.serial('every page shows what came over NATS, by mouse and by keyboard', as
 
   await page.keyboard.press('g');
   await page.keyboard.press('c');
-  // Five functions wait 20 ms a call, for all others.
+  // Five functions wait 20 ms an activation, for all others.
   await page.locator('.matrix tbody tr').nth(4).waitFor();
   t.is(await page.locator('.matrix tbody tr').count(), 5);
 

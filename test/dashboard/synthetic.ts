@@ -183,7 +183,8 @@ export class SyntheticGleaner {
     for (const [i, name] of this.names.entries()) {
       if (!called.includes(name)) continue;
       const latency = new LatencyHistogram();
-      for (let call = 0; call < 10; call++) latency.record(40 + ((i + second * 7) % 40) + call);
+      for (let activation = 0; activation < 10; activation++)
+        latency.record(40 + ((i + second * 7) % 40) + activation);
       send(subjects.observation(name), {
         v: 1,
         function: name,

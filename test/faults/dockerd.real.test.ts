@@ -38,7 +38,7 @@ async function lowest(
   containers: () => readonly WatchedContainer[],
 ): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  for (let call = 0; call < 8 && least >= 1000; call++) {
+  for (let activation = 0; activation < 8 && least >= 1000; activation++) {
     let over = false;
     const answer = invoke().finally(() => {
       over = true;

@@ -63,7 +63,7 @@ export async function playRolling(
     for (let i = 0; i < 20 && world.hosts.some((host) => host.running > 0); i++)
       await world.pass(500);
     const problems = [...world.problems, ...world.hosts.flatMap((host) => host.problems)];
-    const activations = world.hosts.reduce((sum, { calls }) => sum + calls, 0);
+    const activations = world.hosts.reduce((sum, { activations }) => sum + activations, 0);
     const lowered = world.hosts.reduce((sum, host) => sum + host.lowered, 0);
     return { resumed: found, activations, lowered, problems };
   } finally {

@@ -49,8 +49,8 @@ export function slowedFunctionsTable(section: Section): Html {
         .filter(({ ratio }) => ratio > 1)
         .slice(0, 3)
         .map(
-          ({ name, fixed, slowdown, calls }) =>
-            `${name} ${figure(fixed)} → ${figure(slowdown)} (${figure(calls)} calls)`,
+          ({ name, fixed, slowdown, activations }) =>
+            `${name} ${figure(fixed)} → ${figure(slowdown)} (${figure(activations)} activations)`,
         );
       return html`<tr class="${rowClass(row)}"><td>${row.name}</td>
 <td>${spedUp}</td><td>${slowedDown}</td><td>${judged}</td>

@@ -20,7 +20,7 @@ export function runTable(run: RunSummary, loaded: LoadedWorkload): string {
     worst === null
       ? ''
       : `; worst function ${plainText(worst.name)}: mean slowdown ${figure(worst.slowdown)} ` +
-        `in ${figure(worst.calls)} calls`;
+        `in ${figure(worst.activations)} activations`;
   const lines = [
     ...workloadLines(loaded),
     `${run.manager} in ${run.mode} mode, ${policies}, seed ${run.seed}`,

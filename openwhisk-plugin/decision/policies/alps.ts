@@ -6,7 +6,7 @@ const BUCKETS = 128;
 /** Lower end, ms, and growth of a bucket: to 0.1 x 1.15^128 = 5.9e6 ms. */
 const SMALLEST = 0.1;
 const LOG_GROWTH = Math.log(1.15);
-/** Calls after which one counts half: the published program learns from the 2000 newest. */
+/** Activations after which one counts half: the published program learns from the 2000 newest. */
 const HALF_LIFE = 1000;
 const GROWTH = 2 ** (1 / HALF_LIFE);
 const LARGEST_WEIGHT = 2 ** 100;

@@ -53,8 +53,8 @@ export class DemandProfile {
  * [Libra-HPDC23].
  */
 const TRUSTED = 0.9;
-/** Calls with a known size before any of this is believed. */
-const MIN_CALLS = 20;
+/** Activations with a known size before any of this is believed. */
+const MIN_ACTIVATIONS = 20;
 
 /** What Libra keeps of one function. CPU in millicores, memory in MiB. */
 export class LibraProfile {
@@ -92,7 +92,7 @@ export class LibraProfile {
   /** Both demands and the duration follow the size. */
   get sizeRelated(): boolean {
     return (
-      this.#sized >= MIN_CALLS &&
+      this.#sized >= MIN_ACTIVATIONS &&
       this.cpu.accuracy >= TRUSTED &&
       this.memory.accuracy >= TRUSTED &&
       this.#duration.r2 >= TRUSTED

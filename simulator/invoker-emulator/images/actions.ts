@@ -134,7 +134,7 @@ async function io(args: { sleepMs?: number }): Promise<unknown> {
 /**
  * Rounds of waiting and burning. The working set grows during the first half of them, as the
  * simulated host's does: touched all at once, it would be a burst of a whole core that hides how
- * little the rest of the call needs.
+ * little the rest of the activation needs.
  */
 async function mixed(args: {
   rounds?: number;

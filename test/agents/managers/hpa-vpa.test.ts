@@ -20,8 +20,8 @@ const says = (recommendation: Partial<Recommendation>): Recommendation => ({
 });
 
 test('vertical first: the number of containers is computed for the size just recommended', (t) => {
-  // 20 calls of 900 ms in 10 s at 100 millicores: 180 busy over 2 containers. At the user's 1000
-  // that is 9 % and means 1; at the recommended 127 it is 70.9 %: ceil(2 x .709 / .6) = 3.
+  // 20 activations of 900 ms in 10 s at 100 millicores: 180 busy over 2 containers. At the user's
+  // 1000 that is 9 % and means 1; at the recommended 127 it is 70.9 %: ceil(2 x .709 / .6) = 3.
   const seen = observation({ ...latencies(20, 900), used: amounts(100, 100) });
   const initial = hpaVpaManager(HPA_VPA_DEFAULT).initialState('/guest/hello').recommender;
   const { recommendation } = recommendBoth(initial, seen, HPA_VPA_DEFAULT, at(0));

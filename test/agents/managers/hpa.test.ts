@@ -41,8 +41,8 @@ test('a fall takes the highest recommendation of 300 s', (t) => {
 });
 
 test('use counts idle containers, over all hosts', (t) => {
-  // 20 calls of 900 ms in 10 s, 1000 millicores each: 1.8 cores busy on each host's 2 containers,
-  // use .9 of 4 on both.
+  // 20 activations of 900 ms in 10 s, 1000 millicores each: 1.8 cores busy on each host's 2
+  // containers, use .9 of 4 on both.
   const busy: Step = { ...latencies(20, 900), used: { cpu: 1000, memory: 1 } as never };
   const steps = [
     { ...busy, host: 'a' },

@@ -2,7 +2,7 @@ import test from 'ava';
 import { kpaManager } from '../../../agents/managers/index.js';
 import { latencies, play, type Step } from './play.js';
 
-/** Ten seconds with a mean concurrency of `c`: 20 calls of c x 500 ms. */
+/** Ten seconds with a mean concurrency of `c`: 20 activations of c x 500 ms. */
 const load = (c: number, containers: number, changes: Step = {}): Step => ({
   ...latencies(20, c * 500),
   containers,

@@ -31,11 +31,11 @@ export function play<State>(
   return { decisions, state };
 }
 
-/** `calls` activations of `each` ms; managers use the sum. */
+/** `activations` of `each` ms; managers use the sum. */
 export const latencies = (
-  calls: number,
+  activations: number,
   each: number,
 ): Pick<Observation, 'activations' | 'latency'> => ({
-  activations: calls,
-  latency: { first: 1, counts: [calls], sum: calls * each, max: each },
+  activations,
+  latency: { first: 1, counts: [activations], sum: activations * each, max: each },
 });

@@ -26,8 +26,8 @@ test('sizes are 128, 192 … 512 MiB and the user’s own', (t) => {
 });
 
 test('the size falls after 100 activations, to peak + margin rounded up', (t) => {
-  // 20 calls a step. 100 MiB + max(25, 32) = 132: 192. 150 + 37.5 = 187.5: 192. 160 + 40 = 200:
-  // 256, the user's.
+  // 20 activations a step. 100 MiB + max(25, 32) = 132: 192. 150 + 37.5 = 187.5: 192. 160 + 40 =
+  // 200: 256, the user's.
   t.deepEqual(sizes(times(6, peaks(100))), [256, 256, 256, 256, 192, 192]);
   t.deepEqual(sizes(times(5, peaks(150))).at(-1), 192);
   t.deepEqual(sizes(times(5, peaks(160))).at(-1), 256);
@@ -59,7 +59,7 @@ test('an OOM kill below the user limit restores it for 1000 activations', (t) =>
   const after = Array.from({ length: 51 }, (_, i) => peaks(100, { now: now + i * 10_000 }));
   const all = sizes([...fallen, kill, ...after]);
   t.is(all[5], 256);
-  // The kill's 192 has decayed by then; barred for the 50 steps of 20 calls after it.
+  // The kill's 192 has decayed by then; barred for the 50 steps of 20 activations after it.
   t.true(all.slice(6, 55).every((size) => size === 256));
   t.is(all[55], 192);
 });

@@ -21,7 +21,7 @@ import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { observation } from '../../support/observations.js';
 import { settle } from '../../support/settle.js';
-import { calls, cap, online, view } from './scene.js';
+import { activations, cap, online, view } from './scene.js';
 
 const engine = new JsEngine();
 const trainer = new InlineTrainer(engine);
@@ -131,7 +131,7 @@ test('the base policy is stored with each update and loaded by new hosts only', 
   });
   let state = agent.initialState('/guest/f');
   const play = (at: number): void => {
-    state = agent.decide(state, view(calls(1, 100)), at as Millis).state;
+    state = agent.decide(state, view(activations(1, 100)), at as Millis).state;
   };
   play(0);
   t.is(agent.base.state.counters.updates, 40, 'at its first step');

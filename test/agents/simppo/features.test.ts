@@ -4,7 +4,7 @@ import { inputOf, rewardOf, simppoSettings } from '../../../agents/simppo/index.
 import { chargeOf } from '../../../agents/simppo/reward.js';
 import type { Bytes, Millicores, Millis } from '../../../config/index.js';
 import { amounts, observation } from '../../support/observations.js';
-import { calls, others, view } from './scene.js';
+import { activations, others, view } from './scene.js';
 
 const remembered = {
   held: { cpu: 800, memory: 256 * 2 ** 20, containers: 2 },
@@ -96,14 +96,16 @@ test('the reward: kept objective, use of what was granted, slowdown, reversal', 
     Math.abs(rewardOf(view(), -0.2, false, weights) - 0.92) < 1e-9,
     'faster than the control arm pays',
   );
-  const late = view({ ...calls(20, 200), slo: 100 as never, cpuMode: 'weight' });
+  const late = view({ ...activations(20, 200), slo: 100 as never, cpuMode: 'weight' });
   // 100 / 200 within the histogram's 4.5 %; a weight is no amount.
   t.true(Math.abs(rewardOf(late, 0, false, weights) - 0.35) < 0.02);
 });
 
 test('how much of the objective is used is seen below it too, where preservation is 1', (t) => {
   const used = (slo: number, each: number) =>
-    near(inputOf(view({ slo: slo as Millis, ...calls(20, each) }), remembered, bounds, 'none'))[9]!;
+    near(
+      inputOf(view({ slo: slo as Millis, ...activations(20, each) }), remembered, bounds, 'none'),
+    )[9]!;
   // 50 of 200 ms, within a histogram's bucket; past the objective it is all used.
   t.true(Math.abs(used(200, 50) - 0.25) < 0.01);
   t.is(used(200, 900), 1);

@@ -18,7 +18,7 @@ import {
 } from '../../../agents/simppo/index.js';
 import { configSchema, type Millis } from '../../../config/index.js';
 import { granted } from '../../support/observations.js';
-import { calls, cap, online, view } from './scene.js';
+import { activations, cap, online, view } from './scene.js';
 
 const engine = new JsEngine();
 const jobs: TrainingJob[] = [];
@@ -50,7 +50,7 @@ function play(
   let cpu = 1000;
   return Array.from({ length: steps }, (_, i) => {
     const seen = view({
-      ...calls(20, 400_000 / cpu),
+      ...activations(20, 400_000 / cpu),
       peak: { cpu: 950 as never, memory: 1 as never },
       granted: granted(cpu, 256),
       control: { activations: 1, mean: 400, p99: 400 },
@@ -171,7 +171,7 @@ test.serial('few activations are learned from after a time limit', (t) => {
   // A step every 10 s. The first row is decided at 0 s and ten wait at 100 s; a batch of 64 would
   // take 640 s.
   for (let i = 0; i <= 21; i++) {
-    state = agent.decide(state, view(calls(1, 100)), (10_000 * i) as Millis).state;
+    state = agent.decide(state, view(activations(1, 100)), (10_000 * i) as Millis).state;
     rows.push(jobs.length);
   }
   t.deepEqual([rows[9], rows[10], rows[19], rows[20]], [0, 1, 1, 2]);
@@ -181,7 +181,7 @@ test.serial('few activations are learned from after a time limit', (t) => {
   );
   // Every 40 s: three rows have waited for their time at 120 s, four are enough.
   for (let i = 1; i <= 5; i++)
-    state = agent.decide(state, view(calls(1, 100)), (210_000 + 40_000 * i) as Millis).state;
+    state = agent.decide(state, view(activations(1, 100)), (210_000 + 40_000 * i) as Millis).state;
   t.deepEqual(
     jobs.slice(2).map(({ rollout }) => rollout.rows),
     [4],
@@ -199,7 +199,7 @@ test.serial(
       let seconds = 0;
       // Latencies differ, as equal rewards give no gradient.
       while (base.updates === 0 && seconds < 3600) {
-        const seen = view({ ...calls(2, 100 + (seconds % 70)), granted: granted(1000, 256) });
+        const seen = view({ ...activations(2, 100 + (seconds % 70)), granted: granted(1000, 256) });
         state = agent.decide(state, seen, (1000 * seconds) as Millis).state;
         seconds += 10;
       }
@@ -212,7 +212,7 @@ test.serial(
 );
 
 test.serial(
-  'a rate counts calls over the time between steps, whatever a step is long, on all hosts together',
+  'a rate counts activations over the time between steps, however long a step is, on all hosts',
   (t) => {
     const agent = manager();
     const rateAfter = (everyMs: number, spanMs: number, hosts: string[]): number => {
@@ -221,7 +221,7 @@ test.serial(
         state = agent.decide(
           state,
           view({
-            ...calls(1, 100),
+            ...activations(1, 100),
             host: hosts[i % hosts.length]!,
             span: spanMs as Millis,
             control: { activations: 0, mean: 0, p99: 0 },
@@ -230,9 +230,9 @@ test.serial(
         ).state;
       return state.rate;
     };
-    // A call every 12 s, in steps that are closed 1 s after it: 1 / 12 a second, not one.
+    // An activation every 12 s, in steps that are closed 1 s after it: 1 / 12 a second, not one.
     t.true(Math.abs(rateAfter(12_000, 1000, ['invoker-1']) - 1 / 12) < 0.001);
-    // A call a second on each of two hosts: two a second.
+    // An activation a second on each of two hosts: two a second.
     t.true(Math.abs(rateAfter(500, 1000, ['invoker-1', 'invoker-2']) - 2) < 0.01);
   },
 );
@@ -247,13 +247,18 @@ test.serial('updates until an agent serves are counted on the weights that it le
     from = 0,
   ) => {
     for (let i = 0; i < steps; i++)
-      state = agent.decide(state, view(calls(count, 100)), (from + 10_000 * i) as Millis).state;
+      state = agent.decide(
+        state,
+        view(activations(count, 100)),
+        (from + 10_000 * i) as Millis,
+      ).state;
     return state;
   };
   // Others have brought the base policy to five updates.
   for (let i = 0; agent.base.updates < 5; i++)
     play(`/guest/g${i}`, 1, 19, agent.retrain(agent.initialState(`/guest/g${i}`)));
-  // Twenty calls a step: after seven steps it has weights of its own, which have had no update.
+  // Twenty activations a step: after seven steps it has weights of its own, which have had no
+  // update.
   let state = agent.retrain(agent.initialState('/guest/f'));
   let steps = 0;
   for (; state.phase === 'online' && steps < 200; steps++)
@@ -270,13 +275,13 @@ test.serial(
     const before = agent.base.state;
     let often = agent.initialState('/guest/often');
     for (let i = 0; i < 60; i++) {
-      // 20 calls in 10 s are two a second.
+      // 20 activations in 10 s are two a second.
       often = agent.decide(often, view(), (10_000 * i) as Millis).state;
     }
     t.is(agent.base.state, before, 'seven steps until its rate is known are no batch');
     let seldom = agent.initialState('/guest/seldom');
     for (let i = 0; i < 60; i++)
-      seldom = agent.decide(seldom, view(calls(1, 100)), (10_000 * i) as Millis).state;
+      seldom = agent.decide(seldom, view(activations(1, 100)), (10_000 * i) as Millis).state;
     t.not(agent.base.state, before);
   },
 );

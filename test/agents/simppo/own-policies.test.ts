@@ -14,7 +14,7 @@ import {
 import { nearest, profileOf } from '../../../agents/simppo/similarity.js';
 import { MIB, type Millis } from '../../../config/index.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
-import { calls, cap, online, view } from './scene.js';
+import { activations, cap, online, view } from './scene.js';
 
 const engine = new JsEngine();
 const settings = { ...online, ownRate: 1, batch: 8, begin: 'serving' as const };
@@ -47,7 +47,7 @@ function play(
   for (let i = 0; i < steps; i++)
     state = agent.decide(
       state,
-      view({ function: fn, ...calls(20, each) }),
+      view({ function: fn, ...activations(20, each) }),
       (from + 10_000 * i) as Millis,
     ).state;
 }
@@ -129,14 +129,14 @@ test('a new policy starts from the most similar trained one, or the base policy'
     make: (fn, state) => fake(...(given[fn] ?? [state, 0])),
   });
   for (const [fn, each] of Object.entries({ fast: 10, slow: 100_000, fresh: 12, twin: 11 }))
-    own.see(view({ function: fn, ...calls(20, each) }).observation);
+    own.see(view({ function: fn, ...activations(20, each) }).observation);
   for (const fn of Object.keys(given)) own.begin(fn);
   t.is(own.begin('twin').state, fast, 'fresh is nearer still and has learned nothing');
   t.is(own.begin('unknown').state, base, 'nothing is known of it');
 });
 
 test('similar is what is within .15 of the scales, root mean square', (t) => {
-  const profile = (each: number) => profileOf(view(calls(20, each)).observation)!;
+  const profile = (each: number) => profileOf(view(activations(20, each)).observation)!;
   t.is(
     nearest(profile(11), [
       [profile(10), 'fast'],
@@ -150,10 +150,10 @@ test('similar is what is within .15 of the scales, root mean square', (t) => {
 });
 
 test('a step in which nothing ended says nothing of what a function is like', (t) => {
-  t.is(profileOf(view({ ...calls(0, 1), activations: 0 }).observation), null);
+  t.is(profileOf(view({ ...activations(0, 1), activations: 0 }).observation), null);
   const [length, , memory, size] = profileOf(
     view({
-      ...calls(20, 1000),
+      ...activations(20, 1000),
       user: { cpu: 1000 as never, memory: (256 * MIB) as never, shares: 256 },
     }).observation,
   )!;
@@ -176,7 +176,7 @@ test.serial(
       for (let i = from; i < from + count; i++)
         state = agent.decide(
           state,
-          view({ function: '/guest/f', ...calls(1, 100) }),
+          view({ function: '/guest/f', ...activations(1, 100) }),
           (10_000 * i) as Millis,
         ).state;
     };
@@ -213,7 +213,7 @@ test('an episode has 200 steps', (t) => {
   const agent = manager({ onStep: (step) => steps.push(step) });
   let state = agent.initialState('/guest/f');
   for (let i = 0; i < 203; i++)
-    state = agent.decide(state, view(calls(1, 100)), (10_000 * i) as Millis).state;
+    state = agent.decide(state, view(activations(1, 100)), (10_000 * i) as Millis).state;
   t.deepEqual(
     steps.slice(-3).map(({ episode, step }) => [episode, step]),
     [

@@ -35,7 +35,10 @@ export const others = (changes: Partial<Others> = {}): Others => ({
   ...changes,
 });
 
-export function calls(count: number, each: number): Pick<Observation, 'activations' | 'latency'> {
+export function activations(
+  count: number,
+  each: number,
+): Pick<Observation, 'activations' | 'latency'> {
   const latency = new LatencyHistogram();
   for (let i = 0; i < count; i++) latency.record(each);
   return { activations: count, latency: latency.toMessage() };

@@ -10,7 +10,7 @@ import { type ArrivalRates, RateSource } from '../../../experiments/autoscaling/
 const DRAWN = 4096;
 const MEMORY = 512 * 2 ** 20;
 
-/** A function whose calls all have the same demand, or work drawn from `work(u)`. */
+/** A function whose activations all have the same demand, or work drawn from `work(u)`. */
 function functionOf(work: (u: number) => number, { io = 0, peak = 2 ** 20 } = {}): ScaledFunction {
   const cpu = Float64Array.from({ length: DRAWN }, (_, i) => work((i + 0.5) / DRAWN));
   return {
@@ -44,8 +44,11 @@ function queueOf(
   return [queue, times];
 }
 
-/** Mean response of `calls` calls with exponential work of mean 100 ms, at a load per container. */
-function meanResponse(containers: number, load: number, calls: number): number {
+/**
+ * Mean response of `activations` activations with exponential work of mean 100 ms, at a load per
+ * container.
+ */
+function meanResponse(containers: number, load: number, activations: number): number {
   const fn = functionOf((u) => -100 * Math.log(1 - u));
   const queue = new FunctionQueue(fn);
   let sum = 0;
@@ -59,7 +62,8 @@ function meanResponse(containers: number, load: number, calls: number): number {
     new SeededRandom(7),
     containers,
   );
-  for (let now = 0; count < calls; now += 10_000) queue.advance(now, now + 10_000, 1, MEMORY, 0);
+  for (let now = 0; count < activations; now += 10_000)
+    queue.advance(now, now + 10_000, 1, MEMORY, 0);
   return sum / count;
 }
 
@@ -75,7 +79,7 @@ test('M/M/3 at load .8: the mean response is by Erlang C', (t) => {
   t.true(Math.abs(meanResponse(3, 0.8, 400_000) / (100 + (c * 100) / 0.6) - 1) < 0.03);
 });
 
-test('a call goes on at the new rate: wait first, then work', (t) => {
+test('an activation goes on at the new rate: wait first, then work', (t) => {
   // 50 ms of wait, then 100 ms of work: by 100 half of it is done, the rest takes 100 ms at half a
   // core.
   const [queue, times] = queueOf(
@@ -110,7 +114,7 @@ test('first come, first served; a new container takes activations once started',
   );
 });
 
-test('scaling in takes idle containers first, and lets a running call end', (t) => {
+test('scaling in takes idle containers first, and lets a running activation end', (t) => {
   const [queue, times] = queueOf(
     functionOf(() => 100),
     at(1, 2, 150),

@@ -22,7 +22,7 @@ import { scalingStatesOf, totalsOf } from '../../../experiments/autoscaling/scal
 
 const MIB = 2 ** 20;
 
-/** Calls of exactly 100 core-ms and no wait. */
+/** Activations of exactly 100 core-ms and no wait. */
 const steady = (name: string): ScaledFunction => ({
   name,
   parallelism: 1,
@@ -61,7 +61,7 @@ function twoFunctions(contention: Contention): { cluster: ScalingCluster; first:
 test('reserved: limits of 8 cores on 4 give each container half of its limit', (t) => {
   const { cluster, first } = twoFunctions('reserved');
   t.is(cluster.occupancy, 2);
-  // A lone call takes 200 ms; the histogram's buckets are 9 % wide.
+  // A lone activation takes 200 ms; the histogram's buckets are 9 % wide.
   t.true(first.tail > 185 && first.tail < 400);
   t.deepEqual(totalsOf(cluster).allocated, 8000);
 });
@@ -95,7 +95,7 @@ test('busy: eight runnable containers on four cores get half a core each', (t) =
     stepMs: 10_000,
     steps: 10,
   });
-  // 100 calls a second each are 20 cores of work: all containers run all the time.
+  // 100 activations a second each are 20 cores of work: all containers run all the time.
   const episode: Episode = {
     seed: 1,
     rates: [new RateSource([100]), new RateSource([100])],
@@ -156,7 +156,7 @@ test('the knee is where a curve is farthest below the line between its ends', (t
 });
 
 test('the published start: half as many containers again as are busy, and two', (t) => {
-  // 100 ms a call, 20 calls a second keep 2 busy: 1.5 x 2 + 2 = 5.
+  // 100 ms an activation, 20 activations a second keep 2 busy: 1.5 x 2 + 2 = 5.
   t.is(publishedStart(steady('/guest/a'), 20).containers, 5);
 });
 
@@ -205,7 +205,7 @@ test('a run is judged function by function, and its means are over functions', (
     Math.abs(score.reward - score.functions.reduce((sum, one) => sum + one.reward, 0) / 3) < 1e-12,
   );
   for (const one of score.functions) {
-    t.true(one.calls > 0);
+    t.true(one.activations > 0);
     const parts = 0.7 * one.sloPreservation + 0.15 * (one.cpuUse + one.memoryUse);
     t.true(Math.abs(one.reward - parts) < 1e-9);
   }

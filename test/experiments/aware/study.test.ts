@@ -242,7 +242,7 @@ test('workloads with one source are a group in the intervals', (t) => {
   );
 });
 
-test('another first seed plays other calls of other applications', (t) => {
+test('another first seed plays other activations of other applications', (t) => {
   const apps = appsOf('test');
   const idsOf = (firstSeed: number): number[] =>
     pairsOf(apps, 20, { firstSeed }).map(({ app }) => app.id);

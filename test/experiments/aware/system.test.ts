@@ -20,13 +20,13 @@ import {
 import { appsOf } from '../../../experiments/aware/training-thread.js';
 import { AllocationTable, LoadForecast } from '../../../experiments/aware/transfer.js';
 
-/** 10 calls a second of .1 core-s each, nothing that varies: one core. */
+/** 10 activations a second of .1 core-s each, nothing that varies: one core. */
 const steady: Demand = {
   id: 1,
   cpu: 0.1,
   wait: 0.05,
   idleMiB: 50,
-  callMiB: 10,
+  activationMiB: 10,
   rate: 10,
   swing: 0,
   period: 60,
@@ -41,8 +41,8 @@ test('the wait of M/M/1 at a load of .5 is one service time, at .8 four', (t) =>
 });
 
 test('latency by hand: one core at a load of .5, and half a core that is slower', (t) => {
-  // 5 calls a second x .1 = .5 of one core: wait .05 + service .1 + queue .1; p99: 2 x .15 + ln 100
-  // x .1.
+  // 5 activations a second x .1 = .5 of one core: wait .05 + service .1 + queue .1; p99: 2 x .15 +
+  // ln 100 x .1.
   const { mean, p99 } = latencyOf(steady, 5, { cpu: 1, memory: 512, containers: 1 });
   t.true(near(mean, 0.25));
   t.true(near(p99, 0.3 + Math.log(100) * 0.1));
@@ -59,7 +59,7 @@ test('vertical scaling has an effect, and it is the right one', (t) => {
 
 test('a step by hand: use, utilization, backlog', (t) => {
   const system = new AwareSystem(steady, 1);
-  // 10 calls x .1 = 1 core on 2: half of it is used.
+  // 10 activations x .1 = 1 core on 2: half of it is used.
   const half = system.step({ cpu: 1, memory: 512, containers: 2 });
   t.true(near(half.cpuUtilization, 0.5) && near(half.cpuUse, 1));
   // On half a core 10 core-s come in 10 s and 5 are done; the next step has 5 more.
@@ -73,7 +73,7 @@ test('a step by hand: use, utilization, backlog', (t) => {
 });
 
 test('memory: what does not fit is killed, and the SLO with it', (t) => {
-  const system = new AwareSystem({ ...steady, callMiB: 100 }, 1);
+  const system = new AwareSystem({ ...steady, activationMiB: 100 }, 1);
   const snapshot = system.step({ cpu: 2, memory: 128, containers: 4 });
   t.is(snapshot.oomKills, 4);
   t.true(snapshot.preservation < 0.1);
@@ -157,12 +157,13 @@ test('a larger payload needs more cores, another load another rate, at most 16 c
     t.is(app.segments.includes('matMul'), grown.cpu > before.cpu);
     t.true(grown.rate * grown.cpu <= 16 + 1e-9);
     t.true(
-      demandOf(app, { callsPerDay: 10_000 }).rate <= demandOf(app, { callsPerDay: 200_000 }).rate,
+      demandOf(app, { activationsPerDay: 10_000 }).rate <=
+        demandOf(app, { activationsPerDay: 200_000 }).rate,
     );
   }
 });
 
-test('calls that keep a core busy: 1 without waits, 11 with ten times the wait', (t) => {
+test('activations that keep a core busy: 1 without waits, 11 with ten times the wait', (t) => {
   t.is(callsPerCore({ ...steady, wait: 0 }), 1);
   t.is(callsPerCore({ ...steady, wait: 1 }), 11);
 });

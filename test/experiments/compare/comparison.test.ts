@@ -31,8 +31,8 @@ test('a section for every workload, mode and load, then one for each density', (
     ],
   );
   for (const { rows } of sections) t.is(rows[0]!.name, 'fixed');
-  // The toy engine counts what was drawn; three seeds of 268 calls come close to what was asked
-  // for.
+  // The toy engine counts what was drawn; three seeds of 268 activations come close to what was
+  // asked for.
   t.true(Math.abs(sections[1]!.offeredLoad - 0.7) < 0.12, String(sections[1]!.offeredLoad));
 });
 
@@ -103,8 +103,11 @@ test('a contender faster than the oracle is named', (t) => {
       return toyEngine({
         ...options,
         recorder: {
-          record: (call) =>
-            recorder!.record({ ...call, endedAt: call.runAt + call.soloMicros / 2 }),
+          record: (activation) =>
+            recorder!.record({
+              ...activation,
+              endedAt: activation.runAt + activation.soloMicros / 2,
+            }),
         },
       });
     }),

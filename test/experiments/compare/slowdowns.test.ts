@@ -6,8 +6,8 @@ import {
   StartKind,
 } from '../../../simulator/engine/index.js';
 
-const CALL: SimulatedActivation = {
-  call: 0,
+const ENDED: SimulatedActivation = {
+  activation: 0,
   fn: 0,
   host: 0,
   start: StartKind.warm,
@@ -23,8 +23,8 @@ const CALL: SimulatedActivation = {
 
 test('what counts is the run and the wait for room; the response has the start in it too', (t) => {
   const slowdowns = new Slowdowns(2);
-  slowdowns.record(CALL);
-  slowdowns.record({ ...CALL, fn: 1, endedAt: 2000 });
+  slowdowns.record(ENDED);
+  slowdowns.record({ ...ENDED, fn: 1, endedAt: 2000 });
   // 2000 us and 1000 us of running, 3000 and 2000 of response, alone 1000.
   t.is(slowdowns.service.mean, 1.5);
   t.is(slowdowns.response.mean, 2.5);
@@ -33,24 +33,24 @@ test('what counts is the run and the wait for room; the response has the start i
   t.deepEqual([...slowdowns.perFunction], [2, 1]);
   t.deepEqual([...slowdowns.successes], [1, 1]);
   t.is(slowdowns.mostAheadMicros, 0);
-  t.is(slowdowns.worstFunction, 0, 'one call says nothing');
+  t.is(slowdowns.worstFunction, 0, 'one activation says nothing');
 });
 
-test('who queues calls has their wait in his slowdown', (t) => {
+test('who queues activations has their wait in his slowdown', (t) => {
   const slowdowns = new Slowdowns(1);
-  // 4 ms until there was room and the 2 ms that CALL runs, over 1 ms alone.
+  // 4 ms until there was room and the 2 ms that ENDED runs, over 1 ms alone.
   slowdowns.record({
-    ...CALL,
-    placedAt: CALL.placedAt + 4000,
-    runAt: CALL.runAt + 4000,
-    endedAt: CALL.endedAt + 4000,
+    ...ENDED,
+    placedAt: ENDED.placedAt + 4000,
+    runAt: ENDED.runAt + 4000,
+    endedAt: ENDED.endedAt + 4000,
   });
   t.is(slowdowns.service.mean, 6);
 });
 
 test('what failed has no slowdown', (t) => {
   const slowdowns = new Slowdowns(1);
-  slowdowns.record({ ...CALL, outcome: ClusterOutcome.timeout });
+  slowdowns.record({ ...ENDED, outcome: ClusterOutcome.timeout });
   t.is(slowdowns.service.mean, 0);
   t.is(slowdowns.oracleMeanMs, 0);
   t.is(slowdowns.service.quantile(0.99), 0);
@@ -58,7 +58,7 @@ test('what failed has no slowdown', (t) => {
 
 test('being ahead of the oracle is noticed', (t) => {
   const slowdowns = new Slowdowns(1);
-  slowdowns.record({ ...CALL, endedAt: 1990 });
+  slowdowns.record({ ...ENDED, endedAt: 1990 });
   t.is(slowdowns.mostAheadMicros, 10);
   t.is(slowdowns.service.mean, 1, 'and counts as 1');
 });
@@ -66,7 +66,7 @@ test('being ahead of the oracle is noticed', (t) => {
 test('quantiles are right to a bucket of 5 %', (t) => {
   const slowdowns = new Slowdowns(1);
   // Slowdowns 1.00, 1.01 ... 10.99.
-  for (let i = 0; i < 1000; i++) slowdowns.record({ ...CALL, endedAt: 2000 + 10 * i });
+  for (let i = 0; i < 1000; i++) slowdowns.record({ ...ENDED, endedAt: 2000 + 10 * i });
   for (const [share, value] of [
     [0.5, 6],
     [0.99, 10.9],

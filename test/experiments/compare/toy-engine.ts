@@ -8,7 +8,7 @@ import {
 } from '../../../simulator/engine/index.js';
 import { ActivationBlock } from '../../../simulator/workload/index.js';
 
-/** What a contender makes of a call's slowdown above one; the rest is as fixed. */
+/** What a contender makes of an activation's slowdown above one; the rest is as fixed. */
 const TOY: Readonly<Record<string, number>> = {
   'short-first': 0.2,
   'smallest-in-range': 0.9,
@@ -23,12 +23,12 @@ const flat = (values: readonly number[]): Statistics => {
 };
 
 /**
- * Not a cluster: each call takes its time alone, times one plus something drawn by seed, times what
- * its contender is said to do. For tests of everything around an engine.
+ * Not a cluster: each activation takes its time alone, times one plus something drawn by seed,
+ * times what its contender is said to do. For tests of everything around an engine.
  */
 export function toyEngine(options: ClusterOptions): RunSummary {
   const {
-    calls,
+    activations,
     seed = 1,
     quotaPolicy = '',
     weightPolicy = '',
@@ -43,23 +43,24 @@ export function toyEngine(options: ClusterOptions): RunSummary {
   const block = new ActivationBlock();
   const slowdowns: number[] = [];
   const responses: number[] = [];
-  const perFunction = calls.functions.map(() => ({ calls: 0, slowdown: 0 }));
+  const perFunction = activations.functions.map(() => ({ activations: 0, slowdown: 0 }));
   let work = 0;
-  let call = 0;
-  for (let count = calls.fill(block); count > 0; count = calls.fill(block)) {
+  let activation = 0;
+  for (let count = activations.fill(block); count > 0; count = activations.fill(block)) {
     for (let i = 0; i < count; i++) {
       const fn = block.fn[i]!;
-      const solo = block.cpu[i]! / calls.functions[fn]!.profile.parallelism + block.io[i]! + 1;
+      const solo =
+        block.cpu[i]! / activations.functions[fn]!.profile.parallelism + block.io[i]! + 1;
       // The first function pays for what others gain.
       const slowdown = 1 + random.next() * (fn === 0 ? 2 - factor : factor);
       const response = solo * slowdown;
       slowdowns.push(slowdown);
       responses.push(response / 1000);
       work += block.cpu[i]!;
-      perFunction[fn]!.calls++;
+      perFunction[fn]!.activations++;
       perFunction[fn]!.slowdown += slowdown;
       recorder?.record({
-        call: call++,
+        activation: activation++,
         fn,
         host: 0,
         start: StartKind.warm,
@@ -88,10 +89,10 @@ export function toyEngine(options: ClusterOptions): RunSummary {
     hosts,
     cores,
     userMemoryMiB,
-    functions: calls.functions.length,
-    spanMs: calls.spanMicros / 1000,
-    endedAtMs: calls.spanMicros / 1000,
-    offeredLoad: work / (calls.spanMicros * hosts * cores),
+    functions: activations.functions.length,
+    spanMs: activations.spanMicros / 1000,
+    endedAtMs: activations.spanMicros / 1000,
+    offeredLoad: work / (activations.spanMicros * hosts * cores),
     utilization: 0.6,
     activations: slowdowns.length,
     outcomes: { success: slowdowns.length, timeout: 0, outOfMemory: 0, lost: 0, rejected: 0 },
@@ -117,12 +118,12 @@ export function toyEngine(options: ClusterOptions): RunSummary {
       control: 0,
       revoked: 0,
     },
-    worst: { name: calls.functions[0]!.name, slowdown: 3, calls: 20 },
-    slo: { functions: calls.functions.length, missed: 1, calls: 100, late: 3 },
+    worst: { name: activations.functions[0]!.name, slowdown: 3, activations: 20 },
+    slo: { functions: activations.functions.length, missed: 1, activations: 100, late: 3 },
     perFunction: perFunction.map((sum, i) => ({
-      name: calls.functions[i]!.name,
-      calls: sum.calls,
-      meanSlowdown: sum.calls === 0 ? 0 : sum.slowdown / sum.calls,
+      name: activations.functions[i]!.name,
+      activations: sum.activations,
+      meanSlowdown: sum.activations === 0 ? 0 : sum.slowdown / sum.activations,
       p99Slowdown: 2,
       p99Ms: 100 + 10 * i * factor,
       sloMs: 120,
@@ -134,7 +135,7 @@ export function toyEngine(options: ClusterOptions): RunSummary {
       accelerated: 0,
     })),
     series: {
-      bucketMs: calls.spanMicros / 1000 / seriesBuckets,
+      bucketMs: activations.spanMicros / 1000 / seriesBuckets,
       utilization: buckets(0.5),
       harvested: buckets(isManaged ? 4 : 0),
       borrowed: buckets(isManaged ? 2 : 0),

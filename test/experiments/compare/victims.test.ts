@@ -18,12 +18,12 @@ const totals = (...all: ReturnType<typeof columns>[]): FunctionTotals => {
 test('who pays and who gains, against fixed', (t) => {
   const fixed = totals(columns([2, 2, 2, 2]));
   const { judged, slowedDown, spedUp, worst } = totals(columns([1, 2.4, 3, 9])).against(fixed);
-  // a: 0.5, b: 1.2, c: 1.5 of fixed; five calls are too few to judge.
+  // a: 0.5, b: 1.2, c: 1.5 of fixed; five activations are too few to judge.
   t.deepEqual([judged, slowedDown, spedUp], [3, 1, 1]);
-  t.deepEqual(worst[0], { name: 'c', calls: 30, fixed: 2, slowdown: 3, ratio: 1.5 });
+  t.deepEqual(worst[0], { name: 'c', activations: 30, fixed: 2, slowdown: 3, ratio: 1.5 });
 });
 
-test('seeds weigh by their calls, those without any not at all', (t) => {
+test('seeds weigh by their activations, those without any not at all', (t) => {
   const sum = totals(
     columns([1, 1, 1, 1], [10, 30, 30, 5]),
     columns([4, 1, 1, 0], [20, 30, 30, 0]),

@@ -68,7 +68,7 @@ test('by the published rules each sample is one drawn choice, reported once', (t
   t.true(samples.size > outcomes.length / 2 && samples.size < outcomes.length);
 });
 
-const setting = { workload: 'profiles-12:4', load: 0.2, calls: 1500 };
+const setting = { workload: 'profiles-12:4', load: 0.2, activations: 1500 };
 
 test('on the cluster a network that prefers little takes the smallest choice', (t) => {
   const learned = { parameters: faasrmParameters(0, false), weights: liking(-1) };
@@ -135,10 +135,10 @@ test('the samples of a run on the cluster improve the policy', (t) => {
   const loaded = openWorkload('profiles-12', { seed: 3, load: { load: 0.5, cores: 16 } });
   let samples = 0;
   simulateCluster({
-    calls: activationStream(loaded, { seed: 3, calls: 3000 }),
+    activations: activationStream(loaded, { seed: 3, activations: 3000 }),
     cluster: { hosts: 2, cores: 8 },
     mode: 'quota',
-    // A slowdown is samples once the control arm has said what a call takes at user limits.
+    // A slowdown is samples once the control arm has said what an activation takes at user limits.
     decision: { controlShare: 0.3 },
     quotaPolicy: 'faasrm',
     quotaParameters: {

@@ -23,7 +23,7 @@ test('one function of the twelve comes later, and none is called faster for it',
     cores: 4,
   });
   const of = workload.functions.find(({ name }) => name === newFunction)!;
-  if (!('perMinute' in of.arrivals)) throw new Error('its calls are told by minutes');
+  if (!('perMinute' in of.arrivals)) throw new Error('its activations come by minutes');
   const { perMinute } = of.arrivals;
   t.deepEqual(perMinute.slice(0, 3), [0, 0, 0]);
   // 2.5 a second as the profile has it, all rates raised from the usual load to .7 of four cores.
@@ -85,8 +85,8 @@ test('the goal is judged against doing nothing', (t) => {
 
 test('a failed activation counts as one that took its whole time limit', (t) => {
   const log = new NewFunctionActivationLog(3, 60_000);
-  const call = {
-    call: 0,
+  const activation = {
+    activation: 0,
     fn: 3,
     host: 0,
     start: 0,
@@ -99,10 +99,10 @@ test('a failed activation counts as one that took its whole time limit', (t) => 
     soloMicros: 100_000,
     userMicros: 100_000,
   };
-  log.record(call);
+  log.record(activation);
   // Killed early: it counts 60 s over .1 s alone. Its wait for a container was 10 ms.
-  log.record({ ...call, arrivedAt: 2_000_000, outcome: ClusterOutcome.outOfMemory });
-  log.record({ ...call, fn: 4 });
+  log.record({ ...activation, arrivedAt: 2_000_000, outcome: ClusterOutcome.outOfMemory });
+  log.record({ ...activation, fn: 4 });
   t.deepEqual(log.slowdownsBetween(0, 10_000), [2.1, 600]);
   t.is(log.failures(0, 10_000), 1);
   t.deepEqual(log.slowdownsBetween(0, 2000), [2.1]);

@@ -9,7 +9,7 @@ import {
 
 test('sizes have the stated correlation with the work, and demand is unchanged', (t) => {
   const made = () =>
-    activationStream(openWorkload('azure-ten', { seed: 3 }), { seed: 3, calls: 20_000 });
+    activationStream(openWorkload('azure-ten', { seed: 3 }), { seed: 3, activations: 20_000 });
   for (const correlation of [0, 0.8]) {
     const [plain, sized] = [new ActivationBlock(20_000), new ActivationBlock(20_000)];
     const count = made().fill(plain);
@@ -17,10 +17,10 @@ test('sizes have the stated correlation with the work, and demand is unchanged',
     t.deepEqual(sized.cpu, plain.cpu);
     t.deepEqual(sized.arrival, plain.arrival);
     // Pearson's r of the logarithms, of the function called most.
-    const calls = new Map<number, number[]>();
+    const activations = new Map<number, number[]>();
     for (let i = 0; i < count; i++)
-      calls.set(sized.fn[i]!, [...(calls.get(sized.fn[i]!) ?? []), i]);
-    const busiest = [...calls.values()].sort((a, b) => b.length - a.length)[0]!;
+      activations.set(sized.fn[i]!, [...(activations.get(sized.fn[i]!) ?? []), i]);
+    const busiest = [...activations.values()].sort((a, b) => b.length - a.length)[0]!;
     const x = busiest.map((i) => Math.log(sized.payload[i]!));
     const y = busiest.map((i) => Math.log(sized.cpu[i]!));
     const mean = (of: number[]) => of.reduce((sum, value) => sum + value, 0) / of.length;
@@ -45,7 +45,7 @@ test('sizes that tell the work shorten waits; sizes that tell nothing cost nothi
   const [nothing, much] = payloadStudy({
     seeds: [1],
     loads: [0.9],
-    calls: 5000,
+    activations: 5000,
     functions: 100,
     cases,
   });

@@ -13,7 +13,7 @@ test('held out, smaller actions start cold less often; an OOM kill undoes a size
   });
   const [none, , , few] = rows;
   t.like(none, { paired: null, changes: { mean: 0 }, costs: { mean: 0 } });
-  for (const row of rows) t.is(row.calls, none!.calls);
+  for (const row of rows) t.is(row.activations, none!.activations);
   // Those that ask for less evidence change more.
   const changes = rows.slice(1, 4).map((row) => row.changes.mean);
   t.deepEqual(

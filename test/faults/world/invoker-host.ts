@@ -37,7 +37,7 @@ const RESTORE_MS = 500;
 
 type EngineEvent = (listener: ContainerEngineListener, reportedContainers: Set<string>) => void;
 
-interface Call {
+interface Activation {
   readonly action: string;
   readonly connection: number;
   readonly beganAt: number;
@@ -54,7 +54,7 @@ interface Call {
 interface Container {
   readonly action: string;
   readonly cgroup: KernelCgroup;
-  call: Call | null;
+  activation: Activation | null;
   /** When its next call comes. */
   nextAt: number;
   /** Since when its quota has been another than the user's with nothing running; NaN: it is not. */
@@ -103,7 +103,7 @@ export class InvokerHost {
   engineDelay = 0;
   #engineDue = 0;
   calling = true;
-  calls = 0;
+  activations = 0;
   /** Calls that ran below their user's quota for a while. */
   lowered = 0;
   readonly #audit = new AuditTrail(this.folder);
@@ -278,14 +278,14 @@ export class InvokerHost {
   tick(byMillis: number): void {
     const now = this.#world.time.monotonic();
     for (const container of [...this.containers.values()]) {
-      if (container.call) this.#work(container, container.call, byMillis, now);
+      if (container.activation) this.#work(container, container.activation, byMillis, now);
       else if (this.calling && now >= container.nextAt) this.#begin(container, now);
       this.#watch(container, now);
     }
   }
 
   get running(): number {
-    return [...this.containers.values()].filter(({ call }) => call !== null).length;
+    return [...this.containers.values()].filter(({ activation }) => activation !== null).length;
   }
 
   #begin(container: Container, now: number): void {
@@ -303,7 +303,7 @@ export class InvokerHost {
     const cpu = atMost * (user.quota === NO_LIMIT ? demand : Math.min(demand, user.quota));
     const memory = share * user.memory;
     const connection = this.#world.connection();
-    const call: Call = {
+    const activation: Activation = {
       action: container.action,
       connection,
       beganAt: now,
@@ -314,13 +314,13 @@ export class InvokerHost {
       isValid: memory < user.memory,
       lowered: false,
     };
-    container.call = call;
-    this.calls++;
+    container.activation = activation;
+    this.activations++;
     const at = this.#wall();
     const identity = {
       action: container.action,
       version: '0.0.1',
-      activationId: `${this.name}-${this.calls}`,
+      activationId: `${this.name}-${this.activations}`,
       deadline: (at + LIMIT_MS * 1000) as Micros,
     };
     this.#packet((tap) =>
@@ -335,40 +335,44 @@ export class InvokerHost {
     );
   }
 
-  #work(container: Container, call: Call, byMillis: number, now: number): void {
+  #work(container: Container, activation: Activation, byMillis: number, now: number): void {
     const { cgroup } = container;
-    const got = cgroup.run(call.demand, byMillis, this.#life?.machine ?? this.#world.time);
-    call.cpuLeft -= got * byMillis;
-    if (!call.lowered && cgroup.inForce.quota < cgroup.info.user.quota) {
-      call.lowered = true;
+    const got = cgroup.run(activation.demand, byMillis, this.#life?.machine ?? this.#world.time);
+    activation.cpuLeft -= got * byMillis;
+    if (!activation.lowered && cgroup.inForce.quota < cgroup.info.user.quota) {
+      activation.lowered = true;
       this.lowered++;
     }
     // Grows over the first half of its work.
-    const grown = Math.min(1, 2 * (1 - call.cpuLeft / call.cpu));
+    const grown = Math.min(1, 2 * (1 - activation.cpuLeft / activation.cpu));
     cgroup.usage.workingSet = Math.max(
       cgroup.usage.workingSet * 0.99,
-      call.memory * grown,
+      activation.memory * grown,
       mebibytes(20),
     ) as Bytes;
     if (cgroup.usage.workingSet > cgroup.inForce.memory) {
-      if (call.isValid) this.#fail(call, `killed at a memory limit of ${cgroup.inForce.memory}`);
+      if (activation.isValid)
+        this.#fail(activation, `killed at a memory limit of ${cgroup.inForce.memory}`);
       this.#end(container, true);
       return;
     }
-    if (now - call.beganAt > LIMIT_MS) {
-      if (call.isValid)
-        this.#fail(call, `not done within ${LIMIT_MS} ms at a quota of ${cgroup.inForce.quota}`);
+    if (now - activation.beganAt > LIMIT_MS) {
+      if (activation.isValid)
+        this.#fail(
+          activation,
+          `not done within ${LIMIT_MS} ms at a quota of ${cgroup.inForce.quota}`,
+        );
       this.#end(container, false);
       return;
     }
-    if (call.cpuLeft > 0) return;
-    container.call = null;
+    if (activation.cpuLeft > 0) return;
+    container.activation = null;
     container.nextAt = now + 40 + this.#random.below(500);
     const at = this.#wall();
-    this.#packet((tap) => tap.answer(call.connection, this.#address(container), 200, at));
+    this.#packet((tap) => tap.answer(activation.connection, this.#address(container), 200, at));
   }
 
-  #fail({ action, beganAt }: Call, why: string): void {
+  #fail({ action, beganAt }: Activation, why: string): void {
     this.problems.push(
       `${this.name}: an activation of ${action} begun at ${beganAt} failed: ${why}`,
     );
@@ -384,7 +388,7 @@ export class InvokerHost {
     if (this.hook === null || this.machine?.held || this.#hung || this.engineDelay > 0)
       this.#disturbedAt = now;
     const loweredWhileIdle =
-      container.call === null && cgroup.inForce.quota < cgroup.info.user.quota;
+      container.activation === null && cgroup.inForce.quota < cgroup.info.user.quota;
     if (!loweredWhileIdle || this.#disturbedAt === now) {
       container.loweredIdleSince = Number.NaN;
       return;
@@ -422,7 +426,7 @@ export class InvokerHost {
     const container: Container = {
       action: `/guest/f${index}`,
       cgroup: new KernelCgroup(info),
-      call: null,
+      activation: null,
       nextAt: this.#world.time.monotonic() + this.#random.below(1000),
       loweredIdleSince: Number.NaN,
       isReported: false,
@@ -436,7 +440,7 @@ export class InvokerHost {
   }
 
   #end(container: Container, oom: boolean): void {
-    const { cgroup, call, action } = container;
+    const { cgroup, activation, action } = container;
     const { id } = cgroup.info;
     const at = this.#wall();
     if (oom) {
@@ -444,10 +448,10 @@ export class InvokerHost {
       this.#emit((listener) => listener.containerOom(id));
     }
     cgroup.gone = true;
-    container.call = null;
+    container.activation = null;
     this.containers.delete(id);
-    if (call)
-      this.#packet((tap) => tap.closed(call.connection, this.#address(container), true, at));
+    if (activation)
+      this.#packet((tap) => tap.closed(activation.connection, this.#address(container), true, at));
     this.#emit((listener, reportedContainers) => {
       if (reportedContainers.delete(id)) listener.containerEnded(id);
     });

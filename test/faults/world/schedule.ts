@@ -259,7 +259,7 @@ export async function playSchedule(seed: number, count = 10): Promise<ScheduleRe
     await close(Number.POSITIVE_INFINITY);
     await world.calm();
     const problems = await world.verdict();
-    const activations = world.hosts.reduce((sum, { calls }) => sum + calls, 0);
+    const activations = world.hosts.reduce((sum, { activations }) => sum + activations, 0);
     const lowered = world.hosts.reduce((sum, host) => sum + host.lowered, 0);
     return { seed, faults, activations, lowered, targets: world.targets, problems };
   } finally {

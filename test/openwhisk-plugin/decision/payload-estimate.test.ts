@@ -13,16 +13,19 @@ const collect = runInNewContext('gc') as () => void;
 const normal = (random: SeededRandom): number =>
   normalQuantile(Math.min(1 - 1e-12, Math.max(1e-12, random.next())));
 
-/** Calls with ln(size) standard normal above 1 KiB, and ln(value) = exponent x ln(size) + noise. */
+/**
+ * Activations with ln(size) standard normal above 1 KiB, and ln(value) = exponent x ln(size) +
+ * noise.
+ */
 function trainedEstimate(
-  calls: number,
+  activations: number,
   exponent: number,
   noise: number,
   seed: number,
 ): PayloadEstimate {
   const random = new SeededRandom(seed);
   const estimate = new PayloadEstimate();
-  for (let i = 0; i < calls; i++) {
+  for (let i = 0; i < activations; i++) {
     const log = normal(random as SeededRandom);
     estimate.learn(
       1024 * Math.exp(log),
@@ -49,8 +52,8 @@ test('a power of the size is learned exactly after twenty predicted activations'
 });
 
 test('a mean is predicted, not a median', (t) => {
-  // exp(.5 z) has mean exp(.125): of 1 KiB, 10 x 1.133 = 11.33 ms. Over 200 calls' memory the error
-  // is a few percent.
+  // exp(.5 z) has mean exp(.125): of 1 KiB, 10 x 1.133 = 11.33 ms. Over 200 activations' memory the
+  // error is a few percent.
   const estimate = trainedEstimate(4000, 1, 0.5, 3);
   t.true(
     Math.abs(estimate.predict(1024) / (10 * Math.exp(0.125)) - 1) < 0.15,
@@ -63,7 +66,7 @@ test('random sizes are used in one of fifty functions at most, and errors are kn
   for (let seed = 1; seed <= 50; seed++) {
     const estimate = trainedEstimate(500, 0, 1, seed);
     if (estimate.used) used++;
-    // The mean of |z| is sqrt(2 / pi) = .80; from some 290 effective calls within a sixth.
+    // The mean of |z| is sqrt(2 / pi) = .80; from some 290 effective activations within a sixth.
     t.true(Math.abs(estimate.ownError - 0.8) < 0.14, `${seed}: ${estimate.ownError}`);
   }
   t.true(used <= 1, String(used));
@@ -121,7 +124,7 @@ test('short-first gives small requests more weight than large ones, unless switc
     });
     const player = new Player(made, limits(256));
     player.fn.minWeightFactor = 0;
-    // Calls of 1 to 4 KiB take 100 ms a KiB on one core.
+    // Activations of 1 to 4 KiB take 100 ms a KiB on one core.
     for (let i = 0; i < 60; i++) {
       const size = 1 + (i % 4);
       player.payload = 1024 * size;
@@ -146,15 +149,15 @@ test('short-first gives small requests more weight than large ones, unless switc
 
 test('the estimate allocates nothing', (t) => {
   const estimate = trainedEstimate(100, 1, 0.5, 1);
-  const round = (calls: number): void => {
-    for (let i = 0; i < calls; i++) {
+  const round = (activations: number): void => {
+    for (let i = 0; i < activations; i++) {
       estimate.learn(1024 + (i % 100), 10 + (i % 50));
       estimate.predict(1024 + (i % 100));
     }
   };
   round(200_000);
-  // 16 bytes a call, one boxed number, are 640 kB in each round, which the young generation holds.
-  // What AVA and V8's compilers allocate meanwhile is in a few.
+  // 16 bytes an activation, one boxed number, are 640 kB in each round, which the young generation
+  // holds. What AVA and V8's compilers allocate meanwhile is in a few.
   const grown = Array.from({ length: 21 }, () => {
     collect();
     const before = process.memoryUsage().heapUsed;

@@ -136,9 +136,9 @@ test('months later the reference still weighs a function by its last activation'
 
 test('many functions that need nothing do not move the reference', (t) => {
   const reference = new HostReference();
-  const add = (name: string, cpu: number, calls: number): void => {
+  const add = (name: string, cpu: number, activations: number): void => {
     const fn = new FunctionState(name, '1', limits(256), 'guarantee', 1);
-    for (let i = 0; i < calls; i++) fn.expectedCpu.add(cpu, 0, 1000);
+    for (let i = 0; i < activations; i++) fn.expectedCpu.add(cpu, 0, 1000);
     reference.update(fn, 0, 1000);
   };
   add('/g/busy', 200, 50);

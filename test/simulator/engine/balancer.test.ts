@@ -18,19 +18,19 @@ test('the hash is Java’s, of namespace and full name', (t) => {
 });
 
 test('a function stays on its home host while memory lasts, then moves by its step', (t) => {
-  // Three hosts with room for one container each: three calls at once go to three hosts, the fourth
-  // waits.
-  const { calls } = play({
+  // Three hosts with room for one container each: three activations at once go to three hosts, the
+  // fourth waits.
+  const { activations } = play({
     functions: [fn('a', at(0, 0, 0, 0))],
     cluster: { hosts: 3, userMemoryMiB: 128 },
   });
   const home = placementHash('/guest/a') % 3;
-  t.is(calls[0]!.host, home);
-  t.is(new Set(calls.slice(0, 3).map((call) => call.host)).size, 3);
-  t.is(calls[3]!.endedAt, 200_000);
+  t.is(activations[0]!.host, home);
+  t.is(new Set(activations.slice(0, 3).map((activation) => activation.host)).size, 3);
+  t.is(activations[3]!.endedAt, 200_000);
   // With room it stays: all four on its home host.
   const uncontended = play({ functions: [fn('a', at(0, 0, 0, 0))], cluster: { hosts: 3 } });
-  t.true(uncontended.calls.every((call) => call.host === home));
+  t.true(uncontended.activations.every((activation) => activation.host === home));
 });
 
 testProp(

@@ -6,12 +6,14 @@ const cold = { initMs: 50, coldStartMs: 400 };
 
 test('a cold cache: made, initialized, run; then warm; then paused', (t) => {
   // Alone on one core. At 0: 400 to make it, 50 of init, 100 of run: ends at 550. At 600 it is
-  // warm: 700. Idle from 700 on, paused after 10 s: the call at 20,000 needs 20 to unpause and ends
-  // at 20,120.
-  const { calls, summary } = play({ functions: [fn('a', at(0, 600, 20_000), { profile: cold })] });
-  t.deepEqual(endsMs(calls), [550, 700, 20_120]);
+  // warm: 700. Idle from 700 on, paused after 10 s: the activation at 20,000 needs 20 to unpause
+  // and ends at 20,120.
+  const { activations, summary } = play({
+    functions: [fn('a', at(0, 600, 20_000), { profile: cold })],
+  });
+  t.deepEqual(endsMs(activations), [550, 700, 20_120]);
   t.deepEqual(
-    calls.map((call) => call.start),
+    activations.map((activation) => activation.start),
     [StartKind.cold, StartKind.warm, StartKind.warm],
   );
   // Response over contention-free duration: 5.5, 1, 1.2.
@@ -24,8 +26,8 @@ test('a cold cache: made, initialized, run; then warm; then paused', (t) => {
 });
 
 test('late is what took longer than its objective, or failed', (t) => {
-  // Init + run of the three calls: 150, 100, 100 ms; then one that is killed: it wants 200 of 128
-  // MiB.
+  // Init + run of the three activations: 150, 100, 100 ms; then one that is killed: it wants 200 of
+  // 128 MiB.
   const { summary } = play({
     functions: [
       { ...fn('a', at(0, 600, 20_000), { profile: cold }), sloMs: 120 },
@@ -43,9 +45,9 @@ test('late is what took longer than its objective, or failed', (t) => {
 
 test('idle eviction: by age, and the least recently used to free memory', (t) => {
   // Two containers fit. b's is used last at 1100, a's at 100; c's at 2000 takes a's place; a is
-  // cold again at 3000 and takes b's. c's call at 612,200 comes 610.1 s after its last end (2100):
-  // paused after 10 s and removed 600 s later, so cold.
-  const { calls } = play({
+  // cold again at 3000 and takes b's. c's activation at 612,200 comes 610.1 s after its last end
+  // (2100): paused after 10 s and removed 600 s later, so cold.
+  const { activations } = play({
     functions: [fn('a', at(0, 3000)), fn('b', at(1000)), fn('c', at(2000, 612_200))].map((one) => ({
       ...one,
       profile: { ...one.profile, coldStartMs: 10 },
@@ -53,7 +55,7 @@ test('idle eviction: by age, and the least recently used to free memory', (t) =>
     cluster: { userMemoryMiB: 256 },
   });
   t.deepEqual(
-    calls.map((call) => [call.arrivedAt / 1000, call.start]),
+    activations.map((activation) => [activation.arrivedAt / 1000, activation.start]),
     [
       [0, StartKind.cold],
       [1000, StartKind.cold],
@@ -63,9 +65,9 @@ test('idle eviction: by age, and the least recently used to free memory', (t) =>
     ],
   );
   // Just within its age it is still there.
-  const { calls: younger } = play({ functions: [fn('c', at(0, 610_099))] });
+  const { activations: younger } = play({ functions: [fn('c', at(0, 610_099))] });
   t.deepEqual(
-    younger.map((call) => call.start),
+    younger.map((activation) => activation.start),
     [StartKind.cold, StartKind.warm],
   );
 });
@@ -75,7 +77,7 @@ test('idle eviction: by age, and the least recently used to free memory', (t) =>
 // container".
 
 const starts = (scene: Parameters<typeof play>[0]): number[] =>
-  play(scene).calls.map((call) => call.start);
+  play(scene).activations.map((activation) => activation.start);
 const { cold: COLD, warm: WARM } = StartKind;
 
 test('evicted is the container whose last activation came first, not the longest idle', (t) => {
@@ -109,7 +111,7 @@ test('an eviction frees the whole memory of the new container, whatever was free
 test('what is forced on a full host runs beside too much memory if anything idle can go', (t) => {
   // 512 MiB: a runs with 384, b is idle with 128. c needs 256: the balancer finds no memory and
   // forces it on the host, where b's container goes and c starts at once beside a: 640 MiB.
-  const { calls } = play({
+  const { activations } = play({
     functions: [
       fn('b', at(0)),
       fn('a', at(1000), { memoryMiB: 384, profile: { cpuMs: 1000 } }),
@@ -117,19 +119,19 @@ test('what is forced on a full host runs beside too much memory if anything idle
     ],
     cluster: { cores: 2, userMemoryMiB: 512 },
   });
-  t.deepEqual(endsMs(calls), [100, 2000, 1600]);
+  t.deepEqual(endsMs(activations), [100, 2000, 1600]);
 });
 
 test('no room: first come, first served, and waiting is no work', (t) => {
   // One container fits. a runs 0-100; b waits for it until 100 and runs to 200, then a's second
-  // call until 300: its wait counts as response, and its run is 100 ms all the same.
-  const { calls, summary } = play({
+  // activation until 300: its wait counts as response, and its run is 100 ms all the same.
+  const { activations, summary } = play({
     functions: [fn('a', at(0, 20)), fn('b', at(10))],
     cluster: { userMemoryMiB: 128 },
   });
-  t.deepEqual(endsMs(calls), [100, 200, 300]);
+  t.deepEqual(endsMs(activations), [100, 200, 300]);
   t.deepEqual(
-    calls.map((call) => call.cpu),
+    activations.map((activation) => activation.cpu),
     [100_000, 100_000, 100_000],
   );
   t.is(summary.waited, 2);
@@ -146,26 +148,28 @@ test('a quota changed mid-run', (t) => {
     mode: 'quota' as const,
   };
   // Unchanged: 200 ms by 350, throttled until 400, the last 50 by 450.
-  t.deepEqual(endsMs(play(scene).calls), [450]);
+  t.deepEqual(endsMs(play(scene).activations), [450]);
   t.deepEqual(
-    endsMs(play({ ...scene, limitChanges: [{ atMs: 260, fn: 0, cpuMillicores: 1000 }] }).calls),
+    endsMs(
+      play({ ...scene, limitChanges: [{ atMs: 260, fn: 0, cpuMillicores: 1000 }] }).activations,
+    ),
     [360],
   );
   // In weight mode there is no quota, whatever the function's user asked for.
-  t.deepEqual(endsMs(play({ ...scene, mode: 'weight' }).calls), [250]);
+  t.deepEqual(endsMs(play({ ...scene, mode: 'weight' }).activations), [250]);
 });
 
 test('a weight changed mid-run', (t) => {
   // Two of equal weight on one core, 100 ms each. At 100 both have 50 left; from then on a has
   // three quarters: it ends at 100 + 50 / .75 = 166.667 (seen at the next whole us), b has 16.67
   // more by then, and its last 33.33 alone: a trifle after 200.
-  const { calls } = play({
+  const { activations } = play({
     functions: [fn('a', at(0)), fn('b', at(0))],
     limitChanges: [{ atMs: 100, fn: 0, shares: 96 }],
     cluster: { userMemoryMiB: 4096 },
   });
   // 1024 x 128 / 4096 = 32 shares each.
-  t.deepEqual(endsMs(calls), [166.667, 200.001]);
+  t.deepEqual(endsMs(activations), [166.667, 200.001]);
 });
 
 test('a memory limit below what is in use kills', (t) => {
@@ -176,51 +180,51 @@ test('a memory limit below what is in use kills', (t) => {
     fn('a', at(0), { profile: { memory: { baseMiB: 30, peakMiB: 110, growth: 0.5 } } }),
   ];
   const at60 = play({ functions, limitChanges: [{ atMs: 40, fn: 0, memoryMiB: 60 }] });
-  t.deepEqual(endsMs(at60.calls), [40]);
-  t.is(at60.calls[0]!.outcome, ClusterOutcome.outOfMemory);
+  t.deepEqual(endsMs(at60.activations), [40]);
+  t.is(at60.activations[0]!.outcome, ClusterOutcome.outOfMemory);
   t.is(at60.summary.oomKills, 1);
   t.deepEqual(
-    endsMs(play({ functions, limitChanges: [{ atMs: 40, fn: 0, memoryMiB: 100 }] }).calls),
+    endsMs(play({ functions, limitChanges: [{ atMs: 40, fn: 0, memoryMiB: 100 }] }).activations),
     [43.75],
   );
-  t.deepEqual(endsMs(play({ functions }).calls), [100]);
+  t.deepEqual(endsMs(play({ functions }).activations), [100]);
 });
 
 test('I/O comes after half of the work and takes no core', (t) => {
   // a: 50 work, 200 wait, 50 work. b arrives at 60 and has the core alone while a waits: 160. a is
   // back at 250.
-  const { calls } = play({
+  const { activations } = play({
     functions: [fn('a', at(0), { profile: { ioMs: 200 } }), fn('b', at(60))],
   });
-  t.deepEqual(endsMs(calls), [300, 160]);
+  t.deepEqual(endsMs(activations), [300, 160]);
 });
 
 test('time limits: in the run, in the wait, in init; the container is gone', (t) => {
-  const { calls } = play({
+  const { activations } = play({
     functions: [
       fn('run', at(0, 1000), { timeoutMs: 150, profile: { cpuMs: 200 } }),
       fn('wait', at(2000), { timeoutMs: 150, profile: { ioMs: 500 } }),
       fn('init', at(3000), { timeoutMs: 150, profile: { initMs: 300 } }),
     ],
   });
-  t.deepEqual(endsMs(calls), [150, 1150, 2150, 3150]);
-  t.true(calls.every((call) => call.outcome === ClusterOutcome.timeout));
-  // The second call of `run` found no container.
-  t.is(calls[1]!.start, StartKind.cold);
+  t.deepEqual(endsMs(activations), [150, 1150, 2150, 3150]);
+  t.true(activations.every((activation) => activation.outcome === ClusterOutcome.timeout));
+  // The second activation of `run` found no container.
+  t.is(activations[1]!.start, StartKind.cold);
 });
 
 test('a host fails and returns', (t) => {
   // a runs on the only host when it fails at 50: lost. b arrives meanwhile: there is no host. c
   // arrives when it is back at 300: cold.
-  const { calls, summary } = play({
+  const { activations, summary } = play({
     functions: [fn('a', at(0)), fn('b', at(100)), fn('c', at(400))],
     failures: [{ host: 0, atMs: 50, forMs: 250 }],
   });
   t.deepEqual(
-    calls.map((call) => call.outcome),
+    activations.map((activation) => activation.outcome),
     [ClusterOutcome.lost, ClusterOutcome.rejected, ClusterOutcome.success],
   );
-  t.deepEqual(endsMs(calls), [50, 100, 500]);
+  t.deepEqual(endsMs(activations), [50, 100, 500]);
   t.deepEqual(summary.outcomes, { success: 1, timeout: 0, outOfMemory: 0, lost: 1, rejected: 1 });
 });
 
@@ -229,17 +233,17 @@ test('what waits on a host that fails waits on, or is lost with it', (t) => {
   const cluster = { userMemoryMiB: 128 };
   // b waits for a's place; the host is back at 300.
   const back = play({ functions, cluster, failures: [{ host: 0, atMs: 50, forMs: 250 }] });
-  t.deepEqual(endsMs(back.calls), [50, 400]);
+  t.deepEqual(endsMs(back.activations), [50, 400]);
   const gone = play({ functions, cluster, failures: [{ host: 0, atMs: 50 }] });
-  t.deepEqual(endsMs(gone.calls), [50, 50]);
-  t.true(gone.calls.every((call) => call.outcome === ClusterOutcome.lost));
+  t.deepEqual(endsMs(gone.activations), [50, 50]);
+  t.true(gone.activations.every((activation) => activation.outcome === ClusterOutcome.lost));
 });
 
 test('prewarmed containers take init alone, and are made again', (t) => {
-  // One in stock, ready at 400. The call at 1000 takes it (init 50, run 100: 1150); the next one is
-  // ready at 1400. The call at 1100 finds none: 400 + 50 + 100, beside the first until 1150 on one
-  // core. It takes 1550 + 100.
-  const { calls } = play({
+  // One in stock, ready at 400. The activation at 1000 takes it (init 50, run 100: 1150); the next
+  // one is ready at 1400. The activation at 1100 finds none: 400 + 50 + 100, beside the first until
+  // 1150 on one core. It takes 1550 + 100.
+  const { activations } = play({
     functions: [fn('a', at(1000)), fn('b', at(1100)), fn('c', at(5000))].map((one) => ({
       ...one,
       profile: { ...one.profile, ...cold },
@@ -247,22 +251,22 @@ test('prewarmed containers take init alone, and are made again', (t) => {
     cluster: { prewarm: [{ memoryMiB: 128, count: 1, coldStartMs: 400 }] },
   });
   t.deepEqual(
-    calls.map((call) => call.start),
+    activations.map((activation) => activation.start),
     [StartKind.prewarmed, StartKind.cold, StartKind.prewarmed],
   );
-  t.deepEqual(endsMs(calls), [1150, 1650, 5150]);
+  t.deepEqual(endsMs(activations), [1150, 1650, 5150]);
 });
 
 test('several activations in one container share its weight and its place', (t) => {
-  // a may run two at once: its second call joins the first's container (still being made for 10
-  // ms), so one cold start. The third needs another container.
-  const { calls, summary } = play({
+  // a may run two at once: its second activation joins the first's container (still being made for
+  // 10 ms), so one cold start. The third needs another container.
+  const { activations, summary } = play({
     functions: [fn('a', at(0, 1, 2), { profile: { coldStartMs: 10 } })],
     extras: { 0: { concurrency: 2 } },
     cluster: { cores: 4 },
   });
   t.is(summary.starts.cold, 2);
-  t.deepEqual(endsMs(calls), [110, 110, 112]);
+  t.deepEqual(endsMs(activations), [110, 110, 112]);
   // Against b, a container with two activations has the weight of one: on one core b has half, a's
   // two a quarter each.
   const shared = play({
@@ -270,37 +274,37 @@ test('several activations in one container share its weight and its place', (t) 
     extras: { 0: { concurrency: 2 } },
   });
   // b ends at 200; a's two have 50 each by then, and half a core each afterwards: 300.
-  t.deepEqual(endsMs(shared.calls), [300, 300, 200]);
+  t.deepEqual(endsMs(shared.activations), [300, 300, 200]);
 });
 
 test('a function capped at one container waits for it, and other functions do not', (t) => {
-  const { calls, summary } = play({
+  const { activations, summary } = play({
     functions: [fn('a', at(0, 10, 20)), fn('b', at(30))],
     extras: { 0: { maxContainers: 1 } },
     cluster: { cores: 4, hosts: 2 },
   });
-  t.deepEqual(endsMs(calls), [100, 200, 300, 130]);
+  t.deepEqual(endsMs(activations), [100, 200, 300, 130]);
   t.is(summary.starts.cold, 2);
 });
 
 test('no activation waits without end', (t) => {
-  // The only host has 256 MiB, half of it in a prewarmed container, which is never evicted: a call
-  // that needs all is turned away when nothing is left that could make room.
+  // The only host has 256 MiB, half of it in a prewarmed container, which is never evicted: an
+  // activation that needs all is turned away when nothing is left that could make room.
   const cluster = { userMemoryMiB: 256, prewarm: [{ memoryMiB: 128, count: 1, coldStartMs: 400 }] };
-  const { calls } = play({ functions: [fn('a', at(0), { memoryMiB: 256 })], cluster });
+  const { activations } = play({ functions: [fn('a', at(0), { memoryMiB: 256 })], cluster });
   t.deepEqual(
-    calls.map((call) => call.outcome),
+    activations.map((activation) => activation.outcome),
     [ClusterOutcome.rejected],
   );
-  // The only host is gone for good: the second call, held back since its function may have one
-  // container, is turned away at once.
+  // The only host is gone for good: the second activation, held back since its function may have
+  // one container, is turned away at once.
   const gone = play({
     functions: [fn('a', at(0, 10, 60))],
     extras: { 0: { maxContainers: 1 } },
     failures: [{ host: 0, atMs: 50 }],
   });
   t.deepEqual(
-    gone.calls.map((call) => call.outcome),
+    gone.activations.map((activation) => activation.outcome),
     [ClusterOutcome.lost, ClusterOutcome.rejected, ClusterOutcome.rejected],
   );
 });
@@ -310,11 +314,12 @@ test('what the system keeps busy, containers do not get', (t) => {
   // two cores 1.25 are left, and one thread uses one of them.
   const one = [fn('a', at(0))];
   t.true(
-    Math.abs(endsMs(play({ functions: one, cluster: { systemCores: 0.25 } }).calls)[0]! - 400 / 3) <
-      0.01,
+    Math.abs(
+      endsMs(play({ functions: one, cluster: { systemCores: 0.25 } }).activations)[0]! - 400 / 3,
+    ) < 0.01,
   );
   t.deepEqual(
-    endsMs(play({ functions: one, cluster: { cores: 2, systemCores: 0.75 } }).calls),
+    endsMs(play({ functions: one, cluster: { cores: 2, systemCores: 0.75 } }).activations),
     [100],
   );
 });

@@ -26,17 +26,17 @@ function targetSetter(
 }
 
 test('what a function never uses is harvested, and no activation is slower', (t) => {
-  // A user's 2 cores, one is used: after the first call the range begins at max(1000 + 5 % of 2000,
-  // 1000 / .75) = 1333.3 millicores. Two of three calls of .5 s leave 666.7 millicores each: 2 x
-  // 333.3 CPU-ms.
-  const { summary, calls } = play({
+  // A user's 2 cores, one is used: after the first activation the range begins at max(1000 + 5 % of
+  // 2000, 1000 / .75) = 1333.3 millicores. Two of three activations of .5 s leave 666.7 millicores
+  // each: 2 x 333.3 CPU-ms.
+  const { summary, activations } = play({
     functions: [fn('f', at(0, 1000, 2000), { userCpuMillicores: 2000, profile: { cpuMs: 500 } })],
     mode: 'quota',
     cluster: { cores: 2 },
     quotaPolicy: 'smallest-in-range',
     decision: noArm,
   });
-  t.deepEqual(endsMs(calls), [500, 1500, 2500]);
+  t.deepEqual(endsMs(activations), [500, 1500, 2500]);
   t.true(
     Math.abs(summary.harvest.harvestedCoreSeconds - 2 / 3) < 1e-6,
     `${summary.harvest.harvestedCoreSeconds}`,
@@ -52,7 +52,7 @@ test('a lowered limit that is used up is restored 50 ms into the run', (t) => {
   // .75) = 161.1: 16.11 core-ms a period, used up after 16.11 ms. The first window that counts ends
   // at 50.001 ms with 16.11 core-ms = 322 millicores, above .8 x 161: the user's whole core for the
   // other 183.889 core-ms.
-  const { summary, calls } = play({
+  const { summary, activations } = play({
     functions: [
       fn('a', at(0, 10_000), { userCpuMillicores: 1000, profile: { cpuMs: 200 } }),
       fn('b', at(0), { memoryMiB: 1024, userCpuMillicores: 1000, profile: { cpuMs: 4000 } }),
@@ -63,21 +63,21 @@ test('a lowered limit that is used up is restored 50 ms into the run', (t) => {
     decision: noArm,
   });
   t.is(summary.harvest.trips, 1);
-  t.deepEqual(endsMs(calls), [1800, 4200, 10_233.89]);
+  t.deepEqual(endsMs(activations), [1800, 4200, 10_233.89]);
 });
 
 test('who was cut by the own limit borrows what is free', (t) => {
   // Half a core of two: 200 core-ms take three periods of 50 and 50 more, 350 ms: a peak of 571.4.
   // The range then begins at
   // 571.4 / .75 = 761.9, 261.9 of it borrowed: two periods of 76.19 core-ms and 47.62 ms more.
-  const { summary, calls } = play({
+  const { summary, activations } = play({
     functions: [fn('f', at(0, 1000), { userCpuMillicores: 500, profile: { cpuMs: 200 } })],
     mode: 'quota',
     cluster: { cores: 2 },
     quotaPolicy: 'smallest-in-range',
     decision: noArm,
   });
-  const [first, second] = endsMs(calls);
+  const [first, second] = endsMs(activations);
   t.is(first, 350);
   t.true(Math.abs(second! - 1247.619) < 0.002, `${second}`);
   const { harvest } = summary;
@@ -95,8 +95,8 @@ test('who was cut by the own limit borrows what is free', (t) => {
 
 test('a step closes after its activations, and the target is in force after a delay', (t) => {
   const views: View[] = [];
-  // The second call ends at 1.5 s; a target of 1500 millicores lies inside 1333..2000, so the four
-  // calls from 2 s on leave 500 each.
+  // The second activation ends at 1.5 s; a target of 1500 millicores lies inside 1333..2000, so the
+  // four activations from 2 s on leave 500 each.
   const { summary } = play({
     functions: [
       fn('f', at(0, 1000, 2000, 3000, 4000, 20_000), {
@@ -123,7 +123,7 @@ test('a step closes after its activations, and the target is in force after a de
   t.is(step?.observation.used.cpu as number, 1000);
   t.is(step?.observation.user.cpu as number, 2000);
   t.is(step?.observation.containers, 1);
-  // The fifth call is a step of its own, closed 10 s after it has ended.
+  // The fifth activation is a step of its own, closed 10 s after it has ended.
   t.is(views[2]?.observation.observedAt as number, 14_500);
 });
 
@@ -151,7 +151,8 @@ test('without another setting a target is stale after as long as in a hook', (t)
       decision: noArm,
       control: { stepActivations: 1 },
     }).summary.harvest.harvestedCoreSeconds;
-  // The first call is observed when it ends, at .5 s; the second one waits 20 ms for unpausing.
+  // The first activation is observed when it ends, at .5 s; the second one waits 20 ms for
+  // unpausing.
   const { targetStaleMs } = defaultConfig.decision;
   t.true(harvested(480 + targetStaleMs) > 0);
   t.is(harvested(481 + targetStaleMs), 0);
@@ -159,7 +160,7 @@ test('without another setting a target is stale after as long as in a hook', (t)
 
 test('a memory peak on one host counts on another when a target names it', (t) => {
   // Each host has memory for one container. The first host sees 400 MiB twice, the second one
-  // 100 MiB, which would mean a limit of 191 MiB there for a call that needs 390.
+  // 100 MiB, which would mean a limit of 191 MiB there for an activation that needs 390.
   const scene: Scene = {
     functions: [
       fn('f', at(0, 1000, 1000, 2000, 2000), {
@@ -182,7 +183,7 @@ test('a memory peak on one host counts on another when a target names it', (t) =
   };
   const { oomKills, activations } = simulateCluster({
     ...optionsOf(scene),
-    calls: { ...stream, fill },
+    activations: { ...stream, fill },
   });
   t.is(activations, 5);
   t.is(oomKills, 0);
@@ -218,9 +219,9 @@ test('managers see the others and the price of their host: demand over capacity'
 });
 
 test('a manager that wants containers gets them made, and no more than it wants', (t) => {
-  const { summary, calls } = play({
+  const { summary, activations } = play({
     functions: [
-      // Known after the first call; then three at once, and four at once.
+      // Known after the first activation; then three at once, and four at once.
       fn('f', at(0, 20_000, 20_000, 20_000, 30_000, 30_000, 30_000, 30_000), {
         profile: { cpuMs: 100, coldStartMs: 500 },
       }),
@@ -233,11 +234,14 @@ test('a manager that wants containers gets them made, and no more than it wants'
   t.is(summary.starts.cold, 1);
   t.is(summary.starts.warm, 7);
   // Unpausing takes 20 ms after 10 s; the fourth of four waits for one of the three.
-  t.deepEqual(endsMs(calls).slice(1), [20_120, 20_120, 20_120, 30_100, 30_100, 30_100, 30_200]);
+  t.deepEqual(
+    endsMs(activations).slice(1),
+    [20_120, 20_120, 20_120, 30_100, 30_100, 30_100, 30_200],
+  );
 });
 
-test('a new nominal memory is a new revision: containers of the old one serve no new call', (t) => {
-  const { summary, calls } = play({
+test('a new nominal memory is a new revision: old containers serve no activation', (t) => {
+  const { summary, activations } = play({
     functions: [
       fn('f', at(0, 1000, 2000), { memoryMiB: 256, profile: { cpuMs: 100, coldStartMs: 500 } }),
     ],
@@ -247,13 +251,13 @@ test('a new nominal memory is a new revision: containers of the old one serve no
     control: { stepActivations: 1 },
   });
   t.is(summary.starts.cold, 2);
-  t.deepEqual(endsMs(calls), [600, 1600, 2100]);
+  t.deepEqual(endsMs(activations), [600, 1600, 2100]);
 });
 
 test('idle containers of an old revision hold their memory until they are evicted', (t) => {
   // 512 MiB: f's old container of 256 and its new one of 128 from 1000 on. g needs 256 at 3000,
   // for which the old one, which was used first, goes: f stays warm at 4000.
-  const { calls } = play({
+  const { activations } = play({
     functions: [
       fn('f', at(0, 1000, 4000), { memoryMiB: 256, profile: { cpuMs: 100, coldStartMs: 500 } }),
       fn('g', at(3000), { memoryMiB: 256, profile: { cpuMs: 100, coldStartMs: 500 } }),
@@ -263,11 +267,12 @@ test('idle containers of an old revision hold their memory until they are evicte
     decision: noArm,
     control: { stepActivations: 1 },
   });
-  t.deepEqual(endsMs(calls), [600, 1600, 3600, 4100]);
+  t.deepEqual(endsMs(activations), [600, 1600, 3600, 4100]);
 });
 
 test('a smaller action survives a peak if the host has memory beyond user-memory', (t) => {
-  // f has 128 of its user's 256 MiB from its second call on, and its third call needs 200.
+  // f has 128 of its user's 256 MiB from its second activation on, and its third activation needs
+  // 200.
   const run = (memoryMiB: number) => {
     const scene: Scene = {
       functions: [
@@ -287,14 +292,14 @@ test('a smaller action survives a peak if the host has memory beyond user-memory
       if (count > 0) block.peak[2] = 200 * MIB;
       return count;
     };
-    return simulateCluster({ ...optionsOf(scene), calls: { ...stream, fill } });
+    return simulateCluster({ ...optionsOf(scene), activations: { ...stream, fill } });
   };
   t.is(run(512).oomKills, 1);
   t.is(run(1024).oomKills, 0);
 });
 
 test('idle containers of an old revision do not count against the cap of the new one', (t) => {
-  const { calls } = play({
+  const { activations } = play({
     functions: [
       fn('f', at(0, 1000, 2000), { memoryMiB: 256, profile: { cpuMs: 100, coldStartMs: 500 } }),
     ],
@@ -304,14 +309,14 @@ test('idle containers of an old revision do not count against the cap of the new
     decision: noArm,
     control: { stepActivations: 1 },
   });
-  t.deepEqual(endsMs(calls), [600, 1600, 2100]);
+  t.deepEqual(endsMs(activations), [600, 1600, 2100]);
 });
 
 test('under `faasrm` memory too is lowered, and given back before it is too little', (t) => {
   // Peaks of 100 of 512 MiB, reached from 30 within runs of 100 ms: .7 MiB a ms, which must fit
-  // into the 130 ms a raise may take. So from the second call on the limit is 100 + 91 = 191 MiB.
-  // The fifth call grows to 200 MiB: at .8 x 191 it gets the user's limit back. Without the
-  // safeguard it is killed.
+  // into the 130 ms a raise may take. So from the second activation on the limit is 100 + 91 = 191
+  // MiB. The fifth activation grows to 200 MiB: at .8 x 191 it gets the user's limit back. Without
+  // the safeguard it is killed.
   const run = (midRun: boolean) => {
     const scene: Scene = {
       functions: [
@@ -329,7 +334,7 @@ test('under `faasrm` memory too is lowered, and given back before it is too litt
       if (count > 0) block.peak[4] = 200 * MIB;
       return count;
     };
-    return simulateCluster({ ...optionsOf(scene), calls: { ...stream, fill } });
+    return simulateCluster({ ...optionsOf(scene), activations: { ...stream, fill } });
   };
   const guarded = run(true);
   t.is(guarded.oomKills, 0);
@@ -340,7 +345,7 @@ test('under `faasrm` memory too is lowered, and given back before it is too litt
 test('a policy that changes its mind in the middle of a run is asked at the work it named', (t) => {
   // sfs: a run's first slice of CPU comes first. One core: a has run alone for 1 s when b's 10 ms
   // come and go first.
-  const { calls } = play({
+  const { activations } = play({
     functions: [
       fn('a', at(0), { profile: { cpuMs: 2000 } }),
       fn('b', at(1000), { profile: { cpuMs: 10 } }),
@@ -348,7 +353,7 @@ test('a policy that changes its mind in the middle of a run is asked at the work
     weightPolicy: 'sfs',
     decision: noArm,
   });
-  const [a, b] = endsMs(calls);
+  const [a, b] = endsMs(activations);
   t.true(b! < 1011, `${b}`);
   // Instants are whole microseconds.
   t.true(a! >= 2010 && a! <= 2010.002, `${a}`);
@@ -358,9 +363,9 @@ test('an init of many seconds is not starved by raised weights', (t) => {
   // One core and room for two containers, of which `short` always runs. Its policy gives it 25
   // times its weight: five times its mean, squared. Ten seconds of boost, then the same weight.
   const initMillis = (weightPolicy: string): number => {
-    const { calls } = play({
+    const { activations } = play({
       functions: [
-        fn('short', at(...Array.from({ length: 2000 }, (_, call) => 100 * call)), {
+        fn('short', at(...Array.from({ length: 2000 }, (_, activation) => 100 * activation)), {
           profile: { cpuMs: 100 },
         }),
         fn('cold', at(50_000), { timeoutMs: 60_000, profile: { cpuMs: 10, initMs: 15_000 } }),
@@ -370,7 +375,7 @@ test('an init of many seconds is not starved by raised weights', (t) => {
       cluster: { cores: 1, userMemoryMiB: 256 },
       decision: noArm,
     });
-    const cold = calls.find(({ fn: index }) => index === 1)!;
+    const cold = activations.find(({ fn: index }) => index === 1)!;
     t.is(cold.outcome, ClusterOutcome.success, weightPolicy);
     return (cold.runAt - cold.placedAt) / 1000;
   };

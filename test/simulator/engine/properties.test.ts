@@ -51,7 +51,7 @@ const anyScene = fc
     prewarm: fc.boolean(),
     failure: fc.constantFrom('none', 'returns', 'stays'),
     change: fc.boolean(),
-    calls: fc.integer({ min: 1, max: 400 }),
+    activations: fc.integer({ min: 1, max: 400 }),
     decides,
   })
   .map(
@@ -83,7 +83,7 @@ const anyScene = fc
       ),
       ...drawn.decides,
       control: { stepActivations: 3, stepMs: 1000, fieldMs: 1000 },
-      stream: drawn.calls,
+      stream: drawn.activations,
       seed: drawn.seed,
       mode: drawn.mode,
       cluster: {
@@ -105,18 +105,18 @@ const anyScene = fc
   );
 
 testProp(
-  'every call ends once, its work is done, cores are never exceeded and memory only by force',
+  'every activation ends once, its work is done, cores are never exceeded and memory only by force',
   [anyScene],
   (t, scene) => {
     const seen = new Map<number, SimulatedActivation>();
     let twice = 0;
     const { cluster, limitController } = buildCluster({
       ...optionsOf(scene),
-      calls: streamOf(scene),
+      activations: streamOf(scene),
       recorder: {
-        record: (call) => {
-          if (seen.has(call.call)) twice++;
-          seen.set(call.call, { ...call });
+        record: (activation) => {
+          if (seen.has(activation.activation)) twice++;
+          seen.set(activation.activation, { ...activation });
         },
       },
     });
@@ -151,25 +151,25 @@ testProp(
     t.is(seen.size, scene.stream!);
     t.is(cluster.accounts.arrived, scene.stream!);
     t.is(cluster.accounts.ended, scene.stream!);
-    for (const call of seen.values()) {
-      t.true(call.endedAt >= call.arrivedAt);
-      if (call.outcome !== ClusterOutcome.success) continue;
-      const spec = scene.functions[call.fn]!;
+    for (const activation of seen.values()) {
+      t.true(activation.endedAt >= activation.arrivedAt);
+      if (activation.outcome !== ClusterOutcome.success) continue;
+      const spec = scene.functions[activation.fn]!;
       t.true(
-        call.endedAt - call.runAt >= call.soloMicros - 1e-3,
-        `${call.endedAt - call.runAt} < ${call.soloMicros}`,
+        activation.endedAt - activation.runAt >= activation.soloMicros - 1e-3,
+        `${activation.endedAt - activation.runAt} < ${activation.soloMicros}`,
       );
       const asked =
-        (call.soloMicros - Number(spec.profile.ioMs ?? 0) * 1000) * spec.profile.parallelism;
-      t.true(Math.abs(asked - call.cpu) < 1e-3, `${call.cpu} of ${asked} core-us`);
+        (activation.soloMicros - Number(spec.profile.ioMs ?? 0) * 1000) * spec.profile.parallelism;
+      t.true(Math.abs(asked - activation.cpu) < 1e-3, `${activation.cpu} of ${asked} core-us`);
     }
-    // What still runs is `/init` of containers that were made for calls which others have served
-    // meanwhile.
-    const { phase, call } = cluster.activations.columns;
+    // What still runs is `/init` of containers that were made for activations which others have
+    // served meanwhile.
+    const { phase, activation } = cluster.activations.columns;
     for (let host = 0; host < hosts; host++)
       for (const a of cluster.cores.runners.on(host).slice(0, cluster.cores.runners.counts[host])) {
         t.is(phase[a], Phase.init);
-        t.is(call[a], -1);
+        t.is(activation[a], -1);
       }
   },
   { numRuns: 100 },
@@ -180,14 +180,14 @@ testProp(
   [anyScene],
   (t, scene) => {
     const run = () =>
-      JSON.stringify(simulateCluster({ ...optionsOf(scene), calls: streamOf(scene) }));
+      JSON.stringify(simulateCluster({ ...optionsOf(scene), activations: streamOf(scene) }));
     t.is(run(), run());
   },
   { numRuns: 20 },
 );
 
 test('a long run takes no more room than a short one', (t) => {
-  const scene = (calls: number): Scene => ({
+  const scene = (activations: number): Scene => ({
     functions: [
       fn(
         'a',
@@ -195,11 +195,14 @@ test('a long run takes no more room than a short one', (t) => {
         { profile: { cpuMs: { exponential: { mean: 50 } } } },
       ),
     ],
-    stream: calls,
+    stream: activations,
     cluster: { userMemoryMiB: 1024 },
   });
-  const places = (calls: number) => {
-    const { cluster } = buildCluster({ ...optionsOf(scene(calls)), calls: streamOf(scene(calls)) });
+  const places = (activations: number) => {
+    const { cluster } = buildCluster({
+      ...optionsOf(scene(activations)),
+      activations: streamOf(scene(activations)),
+    });
     cluster.run(Number.POSITIVE_INFINITY);
     t.is(cluster.activations.count, 0);
     return cluster.activations.high;
@@ -216,7 +219,7 @@ test('progress and the warm-up', (t) => {
   const shares: number[] = [];
   const summary = simulateCluster({
     ...optionsOf(scene),
-    calls: streamOf(scene),
+    activations: streamOf(scene),
     onProgress: ({ share }) => shares.push(share),
   });
   // Twice 65,536 and the end, when about the whole span has passed (activations are limited, not
@@ -258,7 +261,7 @@ test('an activation waits for a container that is created ahead, and user-memory
     mode: 'weight',
     cluster: { hosts: 1, cores: 1, userMemoryMiB: 512, idleMs: 5000, pauseGraceMs: 100 },
   };
-  const { cluster } = buildCluster({ ...optionsOf(scene), calls: streamOf(scene) });
+  const { cluster } = buildCluster({ ...optionsOf(scene), activations: streamOf(scene) });
   let most = 0;
   for (let until = 0; !cluster.finished; until += 10_000) {
     cluster.run(until);

@@ -4,16 +4,16 @@ import { fn, optionsOf, type Scene, streamOf } from './scene.js';
 
 // Queues whose means are known. Seeds are fixed, so nothing here can fail by chance; runs are long
 // enough that 2 % is several standard deviations (of the mean response of M/M/1 at load .6 after
-// 400,000 calls: 0.6 %).
+// 400,000 activations: 0.6 %).
 
-const CALLS = 400_000;
+const ACTIVATIONS = 400_000;
 
 function meanResponseMs(scene: Scene): number {
   const { responseMs, activations } = simulateCluster({
     ...optionsOf(scene),
-    calls: streamOf(scene),
+    activations: streamOf(scene),
   });
-  if (activations !== CALLS) throw new Error(`${activations} activations`);
+  if (activations !== ACTIVATIONS) throw new Error(`${activations} activations`);
   return responseMs.mean;
 }
 
@@ -25,7 +25,7 @@ test('M/M/1: one container, first come first served', (t) => {
   // Service 100 ms, 6 a second: load .6. Mean response = service / (1 - load) = 250 ms.
   const mean = meanResponseMs({
     functions: [fn('a', poisson(6), service(100))],
-    stream: CALLS,
+    stream: ACTIVATIONS,
     cluster: { userMemoryMiB: 128, idleMs: 1e9, pauseGraceMs: 1e9 },
   });
   t.true(near(mean, 250), `${mean}`);
@@ -41,15 +41,15 @@ test('M/M/c: four containers on four cores', (t) => {
   const theory = 100 + (waits * 100) / (4 * 0.3);
   const mean = meanResponseMs({
     functions: [fn('a', poisson(28), service(100))],
-    stream: CALLS,
+    stream: ACTIVATIONS,
     cluster: { cores: 4, userMemoryMiB: 512, idleMs: 1e9, pauseGraceMs: 1e9 },
   });
   t.true(near(mean, theory), `${mean} instead of ${theory}`);
 });
 
 test('M/G/1 processor sharing: the mean does not see how services are spread', (t) => {
-  // Three of four calls take 50 ms, one 250: mean 100. 6 a second: load .6. Mean response = mean
-  // service / (1 - load) = 250.
+  // Three of four activations take 50 ms, one 250: mean 100. 6 a second: load .6. Mean response =
+  // mean service / (1 - load) = 250.
   const cpuMs = {
     quantiles: [
       [0, 50],
@@ -60,7 +60,7 @@ test('M/G/1 processor sharing: the mean does not see how services are spread', (
   };
   const mean = meanResponseMs({
     functions: [fn('a', poisson(6), { profile: { cpuMs } })],
-    stream: CALLS,
+    stream: ACTIVATIONS,
     cluster: { userMemoryMiB: 1_000_000, pauseGraceMs: 1e9 },
   });
   t.true(near(mean, 250), `${mean}`);
@@ -80,7 +80,7 @@ test('Little’s law: as many in the system as arrive a second x the time they s
   };
   const { series, responseMs, spanMs } = simulateCluster({
     ...optionsOf(scene),
-    calls: streamOf(scene),
+    activations: streamOf(scene),
   });
   const inSystem = series.running.map((running, i) => running + series.waiting[i]!);
   const mean = inSystem.reduce((sum, count) => sum + count, 0) / inSystem.length;

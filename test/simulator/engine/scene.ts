@@ -48,14 +48,14 @@ export const at = (...atMs: number[]): Input['arrivals'] => ({ atMs });
 /** Settings of a function that the workload format lacks. */
 export type Extras = Partial<Pick<StreamedFunction, 'concurrency' | 'maxContainers' | 'sloMs'>>;
 
-export interface Scene extends Omit<Partial<ClusterOptions>, 'calls' | 'recorder'> {
+export interface Scene extends Omit<Partial<ClusterOptions>, 'activations' | 'recorder'> {
   readonly functions: readonly Input[];
   readonly extras?: Readonly<Record<number, Extras>>;
   /** Number of activations of a stream; absent: all of the plan. */
   readonly stream?: number;
 }
 
-export function streamOf(scene: Scene): ClusterOptions['calls'] {
+export function streamOf(scene: Scene): ClusterOptions['activations'] {
   const { userMemoryMiB = 4096 } = scene.cluster ?? {};
   const workload = checkWorkload({
     version: 1,
@@ -64,15 +64,18 @@ export function streamOf(scene: Scene): ClusterOptions['calls'] {
     host: { cores: 1, memoryMiB: 1_000_000, userMemoryMiB },
     functions: [...scene.functions],
   });
-  const calls =
+  const activations =
     scene.stream === undefined
       ? new PlanStream(planWorkload(workload))
-      : new WorkloadStream(workload, { calls: scene.stream, seed: scene.seed ?? 1 });
+      : new WorkloadStream(workload, { activations: scene.stream, seed: scene.seed ?? 1 });
   return {
-    functions: calls.functions.map((called, index) => ({ ...called, ...scene.extras?.[index] })),
-    spanMicros: calls.spanMicros,
-    expectedActivations: calls.expectedActivations,
-    fill: (block) => calls.fill(block),
+    functions: activations.functions.map((called, index) => ({
+      ...called,
+      ...scene.extras?.[index],
+    })),
+    spanMicros: activations.spanMicros,
+    expectedActivations: activations.expectedActivations,
+    fill: (block) => activations.fill(block),
   };
 }
 
@@ -88,12 +91,19 @@ export function optionsOf({
   };
 }
 
-export function play(scene: Scene): { summary: RunSummary; calls: readonly SimulatedActivation[] } {
+export function play(scene: Scene): {
+  summary: RunSummary;
+  activations: readonly SimulatedActivation[];
+} {
   const log = new ActivationLog();
-  const summary = simulateCluster({ ...optionsOf(scene), calls: streamOf(scene), recorder: log });
-  return { summary, calls: [...log.calls].sort((a, b) => a.call - b.call) };
+  const summary = simulateCluster({
+    ...optionsOf(scene),
+    activations: streamOf(scene),
+    recorder: log,
+  });
+  return { summary, activations: [...log.activations].sort((a, b) => a.activation - b.activation) };
 }
 
-/** Ends of calls in their order, ms. */
-export const endsMs = (calls: readonly SimulatedActivation[]): number[] =>
-  calls.map((call) => call.endedAt / 1000);
+/** Ends of activations in their order, ms. */
+export const endsMs = (activations: readonly SimulatedActivation[]): number[] =>
+  activations.map((activation) => activation.endedAt / 1000);

@@ -42,7 +42,7 @@ const MEAN: readonly (readonly [number, PublishedManagerName, number])[] = [
   [1000, 'largest-in-range', 0.7599],
   [1000, 'smallest-in-range', 0.7614],
 ];
-/** The last event is never submitted: 421, 2821, 6276 and 85,470 calls less one. */
+/** The last event is never submitted: 421, 2821, 6276 and 85,470 activations less one. */
 const ACTIVATIONS: Readonly<Record<number, number>> = {
   10: 420,
   50: 2820,

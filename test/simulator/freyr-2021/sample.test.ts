@@ -15,7 +15,7 @@ function copy(t: ExecutionContext): string {
 }
 
 test('the first rows of the sample', (t) => {
-  const { functions, calls, seconds } = readPublishedSample(SAMPLE, 6);
+  const { functions, activations, seconds } = readPublishedSample(SAMPLE, 6);
   // Row 0: 189 MB, ideal 192, p1 43 ms, p100 4084 ms, Minimum 23 ms, timer.
   t.deepEqual(functions[0], {
     index: 0,
@@ -34,16 +34,16 @@ test('the first rows of the sample', (t) => {
     [functions[5]!.minDuration, functions[5]!.maxDuration, functions[5]!.coldStart],
     [17, 375, 5],
   );
-  // The first minute: one call of row 0, ten of row 1, two of row 2, one of row 3.
-  t.deepEqual([...calls.subarray(0, 14)], [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3]);
+  // The first minute: one activation of row 0, ten of row 1, two of row 2, one of row 3.
+  t.deepEqual([...activations.subarray(0, 14)], [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3]);
   t.is(seconds[13], 0);
   t.is(seconds.at(-1), 59);
-  t.is(readPublishedSample(SAMPLE, 1000).calls.length, 85_470);
+  t.is(readPublishedSample(SAMPLE, 1000).activations.length, 85_470);
 });
 
 test('the file of invocations names a sample too', (t) => {
   const file = join(SAMPLE, 'exp_sim_invocation_traces_0.csv');
-  t.is(readPublishedSample(file, 10).calls.length, 421);
+  t.is(readPublishedSample(file, 10).activations.length, 421);
 });
 
 test('what cannot be read is said with file and line', (t) => {

@@ -183,7 +183,7 @@ for (const useRunc of [true, false]) {
 }
 
 test.serial(
-  'Without room the least recently used idle container goes, and a call that finds none waits',
+  'Without room the least recently used idle container goes; an activation that needs one waits',
   async (t) => {
     if (missing(t, dockerAlone)) return;
     await withEmulator('wskgldble0', { userMemoryMb: 256 }, async (emulator) => {
@@ -210,7 +210,7 @@ test.serial(
 );
 
 test.serial(
-  'One container takes as many calls at once as the action’s concurrency; a busy one means another',
+  'A container takes as many activations at once as the action’s concurrency, then another starts',
   async (t) => {
     if (missing(t, dockerAlone)) return;
     await withEmulator('wskgldblf0', {}, async (emulator) => {

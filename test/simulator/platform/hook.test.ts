@@ -12,9 +12,9 @@ import { azureTen, type Plan, planWorkload } from '../../../simulator/workload/i
 import { runToEnd } from './scene.js';
 
 /** Mean execution time by function, ms. */
-function means(plan: Plan, { calls }: ActivationLog): Map<string, number> {
+function means(plan: Plan, { activations }: ActivationLog): Map<string, number> {
   const sums = new Map<string, { sum: number; count: number }>();
-  for (const { fn, runAt, endedAt } of calls) {
+  for (const { fn, runAt, endedAt } of activations) {
     const name = plan.workload.functions[fn]!.name;
     const entry = sums.get(name) ?? { sum: 0, count: 0 };
     entry.sum += (endedAt - runAt) / 1000;
@@ -55,7 +55,7 @@ test('the real hook on a simulated host speeds up functions above their quota', 
     limitsNotEffective: 0,
     drift: 0,
   });
-  t.true(managed.calls.every(({ outcome }) => outcome === ClusterOutcome.success));
+  t.true(managed.activations.every(({ outcome }) => outcome === ClusterOutcome.success));
   const before = means(plan, alone);
   const after = means(plan, managed);
   // alu can use 2 cores and has a quota of .5, ip 2 and 1: at least a fifth faster on an idle host

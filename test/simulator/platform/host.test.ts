@@ -29,7 +29,7 @@ test('half a core makes 80 ms of work last 130 ms', async (t) => {
 });
 
 test('work that fits into one period is not cut by a quota', async (t) => {
-  // Warm call at 1000 ms, a boundary (container at 0): 40 ms of work against a bucket of 50.
+  // Warm activation at 1000 ms, a boundary (container at 0): 40 ms of work against a bucket of 50.
   const s = await scene([fn('a', [0, 1000], 40, { userCpuMillicores: 500 })]);
   s.runToEnd();
   t.is(s.response(1), 40);
@@ -238,11 +238,15 @@ test('at its time limit an activation has failed, and its container is removed',
 });
 
 test('a hundred containers share one core alike', async (t) => {
-  // 100 calls of 1 ms at the same time: all end after 100 ms.
-  const calls = Array.from({ length: 100 }, () => 0);
-  const s = await scene([fn('a', calls, 1)], { userMemoryMiB: 1_000_000, memoryMiB: 1_000_000 });
+  // 100 activations of 1 ms at the same time: all end after 100 ms.
+  const activations = Array.from({ length: 100 }, () => 0);
+  const s = await scene([fn('a', activations, 1)], {
+    userMemoryMiB: 1_000_000,
+    memoryMiB: 1_000_000,
+  });
   s.runToEnd();
-  for (let call = 0; call < 100; call++) t.true(Math.abs(s.response(call) - 100) <= 0.002);
+  for (let activation = 0; activation < 100; activation++)
+    t.true(Math.abs(s.response(activation) - 100) <= 0.002);
 });
 
 test('activations without memory wait first in, first out; waiting is response only', async (t) => {
@@ -262,7 +266,7 @@ test('activations without memory wait first in, first out; waiting is response o
   t.is(s.platform.cluster.containers.admitted[0], 128);
 });
 
-test('two calls of one function at a time need two containers', async (t) => {
+test('two activations of one function at a time need two containers', async (t) => {
   const s = await scene([fn('a', [0, 10], 100)], { cores: 2 });
   s.runToEnd();
   t.is(coldStarts(s), 2);
@@ -279,8 +283,8 @@ test('an idle container is paused, unpaused for an activation, and later removed
   const seen = s.log
     .filter((line) => /pause|die/.test(line))
     .map((line) => line.replace(/ wsk\S+/, ''));
-  // 100 + 10 s; the call at 20 s waits 20 ms for unpause and ends at 20120; 30120 pause; removed
-  // 30 s later.
+  // 100 + 10 s; the activation at 20 s waits 20 ms for unpause and ends at 20120; 30120 pause;
+  // removed 30 s later.
   t.deepEqual(seen, ['10100 pause', '20020 unpause', '30120 pause', '60120 die']);
   t.is(s.response(1), 120);
 });
@@ -295,7 +299,7 @@ test('an address goes to the next container at once', async (t) => {
 test('a repeating host plays its plan round after round', async (t) => {
   const s = await scene([fn('a', [0, 400], 10)]);
   s.platform.repeat = true;
-  // The span is 401 ms: calls at 0, 400, 401, 801, 802.
+  // The span is 401 ms: activations at 0, 400, 401, 801, 802.
   s.platform.run(810_000);
   t.is(s.platform.cluster.accounts.arrived, 5);
   t.false(s.platform.finished);

@@ -8,7 +8,7 @@ import { SimPlatform } from '../../../simulator/platform/index.js';
 import { azureTen, planWorkload } from '../../../simulator/workload/index.js';
 import { cores, fn, runToEnd, scene } from './scene.js';
 
-const call = fc.record({
+const activation = fc.record({
   at: fc.array(fc.integer({ min: 0, max: 3000 }), { minLength: 1, maxLength: 8 }),
   cpu: fc.integer({ min: 0, max: 700 }),
   io: fc.integer({ min: 0, max: 100 }),
@@ -21,13 +21,13 @@ const call = fc.record({
 testProp(
   'all work is done within cores and memory, and each activation ends once',
   [
-    fc.array(call, { minLength: 1, maxLength: 6 }),
+    fc.array(activation, { minLength: 1, maxLength: 6 }),
     fc.constantFrom(1, 2, 4),
     fc.integer({ min: 0, max: 1000 }),
   ],
-  async (t, calls, coreCount, change) => {
+  async (t, planned, coreCount, change) => {
     const s = await scene(
-      calls.map(({ at, cpu, io, parallelism, quota, memory, init }, i) =>
+      planned.map(({ at, cpu, io, parallelism, quota, memory, init }, i) =>
         fn(`f${i}`, at, cpu, {
           userCpuMillicores: quota,
           memoryMiB: memory,
@@ -57,15 +57,15 @@ testProp(
       // What the balancer forces on a full host may exceed it.
       t.true(balancer.forced > 0 || containers.admitted[0]! <= 1024);
     }
-    for (const { call: index, fn: f, outcome, cpu } of s.ended) {
-      const { parallelism, cpu: work, io } = calls[f]!;
+    for (const { activation: index, fn: f, outcome, cpu } of s.ended) {
+      const { parallelism, cpu: work, io } = planned[f]!;
       t.is(outcome, ClusterOutcome.success);
       t.true(Math.abs(cpu - work * 1000) < 1e-3, `${cpu} of ${work}`);
       const alone = work / Math.min(parallelism, coreCount) + io;
       t.true(s.execution(index) >= alone - 0.001);
       t.true(s.response(index) >= s.execution(index));
     }
-    const count = calls.reduce((sum, { at }) => sum + at.length, 0);
+    const count = planned.reduce((sum, { at }) => sum + at.length, 0);
     t.is(s.ended.length, count);
     t.is(s.log.filter((line) => line.includes('ended')).length, count);
   },
@@ -111,5 +111,5 @@ test('nothing of a run depends on how it is cut into steps', (t) => {
   const cut = new ActivationLog();
   const platform = new SimPlatform(plan, { recorder: cut });
   for (let until = 0; !platform.finished; until += 9_973) platform.run(until);
-  t.deepEqual(cut.calls, whole.calls);
+  t.deepEqual(cut.activations, whole.activations);
 });

@@ -20,9 +20,9 @@ const LIMITS: readonly (readonly [string, string])[] = V2
       ['cpu.cfs_quota_us', '50000'],
       ['cpu.shares', '262144'],
     ];
-const CALLS = 50;
+const ACTIVATIONS = 50;
 /**
- * Measured so often at the most: neighbors make real calls longer, never shorter, and a wrong
+ * Measured so often at the most: neighbors make real activations longer, never shorter, and a wrong
  * model is wrong each time.
  */
 const ATTEMPTS = 3;
@@ -44,7 +44,7 @@ burn(300);
 require('node:fs').writeFileSync('${GROUP}/cgroup.procs', String(process.pid));
 (async () => {
   const took = [];
-  for (let i = 0; i < ${CALLS}; i++) {
+  for (let i = 0; i < ${ACTIVATIONS}; i++) {
     await new Promise((done) => setTimeout(done, 120 + Math.random() * 200));
     const from = performance.now();
     burn(80);
@@ -54,7 +54,7 @@ require('node:fs').writeFileSync('${GROUP}/cgroup.procs', String(process.pid));
 })();
 `;
 
-test('a simulated quota makes calls as long as a real kernel’s does', async (t) => {
+test('a simulated quota makes activations as long as a real kernel’s does', async (t) => {
   t.timeout(allowed(200_000));
   try {
     if (V2) writeFileSync(join(PARENT, 'cgroup.subtree_control'), '+cpu');
@@ -70,7 +70,7 @@ test('a simulated quota makes calls as long as a real kernel’s does', async (t
   const at = Array.from({ length: 400 }, (_, i) => i * 437.3);
   const s = await scene([fn('a', at, 80, { userCpuMillicores: 500 })]);
   s.runToEnd();
-  const model = at.map((_, call) => s.execution(call));
+  const model = at.map((_, activation) => s.execution(activation));
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   t.true(Math.abs(mean(model) - 107.5) < 2);
   // A quarter is still far from the fluid model's half.

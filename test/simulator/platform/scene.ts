@@ -51,8 +51,8 @@ export interface Scene {
   /** The activations that are over, by their place in the plan. */
   readonly ended: readonly SimulatedActivation[];
   /** Response time (wait + init + run) and execution time (run) of an activation, ms. */
-  response(call: number): number;
-  execution(call: number): number;
+  response(activation: number): number;
+  execution(activation: number): number;
 }
 
 /**
@@ -87,8 +87,8 @@ export async function scene(
     host: options.host ?? {},
     recorder: {
       record: (activation) => {
-        ended[activation.call] = { ...activation };
-        say(`ended ${activation.call} ${activation.outcome}`);
+        ended[activation.activation] = { ...activation };
+        say(`ended ${activation.activation} ${activation.outcome}`);
       },
     },
   });
@@ -136,8 +136,8 @@ export async function scene(
     limits: (container) => platform.limits.open(containers[container]!),
     runToEnd: () => runToEnd(platform),
     ended,
-    response: (call) => (ended[call]!.endedAt - ended[call]!.arrivedAt) / 1000,
-    execution: (call) => (ended[call]!.endedAt - ended[call]!.runAt) / 1000,
+    response: (activation) => (ended[activation]!.endedAt - ended[activation]!.arrivedAt) / 1000,
+    execution: (activation) => (ended[activation]!.endedAt - ended[activation]!.runAt) / 1000,
   };
 }
 

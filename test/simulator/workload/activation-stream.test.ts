@@ -17,7 +17,7 @@ const workload = checkWorkload({
   })),
 });
 
-test('a plan as a stream: the same calls, block after block, then none', (t) => {
+test('a plan as a stream: the same activations, block after block, then none', (t) => {
   const plan = planWorkload(workload);
   const stream = new PlanStream(plan);
   const block = new ActivationBlock(7);

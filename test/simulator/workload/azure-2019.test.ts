@@ -83,7 +83,7 @@ test('the ten functions have 268 activations in all, as counted in the trace', (
   t.is(plan.spanMicros, 3_600_000_000);
 });
 
-test('the calls drawn add up to the work recorded, within 5 %', (t) => {
+test('the activations drawn add up to the work recorded, within 5 %', (t) => {
   const { workload } = importAzure2019(sample('exp_openwhisk'), OPTIONS);
   for (const seed of [1, 2, 3]) {
     const plan = planWorkload(workload, seed);
@@ -135,7 +135,7 @@ test('a huge duration is cut at the time limit and counted: dh', (t) => {
   t.is(last(ioMs), 30_000);
 });
 
-test('an average of 0 with calls is kept, floored to 1 ms', (t) => {
+test('an average of 0 with activations is kept, floored to 1 ms', (t) => {
   const { workload, summary } = importAzure2019(
     tables({ durations: `HashFunction,${DURATION}\nf,0,307,0,47,0,0,0,0,0,19,47\n` }),
     OPTIONS,
@@ -146,7 +146,7 @@ test('an average of 0 with calls is kept, floored to 1 ms', (t) => {
   for (let i = 0; i < plan.count; i++) t.true(plan.cpu[i]! > 0);
 });
 
-test('two rows of one function are one function, their calls added', (t) => {
+test('two rows of one function are one function, their activations added', (t) => {
   const { workload, summary } = importAzure2019(
     tables({
       invocations: 'HashFunction,Trigger,1,2\nf,http,1,2\nf,http,0,5\n',

@@ -58,7 +58,7 @@ test('a duration of 0 is counted and drawn as 1 ms', (t) => {
   t.is(summary.recordedSeconds, 0.012);
 });
 
-test('a call above the time limit is cut at it and counted', (t) => {
+test('an activation above the time limit is cut at it and counted', (t) => {
   const { workload, summary } = read('a,f,900,800\na,f,1000,1\n');
   t.is(summary.met.clamped, 1);
   t.true(Math.abs(durations(workload)[8]! - 300_000) < 1);

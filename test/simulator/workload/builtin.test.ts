@@ -24,14 +24,14 @@ import { WorkloadError } from '../../../simulator/workload/workload.js';
 const PARTS = ['train', 'validation', 'test'] as const;
 const lastName = (name: string) => name.slice(name.lastIndexOf('/') + 1);
 
-/** Median CPU work of a function's call, core-ms: at the median payload. */
+/** Median CPU work of a function's activation, core-ms: at the median payload. */
 function medianCpu(fn: ReturnType<typeof awareFunction>): number {
   const made = checkWorkload({ version: 1, name: 'test', functions: [fn] }).functions[0]!.profile;
   if (typeof made.cpuMs !== 'object' || !('lognormal' in made.cpuMs)) throw new Error('lognormal');
   return made.cpuMs.lognormal.median * made.payload.median ** made.payload.cpu;
 }
 
-test('every named workload opens and has calls', (t) => {
+test('every named workload opens and has activations', (t) => {
   const examples: Record<string, string> = {
     'aware-app': 'aware-app:17',
     change: 'change:file-size',
@@ -127,7 +127,7 @@ test('there are 1000 applications of one to three segments', (t) => {
   // A third each: 333 with a standard deviation of 15.
   for (const count of lengths) t.true(Math.abs(count - 333) < 60, `${lengths}`);
   t.is(new Set(apps.flatMap(({ segments }) => segments)).size, 16);
-  t.true(apps.some(({ callsPerDay }) => callsPerDay > 100_000));
+  t.true(apps.some(({ activationsPerDay }) => activationsPerDay > 100_000));
 });
 
 test('800 applications to train, 200 to test, no composition in two parts', (t) => {
@@ -216,7 +216,7 @@ test('the seven scenarios: the same functions, and what changes grows as printed
 });
 
 test('a scenario that changes none of the applications is refused; one may be asked for', (t) => {
-  const sleeping = { id: 5, segments: ['sleep'] as const, size: 1, callsPerDay: 1000 };
+  const sleeping = { id: 5, segments: ['sleep'] as const, size: 1, activationsPerDay: 1000 };
   t.throws(() => scenarioPhases('file-size', [sleeping]), { message: /changes no segment/ });
   const mixed = { ...sleeping, segments: ['sleep', 'compress'] as const };
   t.is(scenarioPhases('file-size', [mixed], 5)[1]!.functions[0]!.name, '/aware/app-005');
@@ -226,14 +226,14 @@ test('a scenario plays as one stream: before, then after, at one time scale', (t
   const loaded = openWorkload('change:matrix-size', { load: { load: 0.5, cores: 1 } });
   t.is(loaded.phases.length, 2);
   t.is(loaded.phases[1]!.compression.time, loaded.phases[0]!.compression.time);
-  const stream = activationStream(loaded, { calls: 2000 });
+  const stream = activationStream(loaded, { activations: 2000 });
   const block = new ActivationBlock(5000);
   const cpu = [0, 0];
-  let calls = 0;
+  let activations = 0;
   for (let count = stream.fill(block); count > 0; count = stream.fill(block)) {
-    for (let i = 0; i < count; i++) cpu[calls++ < 1000 ? 0 : 1]! += block.cpu[i]!;
+    for (let i = 0; i < count; i++) cpu[activations++ < 1000 ? 0 : 1]! += block.cpu[i]!;
   }
-  t.is(calls, 2000);
+  t.is(activations, 2000);
   // 136 / 6 = 22.7 at the medians; in the mean the larger exponent adds to it.
   t.true(cpu[1]! / cpu[0]! > 15, `${cpu[1]! / cpu[0]!}`);
 });
@@ -249,7 +249,7 @@ testProp(
     const of = (names: typeof segments) =>
       medianCpu(
         awareFunction(
-          { id: 0, segments: names, size, callsPerDay: 1000 },
+          { id: 0, segments: names, size, activationsPerDay: 1000 },
           { grown: new Set([input]) },
         ),
       );

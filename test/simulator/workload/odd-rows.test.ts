@@ -122,7 +122,8 @@ test('memory and durations without invocations are counted', (t) => {
     met: { unused: 2 },
     strict: "mem.csv: line 3: memory of 'o/z', of which there are no invocations",
   });
-  // A function without a call in the part taken, or beyond the number asked for, has invocations.
+  // A function without an activation in the part taken, or beyond the number asked for, has
+  // invocations.
   const files = sampleWith({
     invocations: ['o,a,g,http,0,0', 'o,a,h,http,1,1'],
     durations: [`o,a,h,${DURATION_ROW}`],

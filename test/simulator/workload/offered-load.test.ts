@@ -32,7 +32,7 @@ test('means of distributions, by their formulas', (t) => {
   near(mean(7), 7);
   near(mean({ exponential: { mean: 8 } }), 8);
   near(mean({ lognormal: { median: 20, sigma: 0.5 } }), 20 * Math.exp(0.125));
-  // 10 to 40 geometrically for half of the calls: 30 / ln 4; then 40.
+  // 10 to 40 geometrically for half of the activations: 30 / ln 4; then 40.
   const quantiles: [number, number][] = [
     [0, 10],
     [0.5, 40],
@@ -47,8 +47,8 @@ test('means of distributions, by their formulas', (t) => {
   near(mean({ quantiles: ramp }), 4);
 });
 
-test('offered load is calls x CPU work over cores x span', (t) => {
-  // 60 calls of 100 ms in 60 s: a tenth of a core.
+test('offered load is activations x CPU work over cores x span', (t) => {
+  // 60 activations of 100 ms in 60 s: a tenth of a core.
   t.is(expectedLoad(workload({}), 1), 0.1);
   t.is(expectedLoad(workload({}), 4), 0.025);
   // Payload: E[s^2] = 2^2 x exp((2 x .5)^2 / 2).
@@ -62,7 +62,7 @@ test('offered load is calls x CPU work over cores x span', (t) => {
   t.is(expectedLoad(workload({}, { compression: { time: 4 } }), 1), 0.4);
 });
 
-test('compressed durations: the load is what calls drawn add up to', (t) => {
+test('compressed durations: the load is what activations drawn add up to', (t) => {
   const compression = { time: 10, duration: 10, aboveMs: 1000, floorMs: 300 };
   const profile = {
     ...PROFILE,

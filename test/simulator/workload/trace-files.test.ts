@@ -16,8 +16,8 @@ const SAMPLE = {
 
 const two = (day: number, minute: number) =>
   fullDay(day, [
-    { app: 'a', fn: 'f', calls: { [minute]: 2 } },
-    { app: 'b', fn: 'f', calls: { 1440: 1 } },
+    { app: 'a', fn: 'f', activations: { [minute]: 2 } },
+    { app: 'b', fn: 'f', activations: { 1440: 1 } },
   ]);
 
 function refused(path: string, options: WorkloadOptions = {}): { message: string; hint: string } {
@@ -126,8 +126,8 @@ test('long hashes are cut for names, and stay apart', (t) => {
   const hash = 'c455703077a17a9b8d0fc655d939fcc6d24d819fa9a1066b74f710c35a43cbc8';
   const other = hash.replace(/8$/, '9');
   const day = fullDay(1, [
-    { app: 'a', fn: hash, calls: { 1: 1 } },
-    { app: 'a', fn: other, calls: { 1: 2 } },
+    { app: 'a', fn: hash, activations: { 1: 1 } },
+    { app: 'a', fn: other, activations: { 1: 2 } },
   ]);
   t.deepEqual(
     loadWorkloadPath(folderOf(t, day)).workload.functions.map(({ name }) => name),

@@ -17,15 +17,16 @@ export const DURATION_ROW = '50,9,10,90,10,12,40,50,60,80,90';
 const MINUTES = Array.from({ length: 1440 }, (_, i) => i + 1).join(',');
 
 /**
- * A day of the full trace: for each function its application and the calls of minutes by number.
+ * A day of the full trace: for each function its application and the activations of minutes by
+ * number.
  */
 export function fullDay(
   day: number,
-  functions: readonly { app: string; fn: string; calls: Readonly<Record<number, number>> }[],
+  functions: readonly { app: string; fn: string; activations: Readonly<Record<number, number>> }[],
 ): Record<string, string> {
   const number = String(day).padStart(2, '0');
-  const rows = functions.map(({ app, fn, calls }) => {
-    const counts = Array.from({ length: 1440 }, (_, i) => calls[i + 1] ?? 0).join(',');
+  const rows = functions.map(({ app, fn, activations }) => {
+    const counts = Array.from({ length: 1440 }, (_, i) => activations[i + 1] ?? 0).join(',');
     return `owner,${app},${fn},http,${counts}\n`;
   });
   const apps = [...new Set(functions.map(({ app }) => app))];

@@ -38,7 +38,7 @@ function workload(
   });
 }
 
-interface Call {
+interface Activation {
   readonly fn: number;
   readonly at: number;
   readonly cpu: number;
@@ -48,12 +48,12 @@ interface Call {
 }
 
 /** Drained in blocks of an odd size, so that block edges fall anywhere. */
-function drain(stream: ActivationStream, capacity = 37): Call[] {
+function drain(stream: ActivationStream, capacity = 37): Activation[] {
   const block = new ActivationBlock(capacity);
-  const calls: Call[] = [];
+  const activations: Activation[] = [];
   for (let count = stream.fill(block); count > 0; count = stream.fill(block)) {
     for (let i = 0; i < count; i++) {
-      calls.push({
+      activations.push({
         fn: block.fn[i]!,
         at: block.arrival[i]!,
         cpu: block.cpu[i]!,
@@ -63,7 +63,7 @@ function drain(stream: ActivationStream, capacity = 37): Call[] {
       });
     }
   }
-  return calls;
+  return activations;
 }
 
 /** Largest distance between two empirical distributions (Kolmogorov, Smirnov). */
@@ -144,20 +144,21 @@ test('a stream is distributed as its workload says', (t) => {
         draws,
         compression,
       });
-      const calls = drain(new WorkloadStream(made, { rounds: 2 }));
+      const activations = drain(new WorkloadStream(made, { rounds: 2 }));
       const wanted = drawn(made, perMinute);
-      if (within === 'poisson') t.true(Math.abs(calls.length - 3600) < 4 * 60, `${calls.length}`);
-      else t.is(calls.length, 3600);
+      if (within === 'poisson')
+        t.true(Math.abs(activations.length - 3600) < 4 * 60, `${activations.length}`);
+      else t.is(activations.length, 3600);
       const round = 15 * 60e6;
       // 3600 against 1800: the .001 point of the distance is 1.95 x sqrt(1/3600 + 1/1800) = .056.
       for (const [name, found, expected] of [
-        ['arrival', calls.map((call) => call.at % round), wanted.arrival],
-        ['cpu', calls.map((call) => call.cpu), wanted.cpu],
-        ['io', calls.map((call) => call.io), wanted.io],
-        ['peak', calls.map((call) => call.peak), wanted.peak],
-        ['payload', calls.map((call) => call.payload), wanted.payload],
+        ['arrival', activations.map((activation) => activation.at % round), wanted.arrival],
+        ['cpu', activations.map((activation) => activation.cpu), wanted.cpu],
+        ['io', activations.map((activation) => activation.io), wanted.io],
+        ['peak', activations.map((activation) => activation.peak), wanted.peak],
+        ['payload', activations.map((activation) => activation.payload), wanted.payload],
       ] as const) {
-        // Burst shifts times of neighbors together: eight calls count as one.
+        // Burst shifts times of neighbors together: eight activations count as one.
         const bound = name === 'arrival' && within === 'bursty' ? 0.056 * Math.sqrt(8) : 0.056;
         t.true(
           distance(found, expected) < bound,
@@ -175,50 +176,60 @@ test('activations are in order, ties by function, whatever the size of the block
       within: i % 2 === 0 ? ('even' as const) : ('uniform' as const),
     },
   }));
-  const calls = drain(new WorkloadStream(workload(functions), { rounds: 3 }));
+  const activations = drain(new WorkloadStream(workload(functions), { rounds: 3 }));
   const counts = functions.reduce(
     (sum, { arrivals }) => sum + arrivals.perMinute[0]! + arrivals.perMinute[1]!,
     0,
   );
-  t.is(calls.length, 3 * counts);
-  for (let i = 1; i < calls.length; i++) {
-    const [before, call] = [calls[i - 1]!, calls[i]!];
-    t.true(before.at < call.at || (before.at === call.at && before.fn <= call.fn));
+  t.is(activations.length, 3 * counts);
+  for (let i = 1; i < activations.length; i++) {
+    const [before, activation] = [activations[i - 1]!, activations[i]!];
+    t.true(
+      before.at < activation.at || (before.at === activation.at && before.fn <= activation.fn),
+    );
   }
-  t.deepEqual(drain(new WorkloadStream(workload(functions), { rounds: 3 }), 4096), calls);
+  t.deepEqual(drain(new WorkloadStream(workload(functions), { rounds: 3 }), 4096), activations);
 });
 
-test('a function added changes no other’s calls', (t) => {
+test('a function added changes no other’s activations', (t) => {
   const f = { name: '/guest/f', profile: HEAVY, arrivals: { ratePerSecond: 5, seconds: 60 } };
   const alone = drain(new WorkloadStream(workload([f])));
   const both = drain(new WorkloadStream(workload([{ ...f, name: '/guest/other' }, f])));
   t.deepEqual(
-    both.filter((call) => call.fn === 1).map((call) => ({ ...call, fn: 0 })),
+    both
+      .filter((activation) => activation.fn === 1)
+      .map((activation) => ({ ...activation, fn: 0 })),
     alone,
   );
 });
 
 test('a stream of N activations repeats the workload, each round with its own draws', (t) => {
   const made = workload([{ arrivals: { atMs: [3, 1, 2] } }, { arrivals: { perMinute: [2] } }]);
-  const stream = new WorkloadStream(made, { calls: 12 });
-  const calls = drain(stream);
-  t.is(calls.length, 12);
+  const stream = new WorkloadStream(made, { activations: 12 });
+  const activations = drain(stream);
+  t.is(activations.length, 12);
   t.is(stream.expectedActivations, 12);
-  // Five calls a minute: 12 take 2.4 minutes.
+  // Five activations a minute: 12 take 2.4 minutes.
   t.is(stream.spanMicros, 144e6);
-  const listed = calls.filter((call) => call.fn === 0).map((call) => call.at);
+  const listed = activations
+    .filter((activation) => activation.fn === 0)
+    .map((activation) => activation.at);
   t.deepEqual(listed.slice(0, 6), [1e3, 2e3, 3e3, 60_001e3, 60_002e3, 60_003e3]);
-  const drawn = calls.filter((call) => call.fn === 1).map((call) => call.at);
+  const drawn = activations
+    .filter((activation) => activation.fn === 1)
+    .map((activation) => activation.at);
   t.not(drawn[0]! % 60e6, drawn[2]! % 60e6);
 });
 
-test('a stream without any call ends at once', (t) => {
-  const stream = new WorkloadStream(workload([{ arrivals: { perMinute: [0, 0] } }]), { calls: 10 });
+test('a stream without any activation ends at once', (t) => {
+  const stream = new WorkloadStream(workload([{ arrivals: { perMinute: [0, 0] } }]), {
+    activations: 10,
+  });
   t.is(stream.expectedActivations, 0);
   t.deepEqual(drain(stream), []);
-  // Equal gaps longer than the whole recording: no call, however often it is repeated.
+  // Equal gaps longer than the whole recording: no activation, however often it is repeated.
   const rare = workload([{ arrivals: { ratePerSecond: 0.1, seconds: 2, within: 'even' } }]);
-  t.deepEqual(drain(new WorkloadStream(rare, { calls: 3 })), []);
+  t.deepEqual(drain(new WorkloadStream(rare, { activations: 3 })), []);
 });
 
 test('rates: equal gaps begin half a gap late, Poisson gaps end with the recording', (t) => {
@@ -231,20 +242,22 @@ test('rates: equal gaps begin half a gap late, Poisson gaps end with the recordi
     { arrivals: { ratePerSecond: 100, seconds: 50 } },
     { arrivals: { perMinute: [0, 1] } },
   ]);
-  const calls = drain(new WorkloadStream(poisson, { rounds: 2 })).filter(({ fn }) => fn === 0);
+  const activations = drain(new WorkloadStream(poisson, { rounds: 2 })).filter(
+    ({ fn }) => fn === 0,
+  );
   // 2 x 5000, standard deviation 100; none in the 70 s of each round that lie after the recording.
-  t.true(Math.abs(calls.length - 10_000) < 400, `${calls.length}`);
-  t.true(calls.every(({ at }) => at % 120e6 < 50e6));
+  t.true(Math.abs(activations.length - 10_000) < 400, `${activations.length}`);
+  t.true(activations.every(({ at }) => at % 120e6 < 50e6));
 });
 
 test('bursts keep the counts and have the variance of the cluster process', (t) => {
   const perMinute = Array.from({ length: 500 }, () => 100);
-  const calls = drain(
+  const activations = drain(
     new WorkloadStream(workload([{ arrivals: { perMinute, within: 'bursty' } }])),
   );
   const minutes = new Array(500).fill(0);
   const bins = new Array(5000).fill(0);
-  for (const { at } of calls) {
+  for (const { at } of activations) {
     minutes[Math.floor(at / 60e6)]++;
     bins[Math.floor(at / 6e6)]++;
   }
@@ -269,8 +282,8 @@ test('stratified draws cover a distribution evenly in every round, in random ord
       draws: 'stratified',
     },
   );
-  const cpu = drain(new WorkloadStream(made, { rounds: 2 })).map((call) =>
-    Math.floor((call.cpu / 1000) * 100),
+  const cpu = drain(new WorkloadStream(made, { rounds: 2 })).map((activation) =>
+    Math.floor((activation.cpu / 1000) * 100),
   );
   const inOrder = Array.from({ length: 100 }, (_, i) => i);
   const sorted = (values: number[]) => [...values].sort((a, b) => a - b);
@@ -287,11 +300,11 @@ test('phases play one after the other, the later ones after the span of the earl
   const before = workload([{ arrivals: { perMinute: [1] } }]);
   const after = workload([{ arrivals: { perMinute: [2] }, profile: { ...PROFILE, cpuMs: 30 } }]);
   const stream = new PhasedStream([new WorkloadStream(before), new WorkloadStream(after)]);
-  const calls = drain(stream);
+  const activations = drain(stream);
   t.is(stream.spanMicros, 120e6);
   t.is(stream.expectedActivations, 3);
   t.deepEqual(
-    calls.map((call) => [call.cpu, Math.floor(call.at / 60e6)]),
+    activations.map((activation) => [activation.cpu, Math.floor(activation.at / 60e6)]),
     [
       [10_000, 0],
       [30_000, 1],

@@ -146,7 +146,7 @@ test('aliases of nothing, of themselves and without end are problems of the file
   t.regex(found[0]!, /alias/i);
 });
 
-test('a call is drawn by its own streams: another function changes nothing', (t) => {
+test('an activation is drawn by its own streams: another function changes nothing', (t) => {
   const random = {
     arrivals: { ratePerSecond: 5, seconds: 20 },
     profile: { ...PROFILE, cpuMs: { exponential: { mean: 10 } } },
@@ -238,7 +238,7 @@ test('the ten-function trace fits into ten minutes, and a part of it into 90 s',
   for (let i = 0; i < plan.count; i++) {
     const solo = (p: typeof plan) =>
       soloMs(full.functions[p.fn[i]!]!, p.cpu[i]! / 1000, p.io[i]! / 1000);
-    // Same calls in the same order: arrivals are divided alike.
+    // Same activations in the same order: arrivals are divided alike.
     if (solo(recorded) <= 1000) t.is(solo(plan), solo(recorded));
     else t.true(Math.abs(solo(plan) - Math.max(300, solo(recorded) / 10)) < 0.01);
   }

@@ -6,8 +6,8 @@ import type { HostSnapshot } from '../activation-policy.js';
 /** An hour in ms; times and gaps beyond it look alike. */
 const LONGEST = 3_600_000;
 const LOG_LONGEST = Math.log1p(LONGEST);
-/** Calls in an hour, of a function called a thousand times a second. */
-const LOG_MOST_CALLS = Math.log1p(LONGEST);
+/** Activations in an hour, of a function activated a thousand times a second. */
+const LOG_MOST_ACTIVATIONS = Math.log1p(LONGEST);
 /** An amount of 8 x the user's is 1, of an eighth -1: the published simulator's range. */
 const OCTAVES = 3;
 
@@ -21,9 +21,9 @@ const OCTAVES = 3;
 export const durationFeature = (ms: number): number =>
   ms > 0 ? Math.min(1, Math.log1p(ms) / LOG_LONGEST) : 0;
 
-/** Calls per second on a logarithmic scale. */
+/** Activations per second on a logarithmic scale. */
 export const rateFeature = (perSecond: number): number =>
-  perSecond > 0 ? Math.min(1, Math.log1p(3600 * perSecond) / LOG_MOST_CALLS) : 0;
+  perSecond > 0 ? Math.min(1, Math.log1p(3600 * perSecond) / LOG_MOST_ACTIVATIONS) : 0;
 
 /** An amount of CPU or memory against the user's, in octaves. */
 export function amountFeature(amount: number, user: number): number {
@@ -49,11 +49,11 @@ export class FunctionStatistics {
   started(fn: FunctionState, now: number, { halfLife }: DecisionSettings): void {
     if (Number.isNaN(this.#first)) this.#first = now;
     const gap = now - fn.lastStart;
-    // Of positive gaps only: several calls at once are one arrival.
+    // Of positive gaps only: several activations at once are one arrival.
     if (fn.started > 0 && gap > 0) this.gap.add(gap, now, halfLife);
   }
 
-  /** Calls per second since the first. */
+  /** Activations per second since the first. */
   rate(fn: FunctionState, now: number): number {
     const span = now - this.#first;
     return span > 0 ? (1000 * fn.started) / span : 0;

@@ -56,7 +56,7 @@ test('one OOM kill above the user’s limit bars the limit and all above at once
     oomKills: 1,
     user: { limit: 50, activations: 150, failures: 0, oomKills: 0 },
   });
-  // 70 was held for 150 calls and did no harm.
+  // 70 was held for 150 activations and did no harm.
   t.is(found!.back, 70);
   t.deepEqual(found!.allowed, { least: 1, most: 89 });
   t.is(after!.found, null);
@@ -65,8 +65,8 @@ test('one OOM kill above the user’s limit bars the limit and all above at once
 });
 
 test('more failures than chance explains bar a limit; as many as the user’s do not', (t) => {
-  // 150 calls at the user's, none failed. k failed of 50 here: (50/200)^k, below .001 from 5 on (4:
-  // .0039, 5: .00098).
+  // 150 activations at the user's, none failed. k failed of 50 here: (50/200)^k, below .001 from 5
+  // on (4: .0039, 5: .00098).
   for (const [failures, barred] of [
     [4, false],
     [5, true],
@@ -82,8 +82,9 @@ test('more failures than chance explains bar a limit; as many as the user’s do
 
 test('what fails rarely is found in time, over visits', (t) => {
   // A visit: 50 for 90 s, 70 for 30 s, one failure at its end. From the second on the first 30 s at
-  // 50 are laid to 70, so each visit adds 300 calls to either; the first 450 and 150. k failed of
-  // 300 k - 150 against 0 of 300 k + 150: (1/2 - 1/(4 k))^k is .0012 for 9 and .0006 for 10.
+  // 50 are laid to 70, so each visit adds 300 activations to either; the first 450 and 150. k
+  // failed of 300 k - 150 against 0 of 300 k + 150: (1/2 - 1/(4 k))^k is .0012 for 9 and .0006 for
+  // 10.
   const visit = [...Array(9).fill(sample(50)), sample(70), sample(70), sample(70, { failures: 1 })];
   const visits = Array.from({ length: 12 }, () => visit).flat();
   t.is(
@@ -107,9 +108,9 @@ test('the chance of a tail by Chernoff’s bound', (t) => {
   t.true(isMore(40, 100, 10, 100));
 });
 
-test('where the user’s own limit was hardly seen its calls are taken to succeed', (t) => {
-  // After a restart at 90, nothing known of 50. 100 calls are supposed to have succeeded there:
-  // (50/150)^k < .001 from 7 on (6: .0014).
+test('where the user’s own limit was hardly seen its activations are taken to succeed', (t) => {
+  // After a restart at 90, nothing known of 50. 100 activations are supposed to have succeeded
+  // there: (50/150)^k < .001 from 7 on (6: .0014).
   t.is(seen([sample(90, { failures: 6 })])[0]!.found, null);
   const [verdict] = seen([sample(90, { failures: 7 })]);
   t.is(verdict!.found?.limit, 90);

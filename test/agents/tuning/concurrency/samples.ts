@@ -1,6 +1,6 @@
 import type { Sample } from '../../../../agents/tuning/index.js';
 
-/** Ten seconds in which calls fill the limit, and none fails. */
+/** Ten seconds in which activations fill the limit, and none fails. */
 export const sample = (limit: number, part: Partial<Sample> = {}): Sample => ({
   limit,
   span: 10_000,

@@ -67,7 +67,7 @@ test('the step in which a limit is first seen counts for nothing', (t) => {
   t.deepEqual(shown, [5]);
 });
 
-test('failed calls are no throughput', (t) => {
+test('failed activations are no throughput', (t) => {
   shown.length = 0;
   steps(upward, [sample(90), ...Array(3).fill(sample(90, { failures: 20 }))]);
   // 3 x 30 in 30 s.
@@ -197,8 +197,8 @@ test('a constant limit stays', (t) => {
 });
 
 test('an observation becomes a sample: shares of user limits and of container time', (t) => {
-  // 20 calls of 100 ms in two containers, 10 s: 2 s of the 2 x 5 x 10 s that a limit of 5 has room
-  // for; 400 of 1000 mc, 100 of 256 MiB.
+  // 20 activations of 100 ms in two containers, 10 s: 2 s of the 2 x 5 x 10 s that a limit of 5 has
+  // room for; 400 of 1000 mc, 100 of 256 MiB.
   t.deepEqual(sampleOf(observation({ ...latencies(20, 100), failures: 3, oomKills: 2 }), 5), {
     limit: 5,
     span: 10_000,

@@ -104,7 +104,7 @@ test('two policies with weights of their own do not get in each other’s way', 
   }
 });
 
-test('the highest score is taken, inside the safeguard’s range, for this very activation', (t) => {
+test('the highest score is taken, inside the safeguard’s range, for this activation', (t) => {
   // Used .4 of 1 core: range [.4 / .75, 1]. The network prefers much or little CPU, so an end.
   for (const [sign, share] of [
     [1, 1],
@@ -118,7 +118,7 @@ test('the highest score is taken, inside the safeguard’s range, for this very 
   }
 });
 
-test('the first call, a failure and the control arm stay at user limits', (t) => {
+test('the first activation, a failure and the control arm stay at user limits', (t) => {
   const player = played(reading(CPU, -1));
   t.is(player.start().cpu.granted, 1000);
   player.sample(200, 0.1);

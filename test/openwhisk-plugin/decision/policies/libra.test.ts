@@ -60,14 +60,14 @@ test('accuracy is the share of predictions within a unit or a tenth', (t) => {
   t.true(steady.p99 >= 500 && steady.p99 <= 525);
 });
 
-test('a function is size-related after 20 calls that all follow the size', (t) => {
+test('a function is size-related after 20 activations that all follow the size', (t) => {
   const learn = (
-    calls: number,
+    activations: number,
     cpu: (s: number) => number,
     duration: (s: number) => number,
   ): LibraProfile => {
     const profile = new LibraProfile();
-    for (let i = 0; i < calls; i++) {
+    for (let i = 0; i < activations; i++) {
       const size = i % 2 === 0 ? 100 : 400;
       profile.learn(size, cpu(size), 50, duration(size), 50, 16 * MIB, 0, 1000);
     }
@@ -99,7 +99,7 @@ function trained(policy: string): Player {
   return player;
 }
 
-test('demand by payload size: a small call is lent from below the recent peak', (t) => {
+test('demand by payload size: a small activation is lent from below the recent peak', (t) => {
   const player = trained('libra');
   player.payload = 100;
   // 100 millicores: max(100 + 50, 100 / .75) = 150.
@@ -113,7 +113,7 @@ test('demand by payload size: a small call is lent from below the recent peak', 
   t.true(near(player.start(player.now + 10).cpu.granted, 400 / 0.75, 0.001));
 });
 
-test('a call that needs more than its size said gets the user’s limit mid-run', (t) => {
+test('an activation that needs more than its size said gets the user’s limit mid-run', (t) => {
   const player = trained('libra');
   player.payload = 100;
   player.start(player.now + 10);
@@ -151,7 +151,7 @@ test('a run that used all it had is tried with twice as much, which the pool bou
   t.is(small.whole(1000, 3).cpu.granted, 1500, 'the host has no more');
 });
 
-test('the first call, failures and the control arm stay at user limits', (t) => {
+test('the first activation, failures and the control arm stay at user limits', (t) => {
   const first = new Player(decider({}, host(), 'libra'), limits(256, 1));
   t.is(first.start().cpu.reason, 'first_call');
   t.is(first.run.cpu.granted, 1000);
@@ -244,7 +244,7 @@ test('sizes between the smallest and the largest seen are covered', (t) => {
 test('a prediction is right within the unit or a tenth of the peak, whichever is more', (t) => {
   const accuracy = (unit: number, peak: number): number => {
     const profile = new DemandProfile();
-    // Two points fix the line: 1000 whatever the size; the third call is judged.
+    // Two points fix the line: 1000 whatever the size; the third activation is judged.
     profile.learn(100, 1000, unit, 0, 1000);
     profile.learn(400, 1000, unit, 0, 1000);
     profile.learn(200, peak, unit, 0, 1000);

@@ -75,7 +75,7 @@ test('shortest-remaining-first asks again at half of the work, and the weight ri
   t.false(d.revise(player.run, 50, 0 as Millis), 'nothing new');
 });
 
-test('sfs: in its slice a call stands above all, past it the container has its own weight', (t) => {
+test('sfs: in its slice an activation is above all, past it the container has its weight', (t) => {
   const policy = createPolicy('sfs');
   const r = run();
   // Clamp 16 x 1024 shares of a full host / its own 128.
@@ -170,7 +170,7 @@ test('the published presets leave weights alone', (t) => {
   t.is(player.start().shares, 128);
 });
 
-test('alps: the factor goes by the share of recent calls that are of shorter functions', (t) => {
+test('alps: the factor goes by the share of recent activations of shorter functions', (t) => {
   const policy = createPolicy('alps');
   const functions = [10, 100, 1000].map((mean) => {
     const r = run();
@@ -191,7 +191,7 @@ test('alps: the factor goes by the share of recent calls that are of shorter fun
   t.true(near(last[2]!, 16 ** (-2 / 3), 0.01));
 });
 
-test('alps: a call counts half after 1000 more, however long the host runs', (t) => {
+test('alps: an activation counts half after 1000 more, however long the host runs', (t) => {
   for (const before of [0, 100_000]) {
     const policy = new AlpsPolicy();
     const [short, long] = [10, 1000].map((mean) => {
@@ -202,7 +202,7 @@ test('alps: a call counts half after 1000 more, however long the host runs', (t)
     for (let i = 0; i < before; i++) policy.choose(long, long.cpu, policyContext());
     for (let i = 0; i < 20_000; i++) policy.choose(short, short.cpu, policyContext());
     for (let i = 0; i < 1000; i++) policy.choose(long, long.cpu, policyContext());
-    // The short calls are half of the weight still: rank 1/4 of the short, 3/4 of the long
+    // The short activations are half of the weight still: rank 1/4 of the short, 3/4 of the long
     // function.
     t.true(near(policy.choose(short, short.cpu, policyContext()) / 8, 16 ** 0.5, 0.01));
     t.true(near(policy.choose(long, long.cpu, policyContext()) / 8, 16 ** -0.5, 0.01));

@@ -11,7 +11,7 @@ import { headOf, Recorder, runBody } from './packets.js';
 
 /** On a slow machine as many calls, more slowly. */
 const RATE = 500 / allowed(1);
-const CALLS = 3500;
+const ACTIVATIONS = 3500;
 /** Calls until Node has compiled what runs often; they are not counted. */
 const WARMING = 2000;
 
@@ -25,12 +25,12 @@ const { connect } = require('net');
 let sent = 0, ended = 0;
 const begin = performance.now();
 const timer = setInterval(() => {
-  while (sent < ${CALLS} && sent < ((performance.now() - begin) / 1000) * ${RATE}) {
+  while (sent < ${ACTIVATIONS} && sent < ((performance.now() - begin) / 1000) * ${RATE}) {
     sent++;
     const to = { host: address, port: 8080, noDelay: true };
     const socket = connect(to, () => socket.write(head + body));
     socket.on('data', () => socket.end()).on('error', () => {});
-    socket.on('close', () => { if (++ended === ${CALLS}) clearInterval(timer); });
+    socket.on('close', () => { if (++ended === ${ACTIVATIONS}) clearInterval(timer); });
   }
 }, 2);
 `;
@@ -87,9 +87,9 @@ test.serial(
         },
       );
       await new Promise((resolve) => load.once('exit', resolve));
-      await until('all ends', () => recorder.ends === CALLS);
+      await until('all ends', () => recorder.ends === ACTIVATIONS);
       const used = process.cpuUsage(before);
-      const calls = CALLS - WARMING;
+      const calls = ACTIVATIONS - WARMING;
       const reader = (used.user + used.system) / calls;
       const tcpdump = (cpuMicros(tap.pids) - tcpdumpBefore) / calls;
       lags.sort((a, b) => a - b);
@@ -97,7 +97,7 @@ test.serial(
       t.log(`CPU per call: tcpdump ${tcpdump.toFixed(0)} us, reader ${reader.toFixed(0)} us`);
       const lagText = `p50 ${lag(0.5)} us, p90 ${lag(0.9)} us, p99 ${lag(0.99)} us`;
       t.log(`from the kernel's time stamp to the listener: ${lagText}`);
-      t.is(recorder.starts, CALLS);
+      t.is(recorder.starts, ACTIVATIONS);
       t.true(recorder.identities.every((identity) => identity?.action === '/guest/plain'));
       t.false(recorder.told.includes('lost dropped'));
       // hook.cpu allows 250 us for everything; machines that run tests are busy, so this bound is a
