@@ -15,7 +15,7 @@ import {
   valueAt,
 } from './keys.js';
 import { ConfigError, type ConfigProblem } from './problem.js';
-import { REMOVED_KEYS } from './removed-keys.js';
+import { CHANGED_KEYS, REMOVED_KEYS } from './removed-keys.js';
 import { type Config, configSchema } from './schema.js';
 import { suggest } from './suggest.js';
 import { maskUrlCredentials } from './url-credentials.js';
@@ -49,12 +49,16 @@ const BY_VARIABLE: ReadonlyMap<string, KeyInfo> = new Map(
   [...KEYS.values()].map((info) => [environmentName(info.path), info]),
 );
 
-const REMOVED_BY_VARIABLE: ReadonlyMap<string, string> = new Map(
-  Object.keys(REMOVED_KEYS).map((dotted) => [environmentName(dotted.split('.')), dotted]),
+const OLD_BY_VARIABLE: ReadonlyMap<string, string> = new Map(
+  Object.keys({ ...REMOVED_KEYS, ...CHANGED_KEYS }).map((dotted) => [
+    environmentName(dotted.split('.')),
+    dotted,
+  ]),
 );
 
 /** What is wrong with a key that is not in the schema; `meant`: the key that resembles it. */
 function unknownKey(dotted: string | undefined, meant: string | undefined): string {
+  if (dotted !== undefined && CHANGED_KEYS[dotted] !== undefined) return CHANGED_KEYS[dotted];
   const fixed = dotted === undefined ? undefined : REMOVED_KEYS[dotted];
   if (fixed !== undefined) return `was removed: its value is always ${fixed}`;
   return `no such key${meant ? `; did you mean ${meant}?` : ''}`;
@@ -212,7 +216,7 @@ function applyOverrides(
     if (info) override(info, text, name);
     else if (sectionPrefixes.some((prefix) => name.startsWith(prefix))) {
       const meant = suggest(name, BY_VARIABLE.keys());
-      const message = unknownKey(REMOVED_BY_VARIABLE.get(name), meant);
+      const message = unknownKey(OLD_BY_VARIABLE.get(name), meant);
       problems.push({ path: '', message, source: name });
     }
   }

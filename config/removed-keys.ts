@@ -19,9 +19,6 @@ export const REMOVED_KEYS: Readonly<Record<string, string>> = {
   'decision.reactionMs': '130 ms, at least hook.sampleMs',
   'decision.concurrentStep': '0.1',
   'decision.payloadAware': 'true',
-  'decision.weight.clampMin': '0.0625',
-  'decision.weight.clampMax': '16',
-  'decision.boost.factor': '16',
   'decision.boost.maxMs': '10000 ms',
   'decision.memory.shrinkMargin': '0.25',
   'decision.memory.oomHoldRuns': '20',
@@ -32,4 +29,15 @@ export const REMOVED_KEYS: Readonly<Record<string, string>> = {
   'dashboard.maxFunctions': '5000',
   'openwhisk.timeoutMs': '10000 ms',
   'openwhisk.rightSizing.barDays': '30 days',
+};
+
+const CHOSEN = 'was removed: chosen by the policy, see docs/decisions/0014-range-and-reference.md';
+
+/** Other keys of earlier releases, and what to do about each. */
+export const CHANGED_KEYS: Readonly<Record<string, string>> = {
+  'decision.weight.clampMin': CHOSEN,
+  'decision.weight.clampMax': CHOSEN,
+  'decision.boost.factor': CHOSEN,
+  'openwhisk.rightSizing.leastCalls': 'is now openwhisk.rightSizing.leastActivations',
+  'openwhisk.rightSizing.watchCalls': 'is now openwhisk.rightSizing.watchActivations',
 };

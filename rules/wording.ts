@@ -2,6 +2,8 @@
 
 const REASONS: Readonly<Record<string, string>> = {
   // Reasons of a range.
+  first_activation: 'first activation: user limit',
+  // Of hooks and audit logs before December 2026.
   first_call: 'first activation: user limit',
   no_peak: 'runs too short to measure: user limit',
   failure: 'the last run failed: user limit',

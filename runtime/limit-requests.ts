@@ -76,7 +76,9 @@ export async function fetchAgents(broker: Broker): Promise<AgentSummary[]> {
   return [...answers.values()].flat().flatMap(({ functions }) => functions);
 }
 
-/** What calls say about every action's memory, and what the invokers of each host hand out. */
+/**
+ * What activations say about every action's memory, and what the invokers of each host hand out.
+ */
 export async function fetchSizeEvidence(broker: Broker): Promise<SizeEvidence> {
   const advice: SizeAdvice[] = [];
   const hosts = new Map<string, HostUserMemory>();

@@ -20,9 +20,12 @@ import type { EndpointContract } from './contract.js';
 const amounts = (length: number) => z.array(z.number().min(0)).length(length);
 
 const peakExcessSchema = z.object({
-  calls: amounts(PEAK_BUCKETS).describe('Activations, by powers of two of those before them.'),
+  activations: amounts(PEAK_BUCKETS).describe(
+    'Activations, by powers of two of those before them.',
+  ),
   exceeded: amounts(PEAK_BUCKETS * PEAK_BINS).describe(
-    'New highest peaks: for each of `calls` 24 numbers, by steps of 5 % above the former one.',
+    'New highest peaks: for each of `activations` 24 numbers, by steps of 5 % above the ' +
+      'former one.',
   ),
 });
 
@@ -97,10 +100,10 @@ const sizeAdviceSchema = z.object({
   ),
   highest: memory.describe('Highest working set of an activation.'),
   recent: memory.describe('The same, with decay.'),
-  calls: count.describe(
-    'Activations since the start; `callsAtLimit`: since the last change of the limit.',
+  activations: count.describe(
+    'Activations since the start; `activationsAtLimit`: since the last change of the limit.',
   ),
-  callsAtLimit: count,
+  activationsAtLimit: count,
   seen: time.describe('Time since its first observation.'),
   rate: nonNegative.describe('Activations per second over that time.'),
   busy: time.describe('Mean time that an activation keeps a container busy.'),

@@ -88,7 +88,7 @@ function sizesText(sizes: readonly JudgedSize[], all: number): string {
     right('recommended MiB', (row) => mebibytesText(row.to)),
     right('peak MiB', (row) => mebibytesText(row.evidence.highest)),
     right('recent MiB', (row) => mebibytesText(row.evidence.recent)),
-    right('activations', (row) => String(row.evidence.calls)),
+    right('activations', (row) => String(row.evidence.activations)),
     right('hours', (row) => hours(row.evidence.seen)),
     right('uncertainty %', (row) => (100 * row.uncertainty).toFixed(1)),
     right('frees MiB', (row) => mebibytesText(row.frees)),

@@ -39,7 +39,7 @@ export const openwhiskSchema = section(
           '`margin`: the recent peak and a quarter more; `price`: the size with the least cost, ' +
             'of evictions, peaks above the size and cold starts of the new revision.',
         ),
-        leastCalls: key(
+        leastActivations: key(
           z.int().min(1).max(1_000_000),
           200,
           'Activations needed: after n of them the next needs more memory than all before with ' +
@@ -61,7 +61,7 @@ export const openwhiskSchema = section(
           1800,
           'A changed action is watched for at least this long ...',
         ),
-        watchCalls: key(
+        watchActivations: key(
           z.int().min(0).max(1_000_000),
           50,
           '... and over this many activations with its new size.',

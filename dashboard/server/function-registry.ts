@@ -205,7 +205,9 @@ export class FunctionRegistry {
     return entry;
   }
 
-  /** A hook may list a function long after its last call, so listing evicts no other function. */
+  /**
+   * A hook may list a function long after its last activation, so listing evicts no other function.
+   */
   takeView(host: string, view: FunctionView, now: number, clockRate: number): void {
     let entry = this.#entries.get(view.name);
     if (entry === undefined) {

@@ -40,11 +40,11 @@ const PHYSICAL = 4 / 3;
 
 const rules = (changes: Partial<SizingRules>): SizingRules => ({
   rule: 'margin',
-  leastCalls: 3,
+  leastActivations: 3,
   leastSeen: 0,
   canaries: ALL,
   watchTime: 0,
-  watchCalls: 0,
+  watchActivations: 0,
   payBack: null,
   killedSizeHoldTime: DAY,
   holdTime: 5 * MINUTE,
@@ -69,9 +69,9 @@ export interface PressureArm {
   readonly known?: boolean;
 }
 
-const old = (leastCalls: number) => () =>
+const old = (leastActivations: number) => () =>
   new StagedSizes({
-    rules: rules({ leastCalls, leastSeen: 10 * MINUTE, payBack: DAY, holdTime: 10 * MINUTE }),
+    rules: rules({ leastActivations, leastSeen: 10 * MINUTE, payBack: DAY, holdTime: 10 * MINUTE }),
     from: 0,
   });
 const every = 5 * MINUTE;

@@ -20,17 +20,17 @@ export interface SizingArm {
 }
 
 const rules = (
-  leastCalls: number,
+  leastActivations: number,
   canaries: number,
   watchMinutes: number,
-  watchCalls: number,
+  watchActivations: number,
 ): SizingRules => ({
   rule: 'margin',
-  leastCalls,
+  leastActivations,
   leastSeen: SEEN_LEAST,
   canaries,
   watchTime: watchMinutes * MINUTE,
-  watchCalls,
+  watchActivations,
   payBack: 24 * HOUR,
   killedSizeHoldTime: 24 * HOUR,
   holdTime: 10 * MINUTE,

@@ -1,7 +1,7 @@
 /** Why a range is what it is. */
 export type RangeReason =
   /** No clean run has been seen yet. */
-  | 'first_call'
+  | 'first_activation'
   /** Its runs are too short for a peak to be measured. */
   | 'no_peak'
   /** The last run failed. */
@@ -56,7 +56,7 @@ export class Grant {
   upper = 0;
   granted = 0;
   borrowed = 0;
-  reason: RangeReason = 'first_call';
+  reason: RangeReason = 'first_activation';
   choice: ChoiceReason = 'user';
   /** Highest use seen in a window that counts; -1 = none. */
   peak = -1;
@@ -68,7 +68,7 @@ export class Grant {
     this.upper = user;
     this.granted = user;
     this.borrowed = 0;
-    this.reason = 'first_call';
+    this.reason = 'first_activation';
     this.choice = 'user';
     this.peak = -1;
   }

@@ -124,7 +124,7 @@ function learnSpike(run: Run, settings: DecisionSettings): void {
   } else if (!run.trippedMemory) fn.memorySpiked = false;
 }
 
-const CALIBRATIONS: ReadonlySet<RangeReason> = new Set(['first_call', 'failure', 'spike']);
+const CALIBRATIONS: ReadonlySet<RangeReason> = new Set(['first_activation', 'failure', 'spike']);
 
 const isCalibration = ({ cpu, memory }: Run): boolean =>
   CALIBRATIONS.has(cpu.reason) || CALIBRATIONS.has(memory.reason);

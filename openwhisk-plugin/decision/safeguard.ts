@@ -115,7 +115,7 @@ export function userRange(grant: Grant, reason: RangeReason): void {
 function userOnly(fn: FunctionState, peaks: number, spiked: boolean): RangeReason | null {
   if (fn.lastFailed) return 'failure';
   if (spiked) return 'spike';
-  if (fn.clean === 0) return 'first_call';
+  if (fn.clean === 0) return 'first_activation';
   return peaks === 0 ? 'no_peak' : null;
 }
 
@@ -153,7 +153,7 @@ function publishedRange(
     return;
   }
   if (!(last >= 0)) {
-    userRange(grant, 'first_call');
+    userRange(grant, 'first_activation');
     return;
   }
   const lower = limitAbovePeak(recent, unit, settings);

@@ -66,17 +66,17 @@ export function pricedSize(
   { price, hostMemory }: MemoryMarket,
   excess: PeakExcess,
 ): Bytes {
-  const { limit, recent, calls, rate, busy, kills } = evidence;
+  const { limit, recent, activations, rate, busy, kills } = evidence;
   const running = (rate * busy) / 1000;
   if (kills > 0 || running * own > MOST_FILLED * hostMemory) return own;
   if (!(recent > 0)) return limit;
   const containers = Math.max(1, evidence.containers);
   const restart = CHANGE_COST + containers * (1 - Math.exp(-rate * IDLE_SECONDS));
   // What is to come is foreseen for as many activations as were seen.
-  const ahead = Math.min(Math.max(1, rate * HORIZON_SECONDS), calls);
+  const ahead = Math.min(Math.max(1, rate * HORIZON_SECONDS), activations);
   const cost = (size: number): number => {
     const memory = (price * HORIZON_SECONDS * containers * size) / MIB;
-    const chance = size < recent ? 1 : excessChance(excess, calls, size / recent);
+    const chance = size < recent ? 1 : excessChance(excess, activations, size / recent);
     const risk = size < own ? chance * ahead * (containers + EXCESS_COST) : 0;
     return memory + risk + (size === limit ? 0 : restart);
   };

@@ -10,11 +10,11 @@ import { coldStartRate, keepAliveTime, type WarmPoolUse } from './warm-pool.js';
 export interface SizingRules {
   /** `margin`: recent peak and a margin; `price`: the least cost at the price of memory. */
   readonly rule: 'margin' | 'price';
-  readonly leastCalls: number;
+  readonly leastActivations: number;
   readonly leastSeen: number;
   readonly canaries: number;
   readonly watchTime: number;
-  readonly watchCalls: number;
+  readonly watchActivations: number;
   /** Null: the benefit is not checked. */
   readonly payBack: number | null;
   readonly killedSizeHoldTime: number;
@@ -105,7 +105,7 @@ export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
   const allFreed = changes.reduce((sum, { frees }) => sum + frees, 0);
   return changes
     .map(({ evidence, original, to, frees }): SizeRecommendation => {
-      const { function: fn, limit, calls, containers } = evidence;
+      const { function: fn, limit, activations, containers } = evidence;
       const saves = saved === null ? null : allFreed > 0 ? (saved * frees) / allFreed : 0;
       const killedSize = killed.get(fn);
       const isBelowKilledSize =
@@ -117,7 +117,7 @@ export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
         from: limit,
         to,
         evidence,
-        uncertainty: 1 / (calls + 1),
+        uncertainty: 1 / (activations + 1),
         frees,
         costs: containers,
         saves,
@@ -146,7 +146,7 @@ function verdictOf(
     return original !== null && from < original * MIB ? 'raise' : 'its own limit is too small';
   if (isBelowKilledSize || (evidence.killedAt !== null && to <= evidence.killedAt))
     return 'killed at this size';
-  if (evidence.calls < rules.leastCalls) return 'too few activations';
+  if (evidence.activations < rules.leastActivations) return 'too few activations';
   if (evidence.seen < rules.leastSeen) return 'too short a time';
   if (
     rules.rule === 'margin' &&
@@ -218,8 +218,10 @@ export function nextWave(
     }
     if (change.kept) continue;
     const since = now - memory.at;
-    const calls = seen !== undefined && seen.limit === setByGleaner * MIB ? seen.callsAtLimit : 0;
-    if (since >= rules.watchTime && calls >= rules.watchCalls) kept.push(change.function);
+    const activations =
+      seen !== undefined && seen.limit === setByGleaner * MIB ? seen.activationsAtLimit : 0;
+    if (since >= rules.watchTime && activations >= rules.watchActivations)
+      kept.push(change.function);
     else {
       busy.add(change.function);
       if (since < MAX_WATCHES * rules.watchTime) watched++;

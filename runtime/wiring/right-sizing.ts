@@ -20,15 +20,15 @@ import { withJournal } from './journal.js';
 const KILLED_SIZE_HOLD_MILLIS = 30 * 86_400_000;
 
 export function sizingRules({ openwhisk }: Config): SizingRules {
-  const { rule, leastCalls, leastHours, canaries, watchS, watchCalls, payBackHours } =
+  const { rule, leastActivations, leastHours, canaries, watchS, watchActivations, payBackHours } =
     openwhisk.rightSizing;
   return {
     rule,
-    leastCalls,
+    leastActivations,
     leastSeen: leastHours * 3_600_000,
     canaries,
     watchTime: watchS * 1000,
-    watchCalls,
+    watchActivations,
     payBack: payBackHours === null ? null : payBackHours * 3_600_000,
     killedSizeHoldTime: KILLED_SIZE_HOLD_MILLIS,
     holdTime: openwhisk.holdS * 1000,

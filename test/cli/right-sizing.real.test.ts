@@ -44,11 +44,11 @@ function configFor(api: string): Config {
   // Looked at when the test says so.
   const rules = {
     everyS: 86_400,
-    leastCalls: 8,
+    leastActivations: 8,
     leastHours: 0,
     canaries: 1,
     watchS: 0,
-    watchCalls: 2,
+    watchActivations: 2,
     payBackHours: null,
   };
   Object.assign(config.openwhisk.rightSizing, rules);
@@ -108,12 +108,12 @@ test('a size is recommended, written, and undone after an OOM kill', async (t) =
     return await invoker.invoke(action, { megabytes });
   };
   const size = (): number => rest.actions.get('guest/memory')!.limits.memory;
-  const callsSeen = async (): Promise<number> =>
-    (await fetchSizeEvidence(broker)).advice[0]?.calls ?? 0;
+  const activationsSeen = async (): Promise<number> =>
+    (await fetchSizeEvidence(broker)).advice[0]?.activations ?? 0;
 
   for (let i = 0; i < 12; i++) t.true((await invoke(30)).ok);
   await until(
-    async () => (await callsSeen()) >= 12,
+    async () => (await activationsSeen()) >= 12,
     LONG,
     'the agents have heard of the activations',
   );

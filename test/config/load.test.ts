@@ -4,7 +4,7 @@ import test from 'ava';
 import { ConfigError, configSchema, formatProblem, loadConfig } from '../../config/index.js';
 import { keysOf } from '../../config/keys.js';
 import type { ConfigInputs } from '../../config/load.js';
-import { REMOVED_KEYS } from '../../config/removed-keys.js';
+import { CHANGED_KEYS, REMOVED_KEYS } from '../../config/removed-keys.js';
 
 const from = (text: string, rest: ConfigInputs = {}) =>
   loadConfig({ path: 'g.yaml', readFile: () => text, ...rest });
@@ -105,12 +105,32 @@ test('a removed key is refused with the value that it always has', (t) => {
   );
 });
 
+test('a changed key is refused with its new name, or with what chooses it now', (t) => {
+  t.deepEqual(
+    problemsOf(() =>
+      from('openwhisk: { rightSizing: { leastCalls: 9 } }\ndecision: { boost: { factor: 8 } }\n', {
+        env: { GLEANER_OPENWHISK_RIGHTSIZING_WATCHCALLS: '9' },
+      }),
+    ),
+    [
+      'g.yaml:1: openwhisk.rightSizing.leastCalls: is now openwhisk.rightSizing.leastActivations',
+      'g.yaml:2: decision.boost.factor: was removed: chosen by the policy, see ' +
+        'docs/decisions/0014-range-and-reference.md',
+      'GLEANER_OPENWHISK_RIGHTSIZING_WATCHCALLS: is now openwhisk.rightSizing.watchActivations',
+    ],
+  );
+});
+
 test('no removed key is in the schema, and docs/upgrade.md lists each with its value', (t) => {
   const keys = new Set([...keysOf(configSchema)].map(({ path }) => path.join('.')));
   const upgrade = readFileSync('docs/upgrade.md', 'utf8');
   for (const [key, value] of Object.entries(REMOVED_KEYS)) {
     t.false(keys.has(key), key);
     t.true(upgrade.includes(`\n- \`${key}\`: ${value}\n`), key);
+  }
+  for (const key of Object.keys(CHANGED_KEYS)) {
+    t.false(keys.has(key), key);
+    t.true(upgrade.includes(`\`${key}\``), key);
   }
   t.true(keys.size <= 93, `${keys.size} keys`);
 });

@@ -160,11 +160,11 @@ test.serial(
     const { api, keysFile } = await setUp(t);
     const rightSizing = {
       everyS: 2,
-      leastCalls: 8,
+      leastActivations: 8,
       leastHours: 0,
       canaries: 1,
       watchS: 0,
-      watchCalls: 2,
+      watchActivations: 2,
       payBackHours: null,
     };
     const gleaner = new GleanerFixture({

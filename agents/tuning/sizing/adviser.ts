@@ -31,14 +31,14 @@ const amount = z.number().min(0);
 const count = z.int().min(0);
 
 /** The stored evidence of one function: bytes and ms, with ages instead of times. */
-const sizingRecordSchema = z.object({
+const sizingFields = z.object({
   limit: amount,
   most: amount,
   highest: amount,
   /** Decayed up to `at`. */
   recent: amount,
-  calls: count,
-  callsAtLimit: count,
+  activations: count,
+  activationsAtLimit: count,
   busy: amount,
   coldStarts: count,
   kills: count,
@@ -48,6 +48,12 @@ const sizingRecordSchema = z.object({
   /** Wall clock, us. */
   at: amount,
 });
+/** Records of earlier releases name activations `calls`. */
+const sizingRecordSchema = z.preprocess((saved) => {
+  if (typeof saved !== 'object' || saved === null || !('calls' in saved)) return saved;
+  const { calls, callsAtLimit, ...others } = saved as Record<string, unknown>;
+  return { ...others, activations: calls, activationsAtLimit: callsAtLimit };
+}, sizingFields);
 type SizingRecord = z.output<typeof sizingRecordSchema>;
 
 /** What was seen of one function; amounts as in {@link SizeAdvice}. */
@@ -62,8 +68,8 @@ class Sizing {
   peak = 0;
   /** Peaks of the newest steps; they count in full, so that the advice does not alternate. */
   readonly newest: number[] = [];
-  calls = 0;
-  callsAtLimit = 0;
+  activations = 0;
+  activationsAtLimit = 0;
   busy = 0;
   coldStarts = 0;
   /** Cold starts soon after another activation, decayed up to `until`. */
@@ -87,13 +93,14 @@ class Sizing {
   }
 
   see(observation: Observation, { halfLife, recent }: RightSizeConstants, now: Millis): void {
-    const { user, peak, activations, control } = observation;
-    const calls = activations + control.activations;
+    const { user, peak, control } = observation;
+    const activations = observation.activations + control.activations;
     this.peak *= 2 ** (-Math.max(0, now - this.until) / halfLife);
     this.evictions = this.evictionsUntil(now);
-    if (this.calls > 0 && now - this.until < IDLE_LIFE) this.evictions += observation.coldStarts;
+    if (this.activations > 0 && now - this.until < IDLE_LIFE)
+      this.evictions += observation.coldStarts;
     this.until = now;
-    if (calls > 0 && peak.memory > 0) {
+    if (activations > 0 && peak.memory > 0) {
       this.highest = Math.max(this.highest, peak.memory);
       this.peak = Math.max(this.peak, peak.memory);
       this.newest.push(peak.memory);
@@ -102,10 +109,11 @@ class Sizing {
     // In a step in which the limit changes the smaller one may be what killed, and is what is safe
     // to blame.
     const least = this.limit > 0 ? Math.min(this.limit, user.memory) : user.memory;
-    this.callsAtLimit = (user.memory === this.limit ? this.callsAtLimit : 0) + calls;
+    this.activationsAtLimit =
+      (user.memory === this.limit ? this.activationsAtLimit : 0) + activations;
     this.limit = user.memory;
     this.most = Math.max(this.most, user.memory);
-    this.calls += calls;
+    this.activations += activations;
     this.busy += busyMillis(observation);
     this.coldStarts += observation.coldStarts;
     this.hosts.delete(observation.host);
@@ -155,7 +163,12 @@ export class SizeAdviser {
     const { activations, control, peak } = observation;
     const before = sizing.recent(this.#constants.halfLife, now);
     if (before > 0 && peak.memory > 0)
-      countPeak(this.peaks, sizing.calls, activations + control.activations, peak.memory / before);
+      countPeak(
+        this.peaks,
+        sizing.activations,
+        activations + control.activations,
+        peak.memory / before,
+      );
     sizing.see(observation, this.#constants, now);
   }
 
@@ -170,10 +183,30 @@ export class SizeAdviser {
   /** Null: nothing was seen. `wall`: comparable between machines. */
   saveState(fn: string, now: Millis, wall: Micros): SizingRecord | null {
     const sizing = this.#sizings.peek(fn);
-    if (sizing === undefined || sizing.calls === 0) return null;
-    const { limit, most, highest, calls, callsAtLimit, busy, coldStarts, kills, killedAt } = sizing;
+    if (sizing === undefined || sizing.activations === 0) return null;
+    const {
+      limit,
+      most,
+      highest,
+      activations,
+      activationsAtLimit,
+      busy,
+      coldStarts,
+      kills,
+      killedAt,
+    } = sizing;
     return {
-      ...{ limit, most, highest, calls, callsAtLimit, busy, coldStarts, kills, killedAt },
+      ...{
+        limit,
+        most,
+        highest,
+        activations,
+        activationsAtLimit,
+        busy,
+        coldStarts,
+        kills,
+        killedAt,
+      },
       recent: sizing.recent(this.#constants.halfLife, now),
       seen: now - sizing.since,
       at: wall,
@@ -228,8 +261,18 @@ export class SizeAdviser {
   }
 
   #adviceOf(fn: string, sizing: Sizing, now: Millis): SizeAdvice {
-    const { limit, most, highest, calls, callsAtLimit, busy, coldStarts, hosts, kills, killedAt } =
-      sizing;
+    const {
+      limit,
+      most,
+      highest,
+      activations,
+      activationsAtLimit,
+      busy,
+      coldStarts,
+      hosts,
+      kills,
+      killedAt,
+    } = sizing;
     const { halfLife, marginShare, minMargin } = this.#constants;
     let containers = 0;
     for (const one of hosts.values()) if (now - one.at <= IDLE_LIFE) containers += one.containers;
@@ -243,11 +286,11 @@ export class SizeAdviser {
       size: (recent > 0 ? nominalSize(needed, most, this.#constants) : limit) as Bytes,
       highest: highest as Bytes,
       recent: recent as Bytes,
-      calls,
-      callsAtLimit,
+      activations,
+      activationsAtLimit,
       seen,
-      rate: seen > 0 ? calls / (seen / 1000) : 0,
-      busy: (calls > 0 ? busy / calls : 0) as Millis,
+      rate: seen > 0 ? activations / (seen / 1000) : 0,
+      busy: (activations > 0 ? busy / activations : 0) as Millis,
       coldStarts,
       evictionRate: (sizing.evictionsUntil(now) * Math.LN2) / (EVICTION_HALF_LIFE / 1000),
       containers,

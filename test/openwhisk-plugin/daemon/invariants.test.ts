@@ -124,7 +124,7 @@ test('the same name made again with other limits starts without the old history'
   const connection = young.run({ version: '0.0.2' });
   t.is(young.cgroup.inForce.quota, 1000);
   young.answer(connection);
-  t.is(rig.hook.explain('/guest/hello')[0]?.cpu.rangeReason, 'first_call');
+  t.is(rig.hook.explain('/guest/hello')[0]?.cpu.rangeReason, 'first_activation');
   await rig.hook.stop();
 });
 

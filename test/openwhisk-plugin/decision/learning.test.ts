@@ -66,7 +66,7 @@ test('the published presets start peaks again after a run at user limits', (t) =
     one.finish();
     return [fn.cpuPeak.read(one.now, Infinity), fn.memoryPeak.read(one.now, Infinity)];
   };
-  for (const reason of ['first_call', 'failure', 'spike']) {
+  for (const reason of ['first_activation', 'failure', 'spike']) {
     t.deepEqual(recent('freyr-code', reason, 'control'), [300, 50], reason);
     t.deepEqual(recent('freyr-code', 'control', reason), [300, 50], reason);
     t.deepEqual(recent('default', reason, reason), [900, 200], reason);

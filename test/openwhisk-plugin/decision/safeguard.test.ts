@@ -45,7 +45,7 @@ function memory(user: number, peak: number, change: (fn: FunctionState) => void 
 // unit = max(50, 5 % of user); lower = max(peak + unit, peak / .75); over when peak <=
 // .9 user; floor 100; cap 8000.
 const table: [user: number, peak: number, lower: number, upper: number, reason: string][] = [
-  [1000, -1, 1000, 1000, 'first_call'],
+  [1000, -1, 1000, 1000, 'first_activation'],
   [1000, 300, 400, 1000, 'over_provisioned'], // 350 | 400
   [1000, 100, 150, 1000, 'over_provisioned'], // 150 | 133
   [1000, 20, 100, 1000, 'over_provisioned'], // 70 | 27, floor 100
@@ -130,7 +130,7 @@ test('a spike is a peak at or above .8 of a lowered limit, exactly', (t) => {
 
 test('a function that steadily uses 1.9 of 4 cores is harvested and never trips', (t) => {
   const player = new Player(decider(), limits(256, 4));
-  t.is(player.whole(500, 1.9).cpu.reason, 'first_call');
+  t.is(player.whole(500, 1.9).cpu.reason, 'first_activation');
   for (let i = 0; i < 50; i++) {
     const run = player.whole(500, 1.9);
     t.is(run.cpu.reason, 'over_provisioned');
@@ -148,7 +148,7 @@ test('the published preset alternates on the same function, as in the paper', (t
 
 test('the published program: ratio rules with .9 and whole cores', (t) => {
   const code = freyrSettings('freyr-code');
-  t.is(cpu(4000, -1, code).reason, 'first_call');
+  t.is(cpu(4000, -1, code).reason, 'first_activation');
   t.is(cpu(4000, 1200, code).lower, 2000);
   t.is(cpu(4000, 2000, code).lower, 3000); // a whole unit above an exact number
   // Exactly T of the user limit is over-provisioned, and exactly T of the allocation a spike.
@@ -200,5 +200,5 @@ test('an unclean or unknown end is not used for learning', (t) => {
   player.start();
   player.sample(100, 0.2);
   player.finish('unknown', true);
-  t.is(player.start().cpu.reason, 'first_call');
+  t.is(player.start().cpu.reason, 'first_activation');
 });

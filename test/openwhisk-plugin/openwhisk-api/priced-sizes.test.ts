@@ -35,17 +35,17 @@ test('where nothing is evicted, memory is free and no size is changed', (t) => {
 test('at a high price the size is the peak, at a lower one farther above it', (t) => {
   // Four activations with a peak of 128 MiB. One eviction a second and 512 MiB asked for: each MiB
   // costs 3600 / 512 = 7 cold starts an hour, a higher peak at most 4 x 4 x 1 / 5 in all.
-  t.is(sized(1, { calls: 4 }), 128);
-  const cheap = sized(0.001, { calls: 4 });
+  t.is(sized(1, { activations: 4 }), 128);
+  const cheap = sized(0.001, { activations: 4 });
   t.true(cheap > 128 && cheap < 512, `${cheap}`);
 });
 
 test('few activations keep a larger size, until all functions show narrow peaks', (t) => {
-  const few = sized(0.001, { calls: 4 });
-  t.true(few > sized(0.001, { calls: 4000 }), `${few}`);
+  const few = sized(0.001, { activations: 4 });
+  t.true(few > sized(0.001, { activations: 4000 }), `${few}`);
   const narrow = noPeakExcess();
   for (let i = 0; i < 1000; i++) countPeak(narrow, 4, 1, 1);
-  t.true(sized(0.001, { calls: 4 }, narrow) < few);
+  t.true(sized(0.001, { activations: 4 }, narrow) < few);
 });
 
 test('a function that fills a quarter of a host, or was OOM-killed, keeps its user’s size', (t) => {
@@ -74,9 +74,9 @@ testProp(
     fc.double({ min: 0, max: 5, noNaN: true }),
     fc.double({ min: 0.0001, max: 5, noNaN: true }),
   ],
-  (t, peakMiB, calls, evictionRate, rate) => {
+  (t, peakMiB, activations, evictionRate, rate) => {
     const recent = mebibytes(peakMiB) as Bytes;
-    const size = sized(evictionRate, { recent, highest: recent, calls, rate });
+    const size = sized(evictionRate, { recent, highest: recent, activations, rate });
     t.true(size === 512 || (size >= 128 && size >= peakMiB && size <= 512), `${size}`);
   },
   { numRuns: 200 },

@@ -52,7 +52,7 @@ function changed(fn: string, memory: number, at: number): JournalEntry[] {
 const waveOf = (given: SizingInputs, kept = 0) => nextWave(recommendSizes(given), given, kept);
 
 test('a recommendation says what it rests on, frees and costs', (t) => {
-  const advice = [adviceOf('/a/f', { containers: 3, calls: 199 })];
+  const advice = [adviceOf('/a/f', { containers: 3, activations: 199 })];
   const [one] = recommendSizes(inputs({ advice }));
   // 3 containers x (512 - 192) MiB; of 199 calls alike the 200th is the largest with chance 1 /
   // 200.
@@ -84,8 +84,8 @@ test('each lack of evidence has its name, and its boundary', (t) => {
     changes: Parameters<typeof adviceOf>[1],
     more: Parameters<typeof inputs>[0] = {},
   ) => recommendSizes(inputs({ advice: [adviceOf('/a/f', changes)], ...more }))[0]?.verdict;
-  t.is(verdict({ calls: 99 }), 'too few activations');
-  t.is(verdict({ calls: 100 }), 'ready');
+  t.is(verdict({ activations: 99 }), 'too few activations');
+  t.is(verdict({ activations: 100 }), 'ready');
   t.is(verdict({ seen: (HOUR - 1) as never }), 'too short a time');
   t.is(verdict({ seen: HOUR as never }), 'ready');
   t.is(verdict({ killedAt: mebibytes(192) }), 'killed at this size');
@@ -101,7 +101,9 @@ test('each lack of evidence has its name, and its boundary', (t) => {
 
 test('a written size that becomes too small is raised at once, up to the user’s', (t) => {
   const given = inputs({
-    advice: [adviceOf('/a/f', { limitMiB: 192, sizeMiB: 640, calls: 1, recent: mebibytes(180) })],
+    advice: [
+      adviceOf('/a/f', { limitMiB: 192, sizeMiB: 640, activations: 1, recent: mebibytes(180) }),
+    ],
     entries: changed('/a/f', 192, NOW),
   });
   t.like(recommendSizes(given)[0], { to: mebibytes(512), verdict: 'raise' });
@@ -134,7 +136,8 @@ test('what was changed recently is not made smaller still', (t) => {
 
 test('a few actions are changed and watched at a time; an OOM kill restarts the count', (t) => {
   const names = Array.from({ length: 8 }, (_, i) => `/a/f${i}`);
-  const small = (fn: string, callsAtLimit: number) => adviceOf(fn, { limitMiB: 192, callsAtLimit });
+  const small = (fn: string, activationsAtLimit: number) =>
+    adviceOf(fn, { limitMiB: 192, activationsAtLimit });
   const fresh = inputs({ advice: names.map((fn) => adviceOf(fn)) });
   t.deepEqual(
     waveOf(fresh).requests.map((request) => request.function),
@@ -185,7 +188,9 @@ test('a few actions are changed and watched at a time; an OOM kill restarts the 
 
 test('a function that is hardly called holds the others up for ten watches and no longer', (t) => {
   const entries = ['/a/f0', '/a/f1'].flatMap((fn) => changed(fn, 192, NOW));
-  const silent = ['/a/f0', '/a/f1'].map((fn) => adviceOf(fn, { limitMiB: 192, callsAtLimit: 1 }));
+  const silent = ['/a/f0', '/a/f1'].map((fn) =>
+    adviceOf(fn, { limitMiB: 192, activationsAtLimit: 1 }),
+  );
   const at = (now: number) =>
     waveOf(inputs({ entries, advice: [...silent, adviceOf('/a/f2')], now })).requests.length;
   t.is(at(NOW + 10 * RULES.watchTime - 1), 0);

@@ -30,8 +30,8 @@ async function following(t: ExecutionContext, changesPerMinute: number) {
   Object.assign(config, { mode: 'enforce' });
   Object.assign(config.hook, { stateDir: join(folder, 'state') });
   Object.assign(config.openwhisk, { apiHost: rest.url, keysFile, changesPerMinute });
-  const { leastCalls, canaries } = RULES;
-  const rules = { everyS: 86_400, leastCalls, leastHours: 0, canaries, payBackHours: null };
+  const { leastActivations, canaries } = RULES;
+  const rules = { everyS: 86_400, leastActivations, leastHours: 0, canaries, payBackHours: null };
   Object.assign(config.openwhisk.rightSizing, rules);
   const bus = new MemoryBus();
   const functions: readonly SizeAdvice[] = NAMES.map((name) => adviceOf(`/guest/${name}`));

@@ -309,15 +309,15 @@ test('size evidence outlives its agent host, and damaged evidence is counted', a
   const two = start('agents-2');
   await pass(3000);
   // 20 activations in each of three observations, all of them on the first host.
-  t.is((await advice('agents-2')).functions[0]?.calls, 60);
+  t.is((await advice('agents-2')).functions[0]?.activations, 60);
   const leaving = two.stop();
   await pass(200);
   await leaving;
   const objects = bus.connect().objects(objectStores.policies);
   const name = shardObject(shardOf(FN));
   const stored = JSON.parse(Buffer.from((await objects.get(name))!).toString());
-  t.is(stored.sizing[FN].calls, 60);
-  stored.sizing[FN].calls = 'many';
+  t.is(stored.sizing[FN].activations, 60);
+  stored.sizing[FN].activations = 'many';
   await objects.put(name, Buffer.from(JSON.stringify(stored)));
   const three = start('agents-3');
   await pass(3000);

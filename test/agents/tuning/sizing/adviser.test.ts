@@ -32,8 +32,8 @@ test('advice is the smallest size above the peak and its margin, with what it re
     highest: mebibytes(300),
     // 300 + 25 % = 375: the next of 128, 192, 256, 320, 384.
     size: mebibytes(384),
-    calls: 40,
-    callsAtLimit: 40,
+    activations: 40,
+    activationsAtLimit: 40,
     seen: at(10),
     rate: 40 / 600,
     coldStarts: 2,
@@ -81,7 +81,7 @@ test('peaks of all functions together show how far the next one exceeds those be
   step('/guest/b', 1, 100);
   step('/guest/a', 2, 90);
   step('/guest/b', 2, 150);
-  t.is(adviser.peaks.calls[4], 40);
+  t.is(adviser.peaks.activations[4], 40);
   t.is(
     adviser.peaks.exceeded.reduce((sum, count) => sum + count, 0),
     1,
@@ -94,8 +94,8 @@ test('activations at the limit count per limit; evidence of memory continues', (
   adviser.observe(observation({ step: 2, user: user(192) }), at(1));
   t.like(adviser.advice(at(1))[0], {
     limit: mebibytes(192),
-    calls: 40,
-    callsAtLimit: 20,
+    activations: 40,
+    activationsAtLimit: 20,
     highest: mebibytes(128),
   });
 });
@@ -193,14 +193,28 @@ test('stored evidence continues elsewhere: sums unchanged, peaks older by the ga
   t.like(advice, {
     limit: mebibytes(512),
     highest: mebibytes(300),
-    calls: 40,
-    callsAtLimit: 40,
+    activations: 40,
+    activationsAtLimit: 40,
     coldStarts: 2,
   });
   t.is(advice!.seen, at(10 + 720));
   t.true(Math.abs(advice!.recent / mebibytes(300) - 2 ** -0.5) < 1e-9);
   after.observe(observation({ step: 1, user: user(512) }), at(2));
-  t.is(after.advice(at(2))[0]!.calls, 60);
+  t.is(after.advice(at(2))[0]!.activations, 60);
+});
+
+test('a record of an earlier release, which names activations calls, is read', (t) => {
+  const before = new SizeAdviser(10);
+  before.observe(observation({ user: user(512) }), at(0));
+  const { activations, activationsAtLimit, ...others } = before.saveState(
+    '/guest/hello',
+    at(0),
+    WALL,
+  )!;
+  const old = { ...others, calls: activations, callsAtLimit: activationsAtLimit };
+  const after = new SizeAdviser(10);
+  t.true(after.loadState('/guest/hello', old, at(0), WALL));
+  t.deepEqual(after.advice(at(0))[0]!.activations, 20);
 });
 
 test('a record that cannot be one is refused, and none replaces what was seen here', (t) => {
@@ -211,7 +225,7 @@ test('a record that cannot be one is refused, and none replaces what was seen he
   for (const damaged of [
     null,
     {},
-    { ...record, calls: -1 },
+    { ...record, activations: -1 },
     { ...record, recent: 'much' },
     { ...record, seen: Number.NaN },
   ]) {
@@ -219,8 +233,8 @@ test('a record that cannot be one is refused, and none replaces what was seen he
     t.false(after.loadState('/guest/hello', damaged, at(0), WALL));
     t.is(after.functions, 0);
   }
-  t.false(before.loadState('/guest/hello', { ...record, calls: 7 }, at(0), WALL));
-  t.is(before.advice(at(0))[0]!.calls, 20);
+  t.false(before.loadState('/guest/hello', { ...record, activations: 7 }, at(0), WALL));
+  t.is(before.advice(at(0))[0]!.activations, 20);
 });
 
 test('a record of a clock that is ahead is not of the future', (t) => {

@@ -153,7 +153,7 @@ test('a run that used all it had is tried with twice as much, which the pool bou
 
 test('the first activation, failures and the control arm stay at user limits', (t) => {
   const first = new Player(decider({}, host(), 'libra'), limits(256, 1));
-  t.is(first.start().cpu.reason, 'first_call');
+  t.is(first.start().cpu.reason, 'first_activation');
   t.is(first.run.cpu.granted, 1000);
   const failed = trained('libra');
   failed.start(failed.now + 10);
