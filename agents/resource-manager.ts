@@ -43,7 +43,7 @@ export interface Cap {
 export interface Decided<State> {
   readonly state: State;
   readonly decision: Decision;
-  /** Of the step that this observation closed; absent if it closed none. */
+  /** The reward of the step that this observation closed; absent if it closed none. */
   readonly reward?: number;
   /** Changes of the life-cycle phase, published as events; absent without a change. */
   readonly transitions?: readonly PhaseChange[];

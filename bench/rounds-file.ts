@@ -8,7 +8,7 @@ import { z } from 'zod';
 export function roundsFile<Round extends { readonly round: number }>(schema: z.ZodType<Round>) {
   const fileSchema = z.object({ version: z.literal(1), rounds: z.array(schema) });
   return {
-    /** Of earlier parts; none where there is no file. */
+    /** Of earlier parts; none if there is no file. */
     read(file: string | undefined): Round[] {
       return file !== undefined && existsSync(file)
         ? fileSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).rounds

@@ -3,7 +3,7 @@ import { errorClass, maskUrlCredentials } from '../config/index.js';
 export class BrokerDisconnectedError extends errorClass('GLN_BROKER_DISCONNECTED') {}
 
 export class BrokerUnreachableError extends errorClass('GLN_BROKER_UNREACHABLE') {
-  /** Of the last attempt. */
+  /** Why the last attempt failed. */
   readonly reason: string;
   constructor(servers: readonly string[], reason: string, cause?: unknown) {
     super(serverList(servers), reason, cause);

@@ -159,7 +159,7 @@ const HEAD = [
   '`.<name>` and `.<name>.<id>`. An endpoint has three subjects:',
   `\`${endpointSubject('<service>', '<endpoint>')}\` (any instance answers), \`….<host>\``,
   `(the one on that host), \`….${ALL_HOSTS}\` (each answers). An error has the headers`,
-  '`Nats-Service-Error-Code` and `Nats-Service-Error`. Where no request is shown it is empty.',
+  '`Nats-Service-Error-Code` and `Nats-Service-Error`. If no request is shown it is empty.',
   '',
 ];
 

@@ -22,7 +22,7 @@ export interface LiveModel {
   readonly manager: string;
   readonly platform: string;
   readonly nats: 'connected' | 'away';
-  /** Of `gleaner up`; null in other views. */
+  /** Uptime of `gleaner up`; null in other views. */
   readonly upSeconds: number | null;
   readonly restarts: number;
   /** Address of the dashboard; null: none. */

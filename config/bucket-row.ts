@@ -2,7 +2,7 @@ import { zeros } from './doubles.js';
 
 /** Buckets that the smallest piece of memory holds. */
 const SMALLEST = 4;
-/** Of a row's memory; small, because most rows never grow again. */
+/** Growth of a row's memory; small, because most rows never grow again. */
 const GROWTH = 1.5;
 const NOTHING: readonly number[] = [];
 
@@ -17,7 +17,7 @@ export class BucketRow {
   /** Buckets in use. Their places, 0 to `size` - 1, change with the next `addTo`. */
   size = 0;
 
-  /** Lowest and highest bucket in use; `low > high` where there is none. */
+  /** Lowest and highest bucket in use; `low > high` if there is none. */
   get low(): number {
     return this.size === 0 ? 0 : this.#pairs[0]!;
   }
@@ -59,7 +59,7 @@ export class BucketRow {
     return -1;
   }
 
-  /** Of this place and all above, the lowest first. */
+  /** Sum of this place and all above, the lowest first. */
   sumFrom(place: number): number {
     const pairs = this.#pairs;
     const end = 2 * this.size;

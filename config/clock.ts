@@ -26,7 +26,7 @@ export const steadyClock: Clock = {
   wall: () => ((performance.timeOrigin + performance.now()) * 1000) as Micros,
 };
 
-/** Of `Date.now()` two readings are a step where they differ by more than it can round. */
+/** Two readings of `Date.now()` are a step if they differ by more than it can round. */
 const ROUNDING = 2000;
 
 /** Follows `now` (us, whole milliseconds) when it steps, with the steady clock's resolution. */

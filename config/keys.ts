@@ -174,7 +174,7 @@ export function rangeOf(schema: z.ZodType): string {
   return 'text';
 }
 
-/** The value at a path of a parsed document; undefined where there is none. */
+/** The value at a path of a parsed document; undefined if there is none. */
 export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   let at = root;
   for (const part of path) {

@@ -135,8 +135,8 @@ export interface Paired {
   /** Null if a baseline is too near zero to divide by. */
   readonly ratio: Interval | null;
   /**
-   * Probability of a change this large, in either direction, where there is none: of the ratio, or
-   * of the difference where there is no ratio.
+   * Probability of a change this large, in either direction, if there is none: of the ratio, or
+   * of the difference if there is no ratio.
    */
   readonly p: number;
 }

@@ -23,7 +23,7 @@ export interface RangeRules {
   /** Least quota of any container: OpenWhisk's health check must still be answered. */
   readonly cpuFloor: Millicores;
   readonly memoryFloor: Bytes;
-  /** Of the peaks. */
+  /** Half-life of the peaks. */
   readonly halfLife: Millis;
 }
 

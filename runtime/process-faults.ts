@@ -39,5 +39,5 @@ class ProcessFaults {
   }
 }
 
-/** Of a process there is one. */
+/** A process has one. */
 export const processFaults = new ProcessFaults();

@@ -21,7 +21,7 @@ export function readUpState(file: string): UpState | null {
   }
 }
 
-/** Of another process, which lives; null: none. */
+/** The state of another process that lives; null: none. */
 export function runningUp(file: string): UpState | null {
   const state = readUpState(file);
   if (state === null || state.pid === process.pid) return null;

@@ -11,7 +11,7 @@ export const sourceFolders = include
 /** The folders of the product's own code: neither benches nor tests. */
 export const productFolders = sourceFolders.filter((folder) => folder !== 'bench');
 
-/** Modification time of a file, ms; 0 where there is none. */
+/** Modification time of a file, ms; 0 if there is none. */
 export const modified = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
 
 function newestSource(folder) {

@@ -22,7 +22,7 @@ function fileOf(title, exists) {
 /**
  * Passed and failed tests by file. What is skipped is neither. A failure that names no file (an
  * uncaught exception) belongs to the next one that does, for that is AVA's line about the
- * end of its process; where none follows it is under `null`.
+ * end of its process; if none follows it is under `null`.
  */
 export function resultsByFile(output, exists) {
   const files = new Map();

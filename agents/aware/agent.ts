@@ -24,7 +24,7 @@ export interface AwareStep {
   readonly mask: Uint8Array;
   /** The action that was executed, or the one nearest to what the fallback did. */
   readonly action: number;
-  /** Of the agent; null: the fallback acted. */
+  /** The agent's choice; null: the fallback acted. */
   readonly choice: LifeCycleChoice | null;
   readonly reward: number;
   /** Steps of one host are one trajectory. */

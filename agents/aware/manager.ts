@@ -78,7 +78,7 @@ export interface AwareOptions {
 interface Pending {
   readonly input: readonly number[];
   readonly mask: readonly number[];
-  /** Of the agent; null: the fallback acted. */
+  /** The agent's choice; null: the fallback acted. */
   readonly choice: LifeCycleChoice | null;
   readonly held: HostState['held'];
   readonly at: Millis;

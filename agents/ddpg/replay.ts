@@ -8,7 +8,9 @@ export interface Experience {
   readonly action: Float32Array;
   readonly reward: number;
   readonly next: Float32Array;
-  /** Of what follows: 0 at a real end, `DdpgSettings.gamma` for a step of ordinary length. */
+  /**
+   * Weight of what follows: 0 at a real end, `DdpgSettings.gamma` for a step of ordinary length.
+   */
   readonly discount: number;
 }
 

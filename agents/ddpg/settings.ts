@@ -11,7 +11,7 @@ export interface DdpgSettings {
   readonly replay: number;
   /** Steps before anything is learned. */
   readonly warmUp: number;
-  /** Of the gradient of either network. */
+  /** Largest norm of the gradient of either network. */
   readonly maxGradNorm: number;
   readonly noise: {
     /** Ornstein and Uhlenbeck's: how fast it returns to 0, how wide it is, the step in time. */

@@ -46,7 +46,7 @@ export class FaasrmLearner {
     return this.#state;
   }
 
-  /** Of the weights: updates made. */
+  /** Updates of the weights so far. */
   get version(): number {
     return this.#state.counters.updates;
   }

@@ -7,7 +7,9 @@ export interface FaasrmSettings {
   readonly options: number;
   /** Experiences of one update. */
   readonly rollout: number;
-  /** Of the host's whole CPU on a full host, in slowdowns: what others may lose by a choice. */
+  /**
+   * Price of the host's whole CPU on a full host, in slowdowns: what others may lose by a choice.
+   */
   readonly price: number;
 }
 

@@ -87,7 +87,7 @@ export class Agent {
   #state: unknown;
   /** In the order of their newest observations. */
   readonly #hosts: HostUsage[] = [];
-  /** Of the newest decision: whether there was a mean field, and its price. */
+  /** Whether the newest decision had a mean field, and its price. */
   #hadOthers = false;
   #price: PerResource | null = null;
   #lateness: Lateness | null = null;

@@ -24,7 +24,7 @@ export interface MeanFieldViewOptions {
 export class MeanFieldView {
   readonly #leaveOneOut: LeaveOneOut;
   readonly #maxAge: number;
-  /** Of the newest mean field, by invoker host. */
+  /** The newest mean field, by invoker host. */
   #invokers: ReadonlyMap<string, MeanFieldHost> = new Map();
   #field: MeanField | null = null;
   #at = Number.NEGATIVE_INFINITY;

@@ -12,7 +12,7 @@ export interface PpoBatch {
   readonly actions: Int32Array;
   /** 1 allowed, 0 masked, per row and action: the mask of the time of the decision. */
   readonly masks: Uint8Array;
-  /** Of the executed action, when it was executed. */
+  /** The executed action's log-probability when it was executed. */
   readonly logProbabilities: Float32Array;
   /** Normalized by the caller. */
   readonly advantages: Float32Array;
@@ -20,7 +20,7 @@ export interface PpoBatch {
 }
 
 export interface PpoStepSettings extends AdamSettings {
-  /** Of the probability ratio: [1 - clip, 1 + clip]. */
+  /** Clips the probability ratio to [1 - clip, 1 + clip]. */
   readonly clip: number;
   readonly entropyCoefficient: number;
   readonly valueCoefficient: number;

@@ -30,7 +30,7 @@ export interface Moments {
 }
 
 export interface StepResult {
-  /** Of the gradient, before it was clipped. */
+  /** Norm of the gradient, before it was clipped. */
   readonly norm: number;
   /** False: the gradient was not finite and nothing has changed: a NaN would never leave. */
   readonly applied: boolean;

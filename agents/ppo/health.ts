@@ -5,7 +5,7 @@ export type EntropyVerdict = 'learning' | 'collapsed' | 'uniform';
 const VERDICT_UPDATES = 100;
 /** Entropy, in nats, below which a policy has one action left. */
 const COLLAPSED = 0.01;
-/** Of the largest entropy, ln(actions): above it nothing has been learned. */
+/** Share of the largest entropy, ln(actions): above it nothing has been learned. */
 const UNIFORM = 0.95;
 
 /** Watches the entropy of one policy, update by update. A collapsed agent only recommends. */

@@ -9,7 +9,7 @@ export interface Transition {
   /** ln of the executed action's probability under the policy that decided, with that mask. */
   readonly logProbability: number;
   readonly reward: number;
-  /** Of what follows; `PpoSettings.gamma` for a step of ordinary length. */
+  /** Weight of what follows; `PpoSettings.gamma` for a step of ordinary length. */
   readonly discount: number;
 }
 
@@ -40,7 +40,7 @@ export interface RolloutData {
 
 /**
  * Transitions in rows of typed arrays. A segment is closed by `cut` where only the recording ends,
- * and by `end` where nothing follows.
+ * and by `end` if nothing follows.
  */
 export class Rollout {
   readonly capacity: number;

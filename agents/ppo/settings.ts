@@ -9,18 +9,18 @@ export interface PpoSettings {
   readonly hidden: readonly number[];
   /** Discount of an ordinary step; a transition may bring its own. */
   readonly gamma: number;
-  /** Of the generalized advantage estimate: 0 trusts the critic, 1 the returns. */
+  /** Lambda of the generalized advantage estimate: 0 trusts the critic, 1 the returns. */
   readonly lambda: number;
   readonly learningRate: Schedule;
   /** Always above 0: mean-field learning converges with a regularizer [MFG]. */
   readonly entropy: Schedule;
   readonly valueCoefficient: number;
-  /** Of the probability ratio. */
+  /** Clips the probability ratio to [1 - clip, 1 + clip]. */
   readonly clip: number;
   readonly epochs: number;
   /** Rows of one mini-batch; drawn by shuffling, without replacement. */
   readonly miniBatch: number;
-  /** Of the gradient of actor and critic together. */
+  /** Largest norm of the gradient of actor and critic together. */
   readonly maxGradNorm: number;
   /** Epochs end when the mean divergence from the policy that acted passes this. */
   readonly targetKl: number;

@@ -8,7 +8,7 @@ export type FromTrainingThread<Result = TrainingResult> =
   | { readonly error: string };
 
 export interface TrainingQueueOptions {
-  /** Of the thread; default: the one that updates agents by PPO. */
+  /** The thread's script; default: the one that updates agents by PPO. */
   readonly script?: URL;
   /** Whose jobs they are, for the log. */
   readonly owner?: string;

@@ -10,7 +10,7 @@ export interface TrainingJob {
   /** Shapes of an ordinary pair, or the number of options of FaaSRM's scorer. */
   readonly shape: PpoAgentShape | { readonly options: number };
   readonly settings: PpoSettings;
-  /** Of the agent: an agent made with `new SeededRandom(seed)` learns the same by itself. */
+  /** The agent's seed: an agent made with `new SeededRandom(seed)` learns the same by itself. */
   readonly seed: number;
   readonly state: LearnerState;
   readonly rollout: RolloutData;

@@ -17,7 +17,7 @@ export interface Pending {
   readonly input: Float32Array;
   readonly mask: Uint8Array;
   readonly action: number;
-  /** Of every action, when it was decided. */
+  /** Each action's log-probability when it was decided. */
   readonly logProbabilities: readonly number[];
   readonly at: number;
   /** What was held before it, and whether it took the last step back. */

@@ -43,9 +43,9 @@ export const hookRules = (decision: Config['decision']): HookRules => ({
 export interface RewardSettings {
   readonly slo: number;
   readonly utilization: number;
-  /** Of ln(mean latency / control arm's mean), cut to +-1: slower costs, faster pays. */
+  /** Weight of ln(mean latency / control arm's mean), cut to +-1: slower costs, faster pays. */
   readonly slowdown: number;
-  /** Of the congestion price: the function's share of what is wanted beyond what there is. */
+  /** Weight of the congestion price: the function's share of the demand beyond the capacity. */
   readonly price: number;
   /** A step that takes the last one of its dimension back. */
   readonly reversal: number;
@@ -53,7 +53,9 @@ export interface RewardSettings {
 
 /** Weights of the reward without user limits; `late` and `failed` are additions to [SIMPPO]. */
 export interface ScalingRewardSettings extends Omit<RewardSettings, 'slowdown'> {
-  /** Of slow and failed activations, as a share: p99 / SLO shows them late or not at all. */
+  /**
+   * Weight of the share of slow and failed activations: p99 / SLO shows them late or not at all.
+   */
   readonly late: number;
   /** Penalty of failed activations, as a share: OOM kills, or timed out while waiting. */
   readonly failed: number;
@@ -61,7 +63,7 @@ export interface ScalingRewardSettings extends Omit<RewardSettings, 'slowdown'> 
   readonly maxSloRatio: number;
 }
 
-/** Of SLO preservation and utilization [AWARE artifact]. */
+/** Weights of SLO preservation and utilization [AWARE artifact]. */
 export const PUBLISHED_WEIGHTS = { slo: 0.7, utilization: 0.3 } as const;
 
 export const scalingRewardSettings: ScalingRewardSettings = {

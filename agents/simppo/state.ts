@@ -12,7 +12,7 @@ export interface OnHost extends HostState {
 export interface RetrainProgress {
   readonly left: number;
   readonly policyKind: 'own' | 'base';
-  /** Of these weights when `left` was counted. */
+  /** Updates of these weights when `left` was counted. */
   readonly updates: number;
 }
 
@@ -30,7 +30,7 @@ export interface SimppoState {
 /** Rates are smoothed over so long, ms. */
 const RATE_MS = 100_000;
 
-/** Replaces a host; the one seen first goes where there are too many. */
+/** Replaces a host; the one seen first goes if there are too many. */
 export function withHost<Seen>(
   hosts: Readonly<Record<string, Seen>>,
   host: string,

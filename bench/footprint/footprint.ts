@@ -102,7 +102,7 @@ interface Moment {
   readonly hook: ProcessFigures;
   /** CPU time of every tcpdump of the hook so far, ms; the sum of their memory, MiB. */
   readonly tcpdump: { readonly cpuMillis: number; readonly rss: number };
-  /** Alive in the hook after a full collection, MiB; NaN where nothing was collected yet. */
+  /** Alive in the hook after a full collection, MiB; NaN if nothing was collected yet. */
   readonly heap: number;
 }
 

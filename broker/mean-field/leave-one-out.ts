@@ -10,7 +10,7 @@ export interface Others {
   readonly actionMean: readonly number[];
   readonly allocated: Contribution['allocated'];
   readonly demand: Contribution['demand'];
-  /** Of both classes of objectives together; absent: no other function has one. */
+  /** Both classes of objectives together; absent: no other function has one. */
   readonly lateness?: Readonly<LatenessSums>;
 }
 

@@ -96,7 +96,8 @@ export class NatsLink {
         const detail = context
           ? `${String(status.data)}: ${context.operation} ${context.subject}`
           : String(status.data);
-        this.#tell(connectionError('the server says', new NatsError(detail, String(status.data))));
+        const error = new NatsError(detail, String(status.data));
+        this.#tell(connectionError('the server reported', error));
       }
     }
   }

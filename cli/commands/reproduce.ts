@@ -161,7 +161,7 @@ export function addCommands(program: Command): void {
       FULL.seeds[0]!,
     ),
   )
-    .option('--all', 'also what each part is worth, and growth to 110 functions (hours)', false)
+    .option('--all', 'also what each part contributes, and growth to 110 functions (hours)', false)
     .option('--only <piece>', 'only pieces with this prefix: floors, simppo-0.8, growth')
     .option('--minutes <n>', 'start no piece after this time; run again to continue', wholeNumber)
     .action(async (options: SimppoOptions) => {

@@ -65,7 +65,7 @@ const SWITCH_RESULTS = {
 const HELD_BY_HOOK =
   'kill switch set: user limits apply until --release --host, or until this hook restarts';
 
-/** Of a hook's answer, or of a restore without a hook. An older hook names no containers. */
+/** A hook's answer, or that of a restore without a hook. An older hook names no containers. */
 interface Answer {
   readonly restored?: number;
   readonly examined?: number;
@@ -166,7 +166,7 @@ function checkOptions({ all, host, local, hold, release }: RestoreOptions, confi
 
 interface Restored {
   readonly hosts: readonly RestoredHost[];
-  /** Of a kill switch for all hosts, which is a change of mode. */
+  /** Outcome of a kill switch for all hosts, which is a change of mode. */
   readonly outcome?: ModeOutcome;
 }
 

@@ -9,7 +9,7 @@ export interface KubeletSurvey {
   readonly cpuManager: string | null;
   /** `None`, `Static`. */
   readonly memoryManager: string | null;
-  /** Of the pods, `NoSwap` or `LimitedSwap`. */
+  /** How pods may swap: `NoSwap` or `LimitedSwap`. */
   readonly swapBehavior: string | null;
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ERROR_PREFIX } from '../../config/index.js';
 import { FileLines, plainText } from '../../runtime/index.js';
 
-/** Of each of the two files of a child. */
+/** Largest size of each of a child's two files. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const WARN = 40;
 

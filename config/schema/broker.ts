@@ -34,7 +34,7 @@ export const natsSchema = section(
     caFile: optionalFile("CA certificate to check the server against; null: the system's."),
     certFile: optionalFile('Client certificate (with `keyFile`); null: none.'),
     keyFile: optionalFile('Key of the client certificate; null: none.'),
-    embedded: section('The nats-server that `gleaner up` starts where no servers are configured.', {
+    embedded: section('The nats-server that `gleaner up` starts if no servers are configured.', {
       binary: key(
         optionalText(),
         null,

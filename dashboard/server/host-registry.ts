@@ -23,7 +23,7 @@ class HostEntry {
   view: HostView | null = null;
   report: HostReport | null = null;
   seen = 0;
-  /** Of the last minute; null: not measured, or nothing ran. */
+  /** Share of the last minute; null: not measured, or nothing ran. */
   waitShare: number | null = null;
   clockRate = 1;
   #mark: { boot: string; own: number; ours: number } | null = null;
@@ -76,7 +76,7 @@ export class HostRegistry {
     return this.#hosts.get(host)?.clockRate ?? 1;
   }
 
-  /** Of the hosts that have answered. */
+  /** Views of the hosts that have answered. */
   views(): HostView[] {
     return [...this.#hosts.values()].flatMap(({ view }) => (view === null ? [] : [view]));
   }

@@ -2,7 +2,7 @@ import type { Random } from '../../config/index.js';
 
 /** When activations come. */
 export interface ArrivalRates {
-  /** The next arrival after `now`, ms; Infinity where none comes any more. */
+  /** The next arrival after `now`, ms; Infinity if none comes any more. */
   next(now: number, random: Random): number;
 }
 

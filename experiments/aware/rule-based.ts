@@ -149,7 +149,7 @@ export const kpaController = (demand: Demand): Controller =>
 
 /**
  * The setting that earns most of those that hold the SLO on this demand; the one that misses least
- * where none does. With activations of its own.
+ * if none does. With activations of its own.
  */
 export function tuned(demand: Demand, seed: number): Tuning {
   const trials = TUNINGS.map((tuning) => {

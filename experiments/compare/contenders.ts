@@ -126,7 +126,7 @@ function unknown(name: string): UnknownContenderError {
 }
 
 /**
- * Who runs in a mode: `fixed`, fixed against fixed, the shipped default, the floors where there are
+ * Who runs in a mode: `fixed`, fixed against fixed, the shipped default, the floors if there are
  * ranges, then those asked for, each once.
  *
  * @param names `all` stands for every name there is.

@@ -29,7 +29,7 @@ const rowText = (row: MarketRow): string =>
   ` ${row.meanSlowdown.mean.toFixed(3)} | ${row.p99Slowdown.mean.toFixed(1)} |` +
   ` ${row.worstAgainstFixed.toFixed(2)}x | ${row.worstAgainstGittins.toFixed(2)}x |`;
 
-/** Goals that the rule misses; those against searched factors only where there was a search. */
+/** Goals that the rule misses; those against searched factors only if there was a search. */
 function marketMissed({ rows }: MarketStudy): string[] {
   const of = (name: string): MarketRow | undefined => rows.find((row) => row.name === name);
   const rule = of(DEADLINE)!;

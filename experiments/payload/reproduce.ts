@@ -50,7 +50,7 @@ function payloadReport(
     '',
     `Written by \`${command}\`; every machine gets the same figures. \`short-first\` in weight`,
     "mode, by functions' mean CPU time alone (*blind*) and by payload size if that predicts better",
-    `(*aware*), on the same ${activations} activations a run, seeds ${seeds.join(', ')}. The constants`,
+    `(*aware*), on the same ${activations} activations, seeds ${seeds.join(', ')}. The constants`,
     "of the estimate were fixed on seeds 1 and 2. Azure's traces have no sizes: ln(size) is drawn",
     'with a stated correlation with ln(CPU work) within each function; the twelve benchmarks have',
     'their own laws.',

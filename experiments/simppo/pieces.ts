@@ -67,7 +67,7 @@ const LEARNERS: readonly (readonly [VariantName, Setting])[] = [
   ['simppo', PUBLISHED],
   ['single-agent', PUBLISHED],
 ];
-/** What each part of an agent is worth. */
+/** What each part of an agent contributes. */
 const ABLATIONS: typeof LEARNERS = [
   ['g4', CONTENDED],
   ['no-price', CONTENDED],

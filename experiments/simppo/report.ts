@@ -329,7 +329,7 @@ export function simppoReport(store: PieceStore, size: StudySize, command: string
     '',
     tuning(store, PUBLISHED),
     '',
-    `## What each part is worth (load ${CONTENDED.load})`,
+    `## What each part contributes (load ${CONTENDED.load})`,
     '',
     'The virtual agent is `mf8` in `simppo`, `g4`, or none in `price-alone`; `no-price`: mf8 ' +
       'without price; `single-agent`: neither; `idle-price`: who leaves idle what it is ' +

@@ -48,7 +48,7 @@ export interface Explanation {
 
 /** As many as `gleaner explain` shows. */
 const KEPT = 10;
-/** Of one activation, in the order of `record` and `#at`. */
+/** Numbers of one activation, in the order of `record` and `#at`. */
 const NUMBERS = 27;
 const TEXTS = 3;
 const WORDS = 6;
@@ -76,13 +76,13 @@ export class Explanations {
   #numbers = NO_NUMBERS;
   readonly #texts: string[] = new Array<string>(KEPT * TEXTS).fill('');
   readonly #words = new Uint8Array(KEPT * WORDS);
-  #room = 0;
+  #capacity = 0;
   #count = 0;
   #next = 0;
 
   record(activation: EndedActivation): void {
     const { run, container } = activation;
-    if (this.#next === this.#room && this.#room < KEPT) this.#grow();
+    if (this.#next === this.#capacity && this.#capacity < KEPT) this.#grow();
     if (this.#next === KEPT) this.#next = 0;
     const numbers = this.#numbers;
     let at = this.#next * NUMBERS;
@@ -129,9 +129,9 @@ export class Explanations {
   }
 
   #grow(): void {
-    this.#room = Math.min(KEPT, Math.max(2, this.#room * 2));
+    this.#capacity = Math.min(KEPT, Math.max(2, this.#capacity * 2));
     const before = this.#numbers;
-    this.#numbers = new Float64Array(this.#room * NUMBERS);
+    this.#numbers = new Float64Array(this.#capacity * NUMBERS);
     this.#numbers.set(before);
   }
 

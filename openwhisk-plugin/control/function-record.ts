@@ -59,7 +59,7 @@ export class FunctionRecord {
   borrowing = false;
   /** Read when a control step closes. */
   readonly demand = new Demand();
-  /** Of the newest activation, millicores. */
+  /** User limit of the newest activation, millicores. */
   userCpu = 0;
   cpuMode: CpuMode = 'weight';
   /** Monotonic ms of the newest start. */

@@ -17,7 +17,7 @@ function addToSpread(numbers: number[], from: number, value: number): void {
   numbers[from + Spread.count] = count + 1;
 }
 
-/** All 0 where there is nothing. */
+/** All 0 if there is nothing. */
 const spreadOf = (
   numbers: readonly number[],
   from: number,
@@ -27,7 +27,7 @@ const spreadOf = (
   max: numbers[from + Spread.max]!,
 });
 
-/** Of functions that have none so far, as most on a host: nothing is recorded in it. */
+/** Shared by functions that have none so far, as most on a host: nothing is recorded in it. */
 const NO_LATENCIES = new LatencyHistogram();
 
 /** A control step closes after `stepActivations`, or `stepMillis` after the first of them. */
@@ -78,7 +78,7 @@ export class Step {
     return this.#sums[At.beganAt]!;
   }
 
-  /** Of what the activations were granted. */
+  /** What the activations were granted. */
   get grantedCpu(): { min: number; mean: number; max: number } {
     return spreadOf(this.#sums, At.cpu);
   }

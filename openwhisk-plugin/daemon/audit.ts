@@ -132,7 +132,7 @@ export class AuditLog {
   readonly #log: RateLimitedLog;
   readonly #ring: AuditRecord[] = [];
   readonly #afterTheEnd = new AuditRecord();
-  /** Of the newest flush, and used again by the next one, when they are in the file. */
+  /** Lines of the newest flush, used again by the next one when they are in the file. */
   readonly #lines = new JsonBytes(64 * 1024);
   readonly #cancel: Cancel;
   /** Position of the oldest record in the ring that is not written yet, and their number. */

@@ -33,7 +33,7 @@ export class Container extends ManagedContainer<Container> {
   initAt = 0 as Micros;
   /** `/init` has no answer yet, or a failed one: the container may end without any `/run`. */
   initPending = false;
-  /** Of the pending `/init`: its activation and the action's own name; null if unreadable. */
+  /** The pending `/init`'s activation and the action's own name; null if unreadable. */
   initIdentity: Identity | null = null;
   initName: string | null = null;
   /** Its `/init` failed: OpenWhisk removes it. */

@@ -22,7 +22,7 @@ export interface SamplerParts {
   readonly containerEvents: ContainerEventHandler;
   /** False while the kill switch is on. */
   readonly mayWrite: () => boolean;
-  /** Of the whole host. */
+  /** The whole host's memory in use. */
   readonly memoryInUse: () => Bytes;
   /** As {@link LimitWriter.siblingFactor}. */
   readonly siblingFactor: () => number;
@@ -117,7 +117,7 @@ export class Sampler {
     this.#with.heartbeat();
   }
 
-  /** Of a container with a raised weight that is known only some time after its last answer. */
+  /** For a container with a raised weight that is known only some time after its last answer. */
   #mayUnwatch(container: Container, now: Millis): boolean {
     const { state, cpuCounter, cpuCounterAt } = container;
     if (cpuCounter < 0 || state.shares <= state.user.shares) return true;

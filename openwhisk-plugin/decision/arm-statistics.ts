@@ -71,7 +71,7 @@ const BASELINE_HALF_LIVES = 24;
 
 /** Durations of the control arm. */
 export class ControlStatistics extends DurationStatistics {
-  /** Of warm activations; objectives are derived from it. */
+  /** Durations of warm activations; objectives are derived from it. */
   readonly warm = new DecayingHistogram();
 
   override add(duration: number, now: number, halfLife: number, cold = false): void {

@@ -235,7 +235,7 @@ export class Decider {
     return run.shares !== before;
   }
 
-  /** What all managed containers' weights are multiplied by: 1 where no policy needs room. */
+  /** What all managed containers' weights are multiplied by: 1 if no policy needs room. */
   get commonWeight(): number {
     return this.#policies.host.weight.relative === true && this.settings.preset === 'default'
       ? this.weights.common

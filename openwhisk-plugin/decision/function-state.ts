@@ -19,7 +19,7 @@ const DOUBLES =
   2 * DurationStatistics.SIZE +
   DecayingHistogram.SIZE;
 
-/** Of the control arm of a function that has had no such activation, as most on a host. */
+/** The control arm of a function that has had no such activation, as most on a host. */
 const NO_CONTROL: ControlArm = new ControlStatistics();
 
 /** History of one function (action, version, user limits) on this host. */
@@ -46,9 +46,9 @@ export class FunctionState {
 
   readonly cpuPeak: DecayingPeak;
   readonly memoryPeak: DecayingPeak;
-  /** Of the working set, without the page cache that the kernel's own peak counts. */
+  /** Peak of the working set, without the page cache that the kernel's own peak counts. */
   readonly workingPeak: DecayingPeak;
-  /** Of the newest clean run: peaks and grants, for the published rules; NaN = none. */
+  /** Peaks and grants of the newest clean run, for the published rules; NaN = none. */
   lastCpuPeak = Number.NaN;
   lastMemoryPeak = Number.NaN;
   lastCpuGrant = Number.NaN;

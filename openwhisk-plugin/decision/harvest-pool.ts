@@ -9,7 +9,7 @@ interface Loan<Owner> {
   lender: Allocation<Owner> | null;
   borrower: Allocation<Owner>;
   amount: number;
-  /** Expected end: the lender's, or the borrower's where there is no lender. Monotonic ms. */
+  /** Expected end: the lender's, or the borrower's if there is no lender. Monotonic ms. */
   end: number;
 }
 

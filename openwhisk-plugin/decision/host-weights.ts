@@ -35,7 +35,7 @@ export class HostWeights {
    */
   readonly siblingLoss: number;
   #needed = 1;
-  #room = Number.POSITIVE_INFINITY;
+  #upper = Number.POSITIVE_INFINITY;
   #siblings = Number.POSITIVE_INFINITY;
   #siblingFactor = Number.POSITIVE_INFINITY;
   #own = 0;
@@ -60,14 +60,14 @@ export class HostWeights {
 
   /** The common factor: at least 1, and as small as the range allows. */
   get common(): number {
-    return this.mayRaise ? Math.max(1, Math.min(this.#needed, this.#room, this.#siblings)) : 1;
+    return this.mayRaise ? Math.max(1, Math.min(this.#needed, this.#upper, this.#siblings)) : 1;
   }
 
   /** Takes a container into account for good, so that the factor does not come and go with it. */
   observe({ low, high }: WeightRange): void {
     if (low > 0 && Number.isFinite(low))
       this.#needed = Math.max(this.#needed, low / MIN_WEIGHT_FACTOR);
-    if (high > 0) this.#room = Math.min(this.#room, high / MAX_WEIGHT_FACTOR);
+    if (high > 0) this.#upper = Math.min(this.#upper, high / MAX_WEIGHT_FACTOR);
   }
 
   /**

@@ -3,7 +3,7 @@ import type { Bytes, Millicores } from '../../config/index.js';
 /** "No limit", for a quota or a memory limit, as in the Engine's API. */
 export const NO_LIMIT = 0;
 
-/** Of one container. `shares` is a cgroup-v1 weight, whatever the host's cgroup version. */
+/** Limits of one container. `shares` is a cgroup-v1 weight, whatever the host's cgroup version. */
 export interface Limits {
   shares: number;
   /** {@link NO_LIMIT} = may use the whole host. */

@@ -33,7 +33,7 @@ export class PowerFit {
     return Math.exp((this.#y + slope * (this.#n * Math.log(x) - this.#x)) / this.#n);
   }
 
-  /** Share of the variance explained; 0 where nothing varies. */
+  /** Share of the variance explained; 0 if nothing varies. */
   get r2(): number {
     const sx = this.#n * this.#xx - this.#x * this.#x;
     const sy = this.#n * this.#yy - this.#y * this.#y;

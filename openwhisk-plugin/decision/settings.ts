@@ -31,7 +31,7 @@ export interface DecisionSettings extends RangeRules {
   readonly controlShare: number;
   /** Control samples from which the arm's own p99 is trusted. */
   readonly controlSamples: number;
-  /** Objective = this x the control arm's percentile, where nothing is configured. */
+  /** Objective = this x the control arm's percentile, if nothing is configured. */
   readonly sloFactor: number;
   readonly memoryPolicy: MemoryPolicy;
   /** Kept back from the pools. */
@@ -60,11 +60,11 @@ export interface DecisionSettings extends RangeRules {
   readonly maxFunctions: number;
 }
 
-/** Where no host is known: eight of FaaSRM's units, as in {@link freyrSettings}. */
+/** If no host is known: eight of FaaSRM's units, as in {@link freyrSettings}. */
 const CAP_WITHOUT_HOST = { cpu: 8000 as Millicores, memory: mebibytes(2048) };
 
 /**
- * Range of the factors of weight policies beside containers that are not managed. Where there are
+ * Range of the factors of weight policies beside containers that are not managed. If there are
  * none, `gittins` goes further; the kernel's own bound, 2^18, is lower for a large container.
  */
 export const MIN_WEIGHT_FACTOR = 1 / 16;
@@ -87,7 +87,7 @@ const FIXED = {
   concurrentStep: 0.1,
 } as const;
 
-/** The decision's constants as configured; the host's size is the cap where none is set. */
+/** The decision's constants as configured; the host's size is the cap if none is set. */
 export function decisionSettings(
   decision: Config['decision'],
   sampleMillis: number,

@@ -34,7 +34,9 @@ export class HostReference {
   #sum = 0;
   #weight = 0;
   #epoch = 0;
-  /** Of each function's first activation, ms: what to expect of functions not seen before. */
+  /**
+   * CPU time of each function's first activation, ms: what to expect of functions not seen before.
+   */
   readonly firstCpuTimes = new DecayingHistogram();
 
   /** Takes in a function's new expectation. */

@@ -107,7 +107,7 @@ export class Journal {
 function forget(path: string, entries: readonly JournalEntry[]): void {
   if (entries.length < LINES_MAX) return;
   const left = summarized(entries);
-  // Not at each opening, where there is little to leave out.
+  // Not at each opening: there is little to leave out.
   if (left.length > MIN_LINES * entries.length) return;
   const draft = `${path}.new`;
   const fd = openSync(draft, 'w', 0o600);

@@ -48,7 +48,7 @@ function toMb(bytes: number | undefined, round: (value: number) => number): numb
   return bytes === undefined ? undefined : round(bytes / MIB);
 }
 
-/** The part that two ranges share; null where there is none. Either bound may be missing. */
+/** The part that two ranges share; null if there is none. Either bound may be missing. */
 export function within(
   range: Range,
   bounds: { min?: number | undefined; max?: number | undefined },

@@ -102,7 +102,7 @@ export class OpenWhiskRest {
   /**
    * Writes the limits given and nothing else: what a PUT with `overwrite` leaves out stays as it
    * is, code, parameters, annotations and other limits (Actions.scala, updateWhiskAction, alike in
-   * 1.0.0, 2.0.0 and master). Makes a new version even where nothing differs, and so cold starts.
+   * 1.0.0, 2.0.0 and master). Makes a new version even if nothing differs, and so cold starts.
    * @returns the action as OpenWhisk now has it; null where it does not say
    */
   setLimits(path: string, limits: LimitValues): Promise<RestAction | null> {

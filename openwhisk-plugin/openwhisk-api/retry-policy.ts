@@ -80,7 +80,7 @@ export class RetryPolicy {
     }
   }
 
-  /** `waitForHost` false: where there is no connection at all, it rejects at once. */
+  /** `waitForHost` false: if there is no connection at all, it rejects at once. */
   async execute<T>(send: () => Promise<T>, waitForHost = true): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {

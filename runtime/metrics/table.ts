@@ -57,7 +57,7 @@ export const METRICS = {
       'result',
     ),
     gleaner_http_connections: gauge('Open connections to this port.'),
-    gleaner_nats_connected: gauge('1 while connected to NATS; absent where none is configured.'),
+    gleaner_nats_connected: gauge('1 while connected to NATS; absent if none is configured.'),
     gleaner_nats_reconnects_total: counter('Connections to NATS after the first one.'),
     gleaner_nats_messages_total: counter(
       'Messages: published, received, dropped_disconnected, dropped_backlog (the server is ' +
@@ -268,7 +268,7 @@ export const METRICS = {
         'using the grant, up to 1 for being faster than the control arm.',
     ),
     gleaner_meanfield_staleness_seconds: gauge(
-      'Age of the mean field in use; absent where there is none.',
+      'Age of the mean field in use; absent if there is none.',
     ),
   }),
   ...servedBy(['aggregator'], {

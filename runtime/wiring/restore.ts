@@ -70,7 +70,7 @@ export async function restoreHost(config: Config, by: RestoreAuthor): Promise<Re
   }
 }
 
-/** Of the hook's file; without it, containers are found by their names only. */
+/** Containers in the hook's file; without it, they are found by their names only. */
 function limitedContainers(config: Config): { ids: Set<string>; limited: string | null } {
   const path = statePaths(config).limited;
   try {

@@ -116,7 +116,7 @@ export class ActivationColumns {
   onCore = bytes();
   stopKind = bytes();
   dueKind = bytes();
-  /** Of `dueVirtual`. */
+  /** Kind of the event at `dueVirtual`. */
   virtualKind = bytes();
   /** `StartKind` of its container. */
   start = bytes();

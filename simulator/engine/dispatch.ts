@@ -35,7 +35,7 @@ export class Dispatch implements InvokerListener {
   /** Max containers by function and host; null: no such cap. */
   #mostOnHost: Int32Array | null = null;
   /** A held activation may fit now: `retry` it at this instant. */
-  readonly #wake: (fn: number, now: number) => void;
+  readonly #retry: (fn: number, now: number) => void;
 
   constructor(
     activations: Activations,
@@ -43,7 +43,7 @@ export class Dispatch implements InvokerListener {
     containers: Containers,
     functions: FunctionRows,
     accounts: Accounts,
-    wake: (fn: number, now: number) => void,
+    retry: (fn: number, now: number) => void,
   ) {
     this.c = activations.columns;
     this.activations = activations;
@@ -54,7 +54,7 @@ export class Dispatch implements InvokerListener {
     this.buffer = new Waiting(this.c, balancer.hosts);
     this.held = new Waiting(this.c, functions.count);
     this.most = Int32Array.from(functions.specs, (spec) => spec.maxContainers ?? NO_CAP);
-    this.#wake = wake;
+    this.#retry = retry;
   }
 
   get waiting(): number {
@@ -97,7 +97,7 @@ export class Dispatch implements InvokerListener {
     const a = this.held.shift(fn);
     if (a < 0) return -1;
     const host = this.arrive(a, now);
-    if (host >= 0 && this.held.first(fn) >= 0) this.#wake(fn, now);
+    if (host >= 0 && this.held.first(fn) >= 0) this.#retry(fn, now);
     return host;
   }
 
@@ -108,7 +108,7 @@ export class Dispatch implements InvokerListener {
     const before = this.#mostOnHost[fn * hosts + host]!;
     this.#mostOnHost[fn * hosts + host] = most;
     this.functions.set(fn, Fn.capped, 1);
-    if (most > before) this.#wake(fn, now);
+    if (most > before) this.#retry(fn, now);
   }
 
   /**
@@ -119,7 +119,7 @@ export class Dispatch implements InvokerListener {
     const before = this.most[fn]!;
     this.most[fn] = Math.max(1, Math.min(own, most));
     this.functions.set(fn, Fn.capped, 1);
-    if (this.most[fn]! > before) this.#wake(fn, now);
+    if (this.most[fn]! > before) this.#retry(fn, now);
   }
 
   ended(a: number, outcome: number, now: number): void {
@@ -140,7 +140,7 @@ export class Dispatch implements InvokerListener {
   }
 
   removed(fn: number, now: number): void {
-    if (this.held.first(fn) >= 0) this.#wake(fn, now);
+    if (this.held.first(fn) >= 0) this.#retry(fn, now);
   }
 
   /** Places the activations that wait on a host, in order, while there is memory. */

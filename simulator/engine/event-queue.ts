@@ -33,7 +33,7 @@ export class EventQueue {
     return this.#size;
   }
 
-  /** Time of the next event, Infinity where there is none. */
+  /** Time of the next event, Infinity if there is none. */
   get nextAt(): number {
     return this.#size > 0 ? this.#at[0]! : Number.POSITIVE_INFINITY;
   }
@@ -56,7 +56,7 @@ export class EventQueue {
     this.#stamp[i] = stamp;
   }
 
-  /** Takes the next event into `at`, `kind`, `target`, `stamp`; false where there is none. */
+  /** Takes the next event into `at`, `kind`, `target`, `stamp`; false if there is none. */
   pop(): boolean {
     if (this.#size === 0) return false;
     this.at = this.#at[0]!;

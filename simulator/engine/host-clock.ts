@@ -23,7 +23,7 @@ export class HostClock {
     return this.winner[1]!;
   }
 
-  /** Its time, us; Infinity where no host awaits anything. */
+  /** Its time, us; Infinity if no host awaits anything. */
   get firstAt(): number {
     return this.at[1]!;
   }

@@ -190,7 +190,7 @@ export class Limits {
     );
   }
 
-  /** Of an activation's container now, bytes. */
+  /** Working set of an activation's container now, bytes. */
   workingSet(a: number): number {
     const c = this.c;
     const resident = this.containers.columns.resident[c.container[a]!]!;

@@ -68,7 +68,7 @@ export class FunctionOnHost extends FunctionRecord {
   readonly #targets: TargetsInFlight;
   /** Its row among them. */
   readonly #row: number;
-  /** Of the host that a target was sent to; null: none is on its way. */
+  /** Rules of the host that a target was sent to; null: none is on its way. */
   #rules: TargetRules | null = null;
 
   constructor(

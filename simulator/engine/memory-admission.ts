@@ -19,7 +19,7 @@ export const NO_MEMORY = -2;
  * Nominal memory of the hosts: admission, eviction, and prewarmed containers. Constant time each.
  */
 export class MemoryAdmission {
-  /** Of a host: of containers that are created ahead, which the balancer does not know, MiB. */
+  /** By host: containers that are created ahead, which the balancer does not know, MiB. */
   declare readonly ahead: Float64Array;
   declare private readonly c: ActivationColumns;
   declare private readonly activations: Activations;

@@ -97,7 +97,7 @@ export interface ControlOptions {
 interface Progress {
   readonly activations: number;
   readonly simulatedMs: number;
-  /** Of the arrivals' span, 0..1. */
+  /** Share of the arrivals' span, 0..1. */
   readonly share: number;
 }
 

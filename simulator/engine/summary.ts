@@ -119,7 +119,7 @@ export interface FunctionSummary {
   readonly activations: number;
   readonly meanSlowdown: number;
   readonly p99Slowdown: number;
-  /** Of init + run, ms. */
+  /** p99 of init + run, ms. */
   readonly p99Ms: number;
   /**
    * The spec's objective, else 1.2 x the p99 alone at user limits; NaN is never there, null =

@@ -10,7 +10,7 @@ export class TimerList {
   declare private readonly c: ActivationColumns;
   declare private readonly lists: Int32Array[];
   declare readonly counts: Int32Array;
-  /** Of the earliest: its `dueAt` (NaN: to be searched), and its index in the list. */
+  /** The earliest timer's `dueAt` (NaN: to be searched), and its index in the list. */
   declare private readonly nextAt: Float64Array;
   declare private readonly firstPlace: Int32Array;
 

@@ -15,7 +15,7 @@ export class UserLimitTable {
     this.#functions = functions;
   }
 
-  /** Of a container that is created now. */
+  /** Limits of a container that is created now. */
   of(fn: number): UserLimits {
     const functions = this.#functions;
     const shares = functions.get(fn, Fn.weight);

@@ -38,7 +38,7 @@ export interface ProxyListener {
   reschedule(activationMessage: ActivationMessage): void;
 }
 
-/** Of an activation that never reached a container. */
+/** Times of an activation that never reached a container. */
 const NO_TIME = { initMs: 0, runMs: 0, startedMs: null };
 
 /**

@@ -24,7 +24,7 @@ export interface RunSpec {
 }
 
 export interface DockerCliOptions {
-  /** Of a pause or unpause. */
+  /** Deadline of a pause or unpause. */
   readonly pauseTimeoutMs?: number;
   /**
    * Max concurrent `docker run`; 0: unbounded (application.conf, whisk.docker.client.parallel-runs

@@ -23,7 +23,7 @@ export class Player {
   readonly #host: SimPlatform;
   readonly #speed: number;
   #stopped = false;
-  #wake: (() => void) | undefined;
+  #resume: (() => void) | undefined;
   #done: Promise<'finished' | 'stopped'> | undefined;
   /** Simulated time and real time of day at the last tick, us. */
   #anchor: { readonly simulated: number; readonly real: number } | null = null;
@@ -43,7 +43,7 @@ export class Player {
 
   stop(): void {
     this.#stopped = true;
-    this.#wake?.();
+    this.#resume?.();
   }
 
   /** The real time of day of a moment of simulated time, at the present speed; us. */
@@ -82,7 +82,7 @@ export class Player {
         resolve();
       };
       const handle = setTimeout(done, millis);
-      this.#wake = done;
+      this.#resume = done;
     });
   }
 }

@@ -13,7 +13,7 @@ export class SimContainer {
   readonly index: number;
   readonly info: ContainerInfo;
   readonly address: number;
-  /** Of its open request; 0: none. */
+  /** Number of its open request; 0: none. */
   connection = 0;
   activationId: string;
   paused = false;

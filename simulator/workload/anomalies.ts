@@ -43,7 +43,7 @@ export class AnomalyLog {
     >;
   }
 
-  /** @throws TraceError where nothing is let pass */
+  /** @throws TraceError if nothing is let pass */
   note(kind: Anomaly, file: string, line: number, what: string): void {
     if (this.#strict)
       throw new TraceError(file, line, what, `without --strict: ${ANOMALIES[kind]}`);
@@ -99,7 +99,7 @@ export interface DataIssue {
   readonly first: string;
 }
 
-/** Of each kind that was met, in the order of {@link ANOMALIES}. */
+/** Issues of each kind that was met, in the order of {@link ANOMALIES}. */
 export function dataIssues({ met, first }: Pick<ImportSummary, 'met' | 'first'>): DataIssue[] {
   return (Object.keys(ANOMALIES) as Anomaly[])
     .filter((kind) => met[kind] > 0)

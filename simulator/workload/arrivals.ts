@@ -15,7 +15,7 @@ const BURST = { activations: 8, gapMs: 100 } as const;
 export interface ArrivalSource {
   /**
    * Time of the next activation, ms of recorded time from the start of the first round; Infinity
-   * where there is none any more.
+   * if there is none any more.
    */
   next(): number;
 }

@@ -14,7 +14,7 @@ import { PhasedStream, WorkloadStream } from './workload-stream.js';
 export interface WorkloadOptions {
   /** The first functions in the order of the file; how many. */
   readonly functions?: number;
-  /** Of the assumptions that an importer draws; default: the workload's own. */
+  /** Seed of the assumptions that an importer draws; default: the workload's own. */
   readonly seed?: number;
   /**
    * A part of a named workload, by functions (default) or by time, as shipped/splits.json fixes it.
@@ -45,7 +45,7 @@ export function openWorkload(nameOrPath: string, options: WorkloadOptions = {}):
   throw new WorkloadError(nameOrPath, [`is neither a file nor a workload${meant(nameOrPath)}`]);
 }
 
-/** A workload with a name (`builtinWorkloads`). @throws WorkloadError where there is no such one */
+/** A workload with a name (`builtinWorkloads`). @throws WorkloadError if there is no such one */
 export function builtinWorkload(name: string, options: WorkloadOptions = {}): LoadedWorkload {
   const { part, partBy, seed } = options;
   const { base, functions, workload, phases, summary } = findBuiltin(name, {

@@ -21,7 +21,7 @@ export function shippedSplit(name: string): Split {
   return split;
 }
 
-/** One part of a workload. @throws WorkloadError where nothing is left */
+/** One part of a workload. @throws WorkloadError if nothing is left */
 export function takePart(
   workload: Workload,
   split: Split,

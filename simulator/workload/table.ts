@@ -33,7 +33,7 @@ export class Table {
     return this.header.includes(column);
   }
 
-  /** @throws TraceError where there is no such column */
+  /** @throws TraceError if there is no such column */
   column(name: string): number {
     const index = this.header.indexOf(name);
     if (index < 0) throw new TraceError(this.file, 1, `there is no column '${name}'`);

@@ -66,7 +66,7 @@ export function refusePacked(name: string, head: Uint8Array): void {
 export class TraceReader {
   readonly file: string;
   readonly header: readonly string[];
-  /** Of the current row, one-based. */
+  /** Number of the current row, one-based. */
   line = 0;
   readonly #log: AnomalyLog;
   readonly #chunks: Iterator<Uint8Array>;
@@ -129,7 +129,7 @@ export class TraceReader {
     return this.#columns.has(column);
   }
 
-  /** @throws TraceError where there is no such column */
+  /** @throws TraceError if there is no such column */
   column(name: string): number {
     const index = this.#columns.get(name);
     if (index === undefined) throw new TraceError(this.file, 1, `there is no column '${name}'`);
@@ -145,7 +145,7 @@ export class TraceReader {
   /**
    * Whether all fields of the row are numbers >= 0, whole ones if asked for. If not, the row is
    * noted, to be skipped: one of a million rows must not keep the others from being read.
-   * `mayBeEmpty`: by column. @throws TraceError where nothing is let pass
+   * `mayBeEmpty`: by column. @throws TraceError if nothing is let pass
    */
   isReadable(
     columns: readonly number[],

@@ -15,7 +15,7 @@ test('the six features follow their definitions', (t) => {
   // All 20 activations took 100 ms; the histogram is exact to half a bucket, a factor of 1.0443:
   // 50 / 100.
   t.true(slo! > 0.5 / 1.0444 && slo! < 0.5 * 1.0444);
-  // 500 millicores x 2 containers / 20000 where no capacity is known.
+  // 500 millicores x 2 containers / 20000 if no capacity is known.
   t.is(cpu, 0.05);
   t.is(others, 0);
   t.is(containers, 0.1);

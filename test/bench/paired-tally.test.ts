@@ -29,6 +29,6 @@ test('paired runs need activations, writes in one arm alone, the load and a quie
   t.deepEqual(
     new PairedTally().rows('w', 0.5),
     [],
-    'where nothing was played nothing is said to hold',
+    'if nothing was played nothing is said to hold',
   );
 });

@@ -87,7 +87,7 @@ test('where esbuild has no program for this machine the build keeps the modules'
   t.deepEqual(readdirSync(folder), []);
 });
 
-test('where nothing runs a question ends with 1 and says what to do', async (t) => {
+test('if nothing runs a question ends with 1 and says what to do', async (t) => {
   const { code, err } = await gleaner([...nowhere, 'status']);
   t.is(code, 1);
   t.regex(err, /GLN_NATS_UNKNOWN[\s\S]*GLEANER_CONFIG[\s\S]*--nats URL/);

@@ -25,7 +25,7 @@ const run = (program: string, ...args: string[]): string =>
 const IMAGE = 'gleaner-recipe-test';
 
 /**
- * An image of this host's own programs, where no registry of images is: what the recipe needs of
+ * An image of this host's own programs, if there is no registry of images: what the recipe needs of
  * any base.
  */
 async function baseImage(): Promise<string> {

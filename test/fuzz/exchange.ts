@@ -7,7 +7,7 @@ export interface Exchange {
   readonly pieces: readonly string[];
   readonly pauseMillis: number;
   /**
-   * `answer`: leaves at the first answer, half closes where none comes; `wait`: waits for the
+   * `answer`: leaves at the first answer, half closes if none comes; `wait`: waits for the
    * server's own end.
    */
   readonly end: 'answer' | 'half_close' | 'reset' | 'wait';

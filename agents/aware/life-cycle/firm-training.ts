@@ -14,7 +14,7 @@ export interface FirmTrainingJob {
   readonly state: DdpgState;
   readonly memory: ReplayData;
   readonly episodes: readonly DemonstratedEpisode[];
-  /** Of the learner; how often it was restarted, and which training round this is. */
+  /** The learner's seed; how often it was restarted, and which training round this is. */
   readonly seed: number;
   readonly restart: number;
   readonly round: number;

@@ -28,7 +28,7 @@ export interface LifeCycleChoice {
 
 /** A step of the learner's own. */
 export interface LearnedStep extends Demonstration {
-  /** Of the executed action, when it was chosen; null: PPO cannot learn from the step. */
+  /** The action's, when it was chosen; null: PPO cannot learn from the step. */
   readonly logProbability: number | null;
 }
 

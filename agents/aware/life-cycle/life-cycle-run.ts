@@ -17,7 +17,7 @@ import type { LifeCycleSettings } from './settings.js';
 export interface LifeCycleRunState {
   readonly life: LifeCycleState;
   readonly guard: GuardState;
-  /** Of the running episode: steps with arrivals. */
+  /** Steps with arrivals of the running episode. */
   readonly steps: number;
   /** The judged ones: the agent's; offline the fallback's. `sum`: of their rewards. */
   readonly judged: number;

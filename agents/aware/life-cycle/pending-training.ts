@@ -17,7 +17,7 @@ export class PendingTraining {
   episodes: readonly DemonstratedEpisode[] = [];
   #steps: Demonstration[] = [];
   #epoch = 0;
-  /** Of the newest result, until it is read. */
+  /** The newest result's estimate, until it is read. */
   #estimatedGain: number | null = null;
 
   record(step: Demonstration): void {

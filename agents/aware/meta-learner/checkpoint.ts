@@ -24,7 +24,7 @@ const MODEL = 'meta.json';
 export interface MetaLearner {
   readonly encoder: Encoder;
   readonly base: LearnerState;
-  /** Of the base-learner: its input ends with the embedding. */
+  /** The base-learner's shape: its input ends with the embedding. */
   readonly shape: PpoAgentShape;
   readonly hidden: readonly number[];
 }
@@ -41,7 +41,7 @@ const headSchema = z.object({
   updates: z.int().min(0),
   steps: z.int().min(0),
   weightsFile: z.string().regex(/^weights-[0-9a-f]{16}\.bin$/),
-  /** Of how it was trained: for people. */
+  /** How it was trained, for people. */
   trained: z.unknown(),
 });
 

@@ -28,7 +28,7 @@ export class GruLayer {
   readonly shape: GruShape;
   readonly parameters: Float32Array;
   readonly backwards: boolean;
-  /** Of the last `forward`, for its gradients. */
+  /** Steps of the last `forward`, for its gradients. */
   steps = 0;
   rows = 0;
   x: Float64Array = new Float64Array(0);

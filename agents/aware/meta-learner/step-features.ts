@@ -22,7 +22,7 @@ export interface MetaStep {
   readonly rate: number;
   /** Share of an activation's time in which it does not compute. */
   readonly waiting: number;
-  /** Of all containers. */
+  /** CPU use of all containers together. */
   readonly cpuUse: number;
   readonly oomKills: number;
 }

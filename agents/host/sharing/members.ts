@@ -42,7 +42,7 @@ export interface ShardLease extends Holder {
  */
 export class Members {
   readonly #members = new Map<string, Member>();
-  readonly #claims: (ShardLease | null)[] = new Array(SHARDS).fill(null);
+  readonly #leases: (ShardLease | null)[] = new Array(SHARDS).fill(null);
   readonly #longest: number;
   #changedAt: number;
 
@@ -60,7 +60,7 @@ export class Members {
     if (!(shard < SHARDS)) return false;
     const before = this.#ownerOf(shard);
     const holder = holderOf(entry);
-    this.#claims[shard] = holder && {
+    this.#leases[shard] = holder && {
       host: holder.host,
       boot: holder.boot,
       revision: entry.revision,
@@ -89,12 +89,12 @@ export class Members {
   }
 
   leaseOfShard(shard: number): ShardLease | null {
-    return this.#claims[shard] ?? null;
+    return this.#leases[shard] ?? null;
   }
 
   /** `self` is always a member: its own lease decides, not the watched bucket. */
   view({ host: self, boot }: Holder, term: number, now: Millis): SharingView {
-    const owners = this.#claims.map((shardLease, shard) =>
+    const owners = this.#leases.map((shardLease, shard) =>
       shardLease?.host === self ? (shardLease.boot === boot ? self : null) : this.#ownerOf(shard),
     );
     return {
@@ -107,7 +107,7 @@ export class Members {
   }
 
   #ownerOf(shard: number): string | null {
-    const shardLease = this.#claims[shard];
+    const shardLease = this.#leases[shard];
     return shardLease && this.#members.get(shardLease.host)?.boot === shardLease.boot
       ? shardLease.host
       : null;

@@ -55,7 +55,7 @@ export class Shards {
   readonly #member: Lease;
   readonly #members: Members;
   readonly #watch: KeyValueWatch;
-  readonly #claims = new Map<number, HeldShard>();
+  readonly #held = new Map<number, HeldShard>();
   /** Epochs of released shards: the watch may still show them as owned. */
   readonly #released = new Map<number, number>();
   #cancelTurn: Cancel = () => {};
@@ -100,7 +100,7 @@ export class Shards {
     if (epoch === null) return 0;
     if (alone) return SHARDS;
     let owned = 0;
-    for (const heldShard of this.#claims.values())
+    for (const heldShard of this.#held.values())
       if (heldShard.served && heldShard.term === this.#member.term) owned++;
     return owned;
   }
@@ -115,7 +115,7 @@ export class Shards {
     if (member === null) return null;
     // Without JetStream no host can be known to share with.
     if (this.#member.alone) return 1;
-    const heldShard = this.#claims.get(shard);
+    const heldShard = this.#held.get(shard);
     return heldShard?.served && heldShard.term === this.#member.term ? heldShard.epoch : null;
   }
 
@@ -139,9 +139,7 @@ export class Shards {
     this.#cancelTurn();
     this.#watch.stop();
     await this.#turning;
-    await Promise.all(
-      [...this.#claims.keys()].map((shard) => this.#release(shard).catch(() => {})),
-    );
+    await Promise.all([...this.#held.keys()].map((shard) => this.#release(shard).catch(() => {})));
     await this.#member.release();
   }
 
@@ -188,32 +186,32 @@ export class Shards {
 
   /** Drops shards that another host has taken, or that an earlier membership held. */
   #forget(): void {
-    for (const [shard, heldShard] of this.#claims) {
+    for (const [shard, heldShard] of this.#held) {
       const known = this.#members.leaseOfShard(shard);
       if (
         heldShard.term !== this.#member.term ||
         (known !== null && known.revision > heldShard.epoch)
       )
-        this.#claims.delete(shard);
+        this.#held.delete(shard);
     }
   }
 
   /**
-   * The shard's key names this host, but the claim is unknown here: from an earlier membership, or
+   * The shard's key names this host, but its lease is unknown here: from an earlier membership, or
    * by a write whose answer was lost.
    */
   #unclaimed(shard: number): boolean {
     const known = this.#members.leaseOfShard(shard);
-    if (known?.host !== this.#options.host || this.#claims.has(shard)) return false;
+    if (known?.host !== this.#options.host || this.#held.has(shard)) return false;
     return known.revision > (this.#released.get(shard) ?? 0);
   }
 
   async #take(shard: number): Promise<void> {
-    if (this.#claims.has(shard) || this.#stopped) return;
+    if (this.#held.has(shard) || this.#stopped) return;
     const { host, boot, duration } = this.#options;
     const { term } = this.#member;
     const key = shardKey(shard);
-    // Read again, because the watch may be behind. The owner's membership is older than its claim,
+    // Read again, because the watch may be behind. The owner's membership is older than its lease,
     // so it is read second: a membership that is gone then never comes back under that boot.
     const entry = await this.#bucket.get(key);
     const owner = entry && holderOf(entry);
@@ -227,16 +225,16 @@ export class Shards {
       : await this.#bucket.create(key, value);
     if (epoch === null || this.#member.term !== term) return;
     const heldShard: HeldShard = { epoch, term, served: false };
-    this.#claims.set(shard, heldShard);
+    this.#held.set(shard, heldShard);
     await this.#options.onAcquired?.(shard, epoch);
     heldShard.served = true;
   }
 
   /** Stops serving the shard at once, and deletes its key when its agents are saved. */
   async #release(shard: number): Promise<void> {
-    const heldShard = this.#claims.get(shard);
+    const heldShard = this.#held.get(shard);
     if (!heldShard) return;
-    this.#claims.delete(shard);
+    this.#held.delete(shard);
     this.#released.set(shard, heldShard.epoch);
     if (heldShard.term !== this.#member.term) return;
     await this.#options.onRelease?.(shard);

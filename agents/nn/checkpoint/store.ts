@@ -49,7 +49,7 @@ export class PolicyStore {
     return this.#objects.put(name, packCheckpoint(checkpoint));
   }
 
-  /** Null where there is none. */
+  /** Null if there is none. */
   async load(name: string, expected?: Expected): Promise<Checkpoint | null> {
     const packed = await this.#objects.get(name);
     return packed && unpackCheckpoint(`checkpoint '${name}'`, packed, expected);

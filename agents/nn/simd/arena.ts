@@ -40,7 +40,7 @@ export class Arena {
     return this.#f64;
   }
 
-  /** Bytes that were ever handed out: flat where nothing leaks. */
+  /** Bytes that were ever handed out: flat if nothing leaks. */
   get used(): number {
     return this.#next;
   }

@@ -13,7 +13,7 @@ export class TensorFlowNetwork extends Network {
   readonly variables: readonly Variable[];
   #first: Tensor1D | null = null;
   #second: Tensor1D | null = null;
-  /** Of the last `backpropagate`, inside its `tidy`. */
+  /** The gradient of the last `backpropagate`, inside its `tidy`. */
   #gradient: Tensor1D | null = null;
 
   constructor(shape: NetworkShape, tf: TensorFlow) {

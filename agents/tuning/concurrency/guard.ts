@@ -57,7 +57,7 @@ const tally = { activations: count, failures: count, oomKills: count };
 const tallySchema = z.strictObject(tally);
 const limit = z.int().min(1);
 
-/** Of what is kept of a guard. */
+/** What is kept of a guard. */
 export const savedGuardSchema = z.strictObject({
   tallies: z.record(z.string().regex(/^[1-9]\d{0,8}$/), tallySchema),
   unsafeLimit: z
@@ -174,10 +174,10 @@ export function isMore(k: number, n: number, k0: number, n0: number): boolean {
   const expected = n / (n + n0);
   const share = k / all;
   if (share <= expected) return false;
-  const divergence =
+  const relativeEntropy =
     share * Math.log(share / expected) +
     (share < 1 ? (1 - share) * Math.log((1 - share) / (1 - expected)) : 0);
-  return Math.exp(-all * divergence) < SIGNIFICANCE;
+  return Math.exp(-all * relativeEntropy) < SIGNIFICANCE;
 }
 
 /** The highest limit that was held long enough without harm; else the user's; else the nearest. */

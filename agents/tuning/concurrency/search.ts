@@ -6,7 +6,7 @@ import type { LimitGrid } from './settings.js';
 /** Where a search stands, and where it may go. */
 export interface SearchPosition {
   readonly grid: LimitGrid;
-  /** Of the limit that was measured, 0 the lowest of the grid. */
+  /** Place of the limit that was measured, 0 the lowest of the grid. */
   readonly place: number;
   /** Which of down, stay, up may be taken at a place. */
   maskAt(place: number): readonly [boolean, boolean, boolean];
@@ -20,7 +20,7 @@ export interface LimitSearch<State = unknown> {
   readonly name: string;
   /** Settings that what was learned depends on, as text. */
   readonly fingerprint: string;
-  /** Of its state, where it was kept. `grid` bounds what may stand in it. */
+  /** Schema of a kept state. `grid` bounds what it may hold. */
   schema(grid: LimitGrid): z.ZodType<State>;
   initialState(): State;
   next(

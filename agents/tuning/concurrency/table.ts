@@ -131,7 +131,7 @@ export async function saveTable<State>(
   await store.put(tableName(owner), Buffer.from(encodeTable(owner, search, grid, learned)));
 }
 
-/** Null where none is kept. Rejects with `GLN_CONCURRENCY_DAMAGED`, `_FOREIGN` or `_NEWER`. */
+/** Null if none is kept. Rejects with `GLN_CONCURRENCY_DAMAGED`, `_FOREIGN` or `_NEWER`. */
 export const loadTable = <State>(
   store: TableStore,
   owner: TableOwner,
@@ -147,6 +147,6 @@ export async function saveGuard(
   await store.put(guardName(owner), Buffer.from(encodeGuard(owner, guard)));
 }
 
-/** Null where none is kept. Rejects as `loadTable`. */
+/** Null if none is kept. Rejects as `loadTable`. */
 export const loadGuard = (store: TableStore, owner: TableOwner): Promise<SavedGuard | null> =>
   load(store, guardName(owner), guardOf(owner));

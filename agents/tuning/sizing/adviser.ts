@@ -142,7 +142,7 @@ export class SizeAdviser {
   readonly #constants: RightSizeConstants;
   readonly #sizings: LRUCache<string, Sizing>;
   readonly #userMemory: LRUCache<string, { range: UserMemoryRange; at: Millis }>;
-  /** Of all functions that were ever seen here. */
+  /** Peaks of all functions that were ever seen here. */
   readonly peaks = noPeakExcess();
 
   constructor(functions: number, constants: RightSizeConstants = ADVICE) {

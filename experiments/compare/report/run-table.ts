@@ -89,7 +89,7 @@ function statisticsTable(run: RunSummary): string {
   ]);
 }
 
-/** What the importer did with the trace, where there was one, and what the load was made of. */
+/** What the importer did with the trace, if there was one, and what the load was made of. */
 function workloadLines({ workload, summary, scaling }: LoadedWorkload): string[] {
   return [
     `workload ` +

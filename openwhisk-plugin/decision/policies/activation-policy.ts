@@ -63,7 +63,7 @@ export interface ActivationPolicy {
   readonly wide?: boolean;
   /**
    * It predicts the demand of this activation: a range that comes from recent peaks is widened to
-   * [floor, cap], where there is a mid-run safeguard.
+   * [floor, cap], if there is a mid-run safeguard.
    */
   readonly predicts?: boolean;
   /**

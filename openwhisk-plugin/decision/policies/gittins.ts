@@ -22,7 +22,7 @@ const KNOWN = 20;
  * ratio, over all slices, of the chance to end within the slice to the time that it takes; it
  * follows from the function's histogram of CPU times (a new function: from that of all functions'
  * first activations) and the CPU time that this activation has had. Weight = own x
- * clamp((reference x index)^2), up to 4096 where no container competes that is not managed: a lower
+ * clamp((reference x index)^2), up to 4096 if no container competes that is not managed: a lower
  * clamp would treat all functions below the reference alike.
  *
  * What weights cannot: strict priority. On a real host a weight follows up to a sampling period

@@ -116,7 +116,7 @@ export class StatKey {
     this.#inner = Buffer.from(`\n${name} `, 'latin1');
   }
 
-  /** Its value in what {@link ControlFile.fill} has just read; -1 where there is none. */
+  /** Its value in what {@link ControlFile.fill} has just read; -1 if there is none. */
   valueOf(length: number): number {
     const size = this.#inner.length;
     outer: for (let at = -1; at + size <= length; at++) {

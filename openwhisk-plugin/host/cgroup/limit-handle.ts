@@ -39,7 +39,7 @@ export class CgroupLimitHandle implements LimitHandle {
   readonly #memory: MemoryFiles | null;
   readonly #context: HandleContext;
   readonly #scope: SystemdScope | null;
-  /** Of the file that shows whether the container is paused. */
+  /** Folder of the file that shows whether the container is paused. */
   readonly #freezer: ControllerDirectory | null;
   readonly #user: ContainerInfo['user'];
   /** Null on v1, where the file has shares. */

@@ -31,7 +31,7 @@ export class CgroupLimitWriter implements LimitWriter {
   readonly #siblings: SiblingWeights;
   readonly #groups = new GroupQuotas();
   readonly #settling = new Set<Promise<void>>();
-  /** Of the container that was opened last, until they are taken. */
+  /** Paths of the container that was opened last, until they are taken. */
   #latest: { readonly of: ContainerInfo; readonly paths: CgroupPaths } | null = null;
   #scopeFailed: (container: ContainerInfo, error: unknown) => void = () => undefined;
 

@@ -81,7 +81,7 @@ export function sharesOfWeight(weight: number, userShares: number, base: number)
   return (weight * clampShares(userShares)) / base;
 }
 
-/** Of the host's container runtime, learned from containers whose weight shows it. */
+/** The formula of the host's container runtime, learned from containers whose weight shows it. */
 export interface HostFormula {
   formula: WeightFormula;
 }

@@ -27,7 +27,7 @@ import {
 export interface ReaderOptions {
   readonly socketPath?: string;
   readonly managed: ManagedFilter;
-  /** Of one call to the engine. */
+  /** Deadline of one call to the engine. */
   readonly deadline?: Millis;
 }
 

@@ -50,7 +50,7 @@ export class ReconcilingEngine implements ContainerEngine {
   readonly #source: EngineSource;
   readonly #every: Millis;
   readonly #known = new Map<string, Known>();
-  /** Of each address the container that started last. */
+  /** By address: the container that started last. */
   readonly #owners = new Map<string, Known>();
   #bridgesText = '';
   #listener: ContainerEngineListener | null = null;

@@ -23,7 +23,7 @@ const FILTER = 'namespace==k8s.io,topic~="^/tasks/(start|exit|oom|paused|resumed
 const UNIMPLEMENTED = 12;
 /** containerd does not show when the subscription begins: a second listing closes the gap. */
 const OVERLAP = millis(1000);
-/** Of a runtime without this service, such as CRI-O. */
+/** Interval for a runtime without this service, such as CRI-O. */
 const POLL = millis(1000);
 
 /**

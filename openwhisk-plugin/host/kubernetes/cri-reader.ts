@@ -30,7 +30,7 @@ const ATTEMPTS = 200;
 export interface CriReaderOptions {
   /** The runtime's unix socket. */
   readonly socketPath: string;
-  /** Of one call. Default 5 s. */
+  /** Deadline of one call. Default 5 s. */
   readonly deadline?: Millis;
   /** Where packets are captured: on all interfaces of the host (default), or in each pod. */
   readonly capture?: 'host' | 'pod';

@@ -24,7 +24,7 @@ export interface GrpcOptions {
   readonly socketPath: string;
   /** The only methods that can be called, as `/package.Service/Method`. */
   readonly methods: ReadonlySet<string>;
-  /** Of one call. Default 5 s. */
+  /** Deadline of one call. Default 5 s. */
   readonly deadline?: Millis;
 }
 

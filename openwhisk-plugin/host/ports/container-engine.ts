@@ -24,7 +24,7 @@ export interface ContainerInfo {
 /** The pod of a container: a cgroup of its own above the container's. */
 interface PodInfo {
   readonly uid: string;
-  /** Of all its containers together. */
+  /** User limits of all its containers together. */
   readonly user: UserLimits;
 }
 

@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net';
 import type { Micros } from '../../../config/index.js';
 import type { Bridge } from './container-engine.js';
 
-/** Of an activation, from the head of `/run` or the environment inside `/init`. */
+/** An activation's identity, from the head of `/run` or the environment inside `/init`. */
 export interface Identity {
   /** Fully qualified: `/namespace/package/action` or `/namespace/action`. */
   readonly action: string;
@@ -24,7 +24,7 @@ export interface TapRequest {
   readonly kind: RequestKind;
   /** Null if it is unreadable, or beyond the captured bytes of an `/init` with much code. */
   readonly identity: Identity | null;
-  /** Of an `/init`: the action's own name, without namespace and package, if it can be read. */
+  /** The action's own name in an `/init`, without namespace and package, if it can be read. */
   readonly initName?: string | null;
   /** Kernel's stamp of the packet, converted to the platform's steady clock. */
   readonly at: Micros;

@@ -33,7 +33,7 @@ export interface Connection {
   contentLength: number;
   kind: RequestKind;
   identity: Identity | null;
-  /** Of an open `/init`: the action's name without namespace and package. */
+  /** The action's name in an open `/init`, without namespace and package. */
   initName: string | null;
 }
 

@@ -11,7 +11,7 @@ export interface ConnectionOptions {
   readonly port: number;
   /** Connections remembered at once. */
   readonly capacity: number;
-  /** Of invokers; empty: learned. */
+  /** Addresses of invokers; empty: learned. */
   readonly invokers: readonly AddressRange[];
   /** No request lasts longer than this: OpenWhisk closes the connection before. */
   readonly longestRequest: Micros;

@@ -21,7 +21,7 @@ export class TcpPacket {
   /** Payload bytes on the wire; more than `captured` if the snapshot is shorter. */
   payloadLength = 0;
   captured = 0;
-  /** Of the interface that showed it; 0 if the capture is of one interface only. */
+  /** Index of the interface that showed it; 0 if the capture is of one interface only. */
   interfaceIndex = 0;
   /** Kernel stamp, wall clock, us. */
   at = 0;

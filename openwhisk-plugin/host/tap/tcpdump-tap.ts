@@ -61,7 +61,7 @@ const MAX_PODS = 64;
 /** The captures of one bridge or pod. It is listened to while its heads are. */
 class Watched {
   readonly namespaceOf: number | undefined;
-  /** Of the connections that its captures see. */
+  /** Names the connections that its captures see. */
   readonly number: number;
   readonly captures = new Map<CaptureKind, Capture>();
   readonly running = new Set<CaptureKind>();

@@ -136,7 +136,7 @@ test('a step closes after its activations, or so long after the first of them', 
   t.true(step.isFull(length), 'those of the control arm count');
 });
 
-test('an observation has an optional field only where there is something to say', (t) => {
+test('an observation has an optional field only if there is something to say', (t) => {
   const step = new Step();
   step.record(ended(), false, 200, 1000);
   const plainOne = observed(step)!;

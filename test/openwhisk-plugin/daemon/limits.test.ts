@@ -151,7 +151,7 @@ test('a limit that something else changed is repaired, counted and audited', asy
   for (const drift of [1, 2, 3]) {
     container.cgroup.inForce.quota = 50;
     container.cgroup.inForce.shares = 2;
-    // All containers are compared within 5 s, even where there is only one.
+    // All containers are compared within 5 s, even if there is only one.
     rig.advance(5100);
     t.is(container.cgroup.inForce.quota, 1000);
     t.is(container.cgroup.inForce.shares, 128);

@@ -42,7 +42,7 @@ test('the bucket follows annotations, and keeps other namespaces', async (t) => 
   t.is(after.ok && after.message.bounds, undefined);
   t.is((await keyOf('typo'))?.value ?? null, null);
   t.not((await bucket.get(theirs))?.value ?? null, null);
-  // Also where no action is left.
+  // Also if no action is left.
   fakeOpenWhisk.actions.clear();
   await publish();
   t.deepEqual(await bucket.keys(), [theirs]);

@@ -28,7 +28,7 @@ test('the price is evictions over the memory that containers ask for', (t) => {
   });
 });
 
-test('where nothing is evicted, memory is free and no size is changed', (t) => {
+test('if nothing is evicted, memory is free and no size is changed', (t) => {
   t.is(sized(0), 512);
 });
 

@@ -225,7 +225,7 @@ test('an idle container lives ten minutes, or until its memory is needed', (t) =
   // Two functions x .01 calls a second x e^-.693 = .01 cold starts a second.
   t.true(Math.abs(coldStartRate(uses, 100 * Math.LN2) - 0.01) < 1e-9);
   t.is(keepAliveTime(uses, 0), 0);
-  // Ten containers at work take 3000 of 3010 all the time: 4000 is where nothing is left for idle
+  // Ten containers at work take 3000 of 3010 all the time: at 4000 nothing is left for idle
   // ones.
   t.true(keepAliveTime([{ rate: 1, size: 300, busy: 10 }], 3010) < 0.04);
 });

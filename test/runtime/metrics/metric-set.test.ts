@@ -62,7 +62,7 @@ test('the busiest functions have labels of their own, the others share one', (t)
   );
 });
 
-test('no function has a label where none is wanted', (t) => {
+test('no function has a label if none is wanted', (t) => {
   const top = new TopFunctions(0);
   top.update([{ action: '/g/a', activations: 1 }], 0);
   t.is(top.labelOf('/g/a'), OTHER);

@@ -80,7 +80,7 @@ test.serial('Each action body ends as its name says', async (t) => {
 
 /**
  * CPU time of a container, ms, from the kernel: cgroup v1 or v2, cgroupfs or systemd driver; null
- * where none of them is there.
+ * if none of them is there.
  */
 function cpuMsOf(name: string): number | null {
   const id = docker('inspect', '--format', '{{.Id}}', name);

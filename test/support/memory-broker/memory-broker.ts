@@ -37,7 +37,7 @@ const toMessage = (delivery: Delivery): BrokerMessage => ({
 });
 
 /**
- * A broker inside one process: for tests, for simulations, and where nothing may listen on a port.
+ * A broker inside one process: for tests and simulations, which open no port.
  */
 export class MemoryBroker implements Broker {
   readonly kind = 'memory';

@@ -39,7 +39,7 @@ class PpoJob {
   policyLoss: f64;
   valueLoss: f64;
   entropy: f64;
-  divergence: f64;
+  approxKl: f64;
   clipped: f64;
   norm: f64;
 }
@@ -79,7 +79,7 @@ function policyRow(job: PpoJob, row: i32, logits: usize, actions: i32, columns: 
   const pull: f32 = free <= bound && cut == logRatio ? -free : 0;
   job.policyLoss -= <f64>min(free, bound);
   job.entropy += <f64>entropy;
-  job.divergence += <f64>(ratio - 1) - <f64>cut;
+  job.approxKl += <f64>(ratio - 1) - <f64>cut;
   if (abs(ratio - 1) > job.clip) job.clipped += 1;
   // NaN must reach the gradient's norm, which then stops the update.
   const share: f32 = 1 / <f32>job.rows;
@@ -113,7 +113,7 @@ function ppoGradients(job: PpoJob): void {
   job.policyLoss = 0;
   job.valueLoss = 0;
   job.entropy = 0;
-  job.divergence = 0;
+  job.approxKl = 0;
   job.clipped = 0;
   const acts = job.workspace;
   const scratch = acts + ((<usize>job.activations) << 2);

@@ -14,9 +14,9 @@ export class Choice {
   /** cpu x memories + memory. */
   option = -1;
   logProbability = 0;
-  /** Of the host's allocatable CPU: what was chosen. */
+  /** The chosen share of the host's allocatable CPU. */
   share = 0;
-  /** Of the weights that chose. */
+  /** Version of the weights that chose. */
   version = 0;
 
   get options(): number {

@@ -1,6 +1,6 @@
 import { LEVELS } from '../../../../rules/index.js';
 
-/** Of both resources together. */
+/** Options of both resources together. */
 export const OPTIONS = LEVELS * LEVELS;
 
 /** Below this share of its lower end a range is one amount. */

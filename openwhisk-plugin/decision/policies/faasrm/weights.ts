@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FEATURE_LAYOUT } from '../../../../rules/index.js';
 
-/** Of one network 11-32-16-1: 11 x 32 + 32 + 32 x 16 + 16 + 16 + 1. */
+/** Weights of one network 11-32-16-1: 11 x 32 + 32 + 32 x 16 + 16 + 16 + 1. */
 export const ACTOR_WEIGHTS = 929;
 /**
  * Actor, then critic, of the same shape [FaaSRM §4]. The daemon evaluates the actor; a trainer has

@@ -147,7 +147,7 @@ test('if all contenders are slower than fixed, the verdict says so in every form
   t.is(withVerdicts(made).sections[0]!.verdict[0], sentence);
 });
 
-test('one that is slower is named where none is faster, and where another wins', (t) => {
+test('one that is slower is named if none is faster, and where another wins', (t) => {
   t.regex(
     verdict(sectionOf({ a: ALIKE, b: SLOWER }), comparison.metrics)[0]!,
     /^No contender is faster than fixed, and 1 of 2 is slower: b \+2\.14 %/,

@@ -39,7 +39,7 @@ test('shortest-remaining-first: shares = middle of the range x (reference / rema
   t.true(near(flat.choose(r, r.cpu, knows(50)) / flat.choose(r, r.cpu, knows(100)), 2));
 });
 
-test('shortest-remaining-first refuses where there is no oracle: own weights', (t) => {
+test('shortest-remaining-first refuses if there is no oracle: own weights', (t) => {
   const r = run();
   t.is(createPolicy('shortest-remaining-first').choose(r, r.cpu, policyContext()), Number.NaN);
   const player = new Player(

@@ -40,7 +40,7 @@ test('a new container takes its descriptors from the samples’ budget, and retu
   t.is(budget.inUse, 9);
   // 600 - 63 = 537
   t.is(budget.most, 89);
-  t.true(new FileBudget(100).most > 0, 'even where there are far too few');
+  t.true(new FileBudget(100).most > 0, 'even if there are far too few');
 });
 
 test('the limit is read from the process, and a root without /proc has a usual one', (t) => {

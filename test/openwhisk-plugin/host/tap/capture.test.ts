@@ -436,7 +436,7 @@ test.serial(
     t.teardown(() => tap.stop());
     t.false(existsSync(old));
     t.true(existsSync(fresh) && existsSync(other));
-    // Where there is nothing to look through it starts all the same.
+    // If there is nothing to look through it starts all the same.
     process.env.TMPDIR = '/nowhere';
     try {
       const next = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: fastTimers });
