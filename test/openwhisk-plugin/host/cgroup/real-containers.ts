@@ -64,7 +64,7 @@ export async function runContainer(
 export async function runIdleContainers(names: readonly string[]): Promise<void> {
   const image = await nodeImage();
   const { stdout: sleepPath } = await run('sh', ['-c', 'command -v sleep']);
-  // Until the last has started and been used, not for ever if they are not removed.
+  // Until the last has started and been used. They also end if nothing removes them.
   const program = [sleepPath.trim(), String(allowed(600))];
   const limits = [
     '--cpu-shares',
