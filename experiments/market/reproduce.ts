@@ -25,31 +25,38 @@ const ratio = (interval: Interval | null): string =>
 
 const rowText = (row: MarketRow): string =>
   `| ${row.name} | ${share(row.late)} | ${row.lateByMix.map(percent).join(', ')} |` +
-  ` ${ratio(row.againstGittins)} | ${ratio(row.againstStatic)} |` +
+  ` ${share(row.lateWithStart)} | ${ratio(row.againstGittins)} | ${ratio(row.againstStatic)} |` +
   ` ${row.meanSlowdown.mean.toFixed(3)} | ${row.p99Slowdown.mean.toFixed(1)} |` +
   ` ${row.worstAgainstFixed.toFixed(2)}x | ${row.worstAgainstGittins.toFixed(2)}x |`;
 
-/** Goals that the rule misses; those against searched factors only if there was a search. */
+/**
+ * Goals that the rule misses: its 95 % interval, paired by seed, must be below the goal. Those
+ * against searched factors only if there was a search.
+ */
 function marketMissed({ rows }: MarketStudy): string[] {
-  const of = (name: string): MarketRow | undefined => rows.find((row) => row.name === name);
-  const rule = of(DEADLINE)!;
+  const rule = rows.find(({ name }) => name === DEADLINE)!;
   const missed: string[] = [];
   const judge = (other: string, against: Interval | null, goal: number): void => {
-    const row = of(other);
-    if (row === undefined || against === null) return;
-    if (against.mean > goal || !isBelow(rule.late, row.late))
-      missed.push(`${DEADLINE}: late activations ${ratio(against)} of ${other}, goal ${goal}x`);
+    if (against === null || isBelow(against, goal)) return;
+    missed.push(
+      `${DEADLINE}: late activations ${ratio(against)} of ${other}, not shown to be below the ` +
+        `goal of ${goal}x`,
+    );
   };
   judge(GITTINS, rule.againstGittins, AGAINST_GITTINS);
   judge(STATIC, rule.againstStatic, AGAINST_STATIC);
   if (rule.worstAgainstFixed > WORST)
-    missed.push(`${DEADLINE}: a function at ${rule.worstAgainstFixed.toFixed(2)}x`);
+    missed.push(
+      `${DEADLINE}: a function at ${rule.worstAgainstFixed.toFixed(2)}x its own under OpenWhisk's ` +
+        `weights, goal ${WORST}x`,
+    );
   return missed;
 }
 
 /** The tables of docs/results/market.md. */
 export function marketReport(study: MarketStudy, command: string): string {
-  const { rows, mixes, tuned, seeds } = study;
+  const { rows, mixes, tuned, trainingSeeds, seeds } = study;
+  const training = `seeds ${trainingSeeds.join(', ')}`;
   const missed = marketMissed(study);
   return `${[
     '# Weights and objectives',
@@ -57,21 +64,25 @@ export function marketReport(study: MarketStudy, command: string): string {
     `Written by \`${command}\`; every machine gets the same figures. One simulated host of eight`,
     'cores, weight mode, twelve functions a mix: every second one has a tight objective (1.2 to',
     '2 times its p99 alone), the others a relaxed one (4 to 8 times). Every two minutes the',
-    'offered load changes, and the share of each function with it. Late: failed, or longer than',
-    `its objective. Seeds ${seeds[0]} to ${seeds.at(-1)}, the same activations for all.`,
-    'Ratios are geometric means over seeds.',
+    'offered load changes, and the share of each function with it. Late: failed, or a `/run` longer',
+    'than the objective; *with start*: waiting for a container, cold start and `/init` count, too.',
+    `Seeds ${seeds[0]} to ${seeds.at(-1)}, the same activations for all. Ratios are of *late*, geometric`,
+    'means over seeds.',
     '',
-    `| way | late [95 %] | in ${mixes.map(({ name }) => name).join(', ')} | against gittins |` +
+    `| way | late [95 %] | in ${mixes.map(({ name }) => name).join(', ')} | with start | against gittins |` +
       ' against static | mean slowdown | p99 | slowest function against own under OpenWhisk |' +
       ' under gittins |',
-    '|---|---|---|---|---|---|---|---|---|',
+    '|---|---|---|---|---|---|---|---|---|---|',
     ...rows.map(rowText),
     '',
     '## Goals',
     '',
     ...goalLines(missed, seeds.length),
     '',
-    '## Mixes that were not used before',
+    '## Held-out mixes',
+    '',
+    'Nothing was chosen on them but the searched factors, of each mix on itself: one pass over its',
+    `functions, ${training}.`,
     '',
     '| mix | functions | load of each phase | mean load | activations |',
     '|---|---|---|---|---|',
@@ -81,7 +92,7 @@ export function marketReport(study: MarketStudy, command: string): string {
         ` ${activations} |`,
     ),
     '',
-    `## Tuned on ${BUILT.map(({ name }) => name).join(', ')}`,
+    `## Tuned on ${BUILT.map(({ name }) => name).join(', ')}, ${training}`,
     '',
     '| parameter | value | late against a factor of 1 | slowest function against it |',
     '|---|---|---|---|',
@@ -93,12 +104,14 @@ export function marketReport(study: MarketStudy, command: string): string {
 }
 
 const QUICK_PHASES = 2;
+/** None that figures are played with. With one alone, searches fit its activations. */
+const TRAINING_SEEDS = [1, 2, 3, 4];
 
 export const marketReproduction: SeededStudy = {
   name: 'market',
   description:
     'late activations by factors of functions (market, bandit, rules, searched) and by ' +
-    'deadlines, on held-out mixes whose load shifts (2 min; --quick: 10 s)',
+    'deadlines, on held-out mixes whose load shifts (4 min; --quick: 10 s)',
   firstSeed: 101,
   seeds: 10,
   quickSeeds: 2,
@@ -108,7 +121,7 @@ export const marketReproduction: SeededStudy = {
     const study = marketStudy({
       built: quick ? short(BUILT) : BUILT,
       heldOut: quick ? short(HELD_OUT) : HELD_OUT,
-      trainingSeeds: [1],
+      trainingSeeds: quick ? TRAINING_SEEDS.slice(0, 1) : TRAINING_SEEDS,
       seeds,
       search: !quick,
       onRun,

@@ -8,7 +8,7 @@ import {
 } from '../../simulator/engine/index.js';
 import { type Workload, WorkloadStream } from '../../simulator/workload/index.js';
 import { Slowdowns } from '../compare/index.js';
-import { type Interval, mean, meanInterval, pairedWith } from '../statistics.js';
+import { type Interval, mean, meanInterval, pairedWith, sum } from '../statistics.js';
 import { banditManager } from './bandit.js';
 import {
   FACTORS,
@@ -42,7 +42,10 @@ const market =
 /** What is late, and how slow each function is, in one run. */
 interface MarketRun {
   readonly activations: number;
+  /** Failed, or with a `/run` longer than the objective. */
   readonly late: number;
+  /** Failed, or longer with waiting for a container, cold start and `/init`. */
+  readonly lateWithStart: number;
   readonly lateByPhase: readonly number[];
   readonly meanSlowdown: number;
   readonly p99Slowdown: number;
@@ -55,16 +58,15 @@ function runArm(mix: MarketMix, workload: Workload, arm: Arm, seed: number): Mar
   const slowdowns = new Slowdowns(workload.functions.length);
   const lateByPhase = mix.loads.map(() => 0);
   let activations = 0;
+  let lateWithStart = 0;
   const record = (activation: SimulatedActivation): void => {
     slowdowns.record(activation);
     activations++;
     const objective = 1000 * workload.functions[activation.fn]!.sloMs!;
-    // Cold starts are as many in each arm; an objective is judged without them.
-    if (
-      activation.outcome === ClusterOutcome.success &&
-      activation.endedAt - activation.runAt <= objective
-    )
-      return;
+    const failed = activation.outcome !== ClusterOutcome.success;
+    if (failed || activation.endedAt - activation.arrivedAt > objective) lateWithStart++;
+    // The hook's objectives are of `/run`, too.
+    if (!failed && activation.endedAt - activation.runAt <= objective) return;
     lateByPhase[Math.min(mix.loads.length - 1, phaseOf(activation.arrivedAt))]!++;
   };
   const managed: Partial<ClusterOptions> =
@@ -87,6 +89,7 @@ function runArm(mix: MarketMix, workload: Workload, arm: Arm, seed: number): Mar
   return {
     activations,
     late: lateByPhase.reduce((sum, late) => sum + late, 0),
+    lateWithStart,
     lateByPhase,
     meanSlowdown: slowdowns.service.mean,
     p99Slowdown: slowdowns.service.quantile(0.99),
@@ -99,8 +102,9 @@ interface MarketRequest {
   /** Tuned on. */
   readonly built: readonly MarketMix[];
   readonly heldOut: readonly MarketMix[];
-  /** Of tuning and searches, and of the figures. */
+  /** Of tuning and searches. */
   readonly trainingSeeds: readonly number[];
+  /** Of the figures. */
   readonly seeds: readonly number[];
   /** Searches the factors of each held-out mix, on its own functions and loads. */
   readonly search: boolean;
@@ -121,6 +125,7 @@ export interface MarketRow {
   /** Late activations, all mixes together, and in each. */
   readonly late: Interval;
   readonly lateByMix: readonly number[];
+  readonly lateWithStart: Interval;
   /** Late activations against `gittins`, and against the best static factors. */
   readonly againstGittins: Interval | null;
   readonly againstStatic: Interval | null;
@@ -141,6 +146,7 @@ export interface MarketStudy {
     readonly activations: number;
     readonly offeredLoad: number;
   }[];
+  readonly trainingSeeds: readonly number[];
   readonly seeds: readonly number[];
 }
 
@@ -214,6 +220,7 @@ export function marketStudy(request: MarketRequest): MarketStudy {
         offeredLoad: mean(first.map(({ offeredLoad }) => offeredLoad)),
       };
     }),
+    trainingSeeds,
     seeds,
   };
 }
@@ -307,10 +314,13 @@ function rowOf(
   const of = (arm: string): (readonly MarketRun[])[] => mixes.map((runs) => runs.get(arm)!);
   const own = of(name);
   /** By seed, over all mixes. */
-  const shares = (runs: readonly (readonly MarketRun[])[]): number[] =>
+  const shares = (
+    runs: readonly (readonly MarketRun[])[],
+    figure: 'late' | 'lateWithStart' = 'late',
+  ): number[] =>
     runs[0]!.map((_, seed) => {
       const some = runs.map((one) => one[seed]!);
-      return lateOf(some) / some.reduce((sum, { activations }) => sum + activations, 0);
+      return sum(some.map((run) => run[figure])) / sum(some.map(({ activations }) => activations));
     });
   const against = (arm: string): Interval | null =>
     arm === name || !mixes[0]!.has(arm) ? null : pairedWith(shares(own), shares(of(arm)), 0).ratio;
@@ -323,6 +333,7 @@ function rowOf(
   return {
     name,
     late: meanInterval(shares(own)),
+    lateWithStart: meanInterval(shares(own, 'lateWithStart')),
     lateByMix: own.map((runs) => mean(runs.map(({ late, activations }) => late / activations))),
     againstGittins: against(GITTINS),
     againstStatic: against(STATIC),
