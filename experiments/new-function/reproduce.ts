@@ -16,13 +16,16 @@ const text = (p99: number): string => (Number.isNaN(p99) ? '–' : p99.toFixed(3
 const number = ({ mean, low, high }: Interval): string =>
   Number.isNaN(mean) ? '–' : `${text(mean)} (${text(low)} to ${text(high)})`;
 
-/** Missed goals. */
+/**
+ * Missed goals. Every seed counts: without Gleaner failures give a few seeds a p99 of hundreds,
+ * beside which the mean shows no loss of the others.
+ */
 function newFunctionMissed(runs: readonly NewFunctionRun[]): string[] {
-  return newFunctionTables(runs).flatMap(({ mode, rows }) => {
+  return newFunctionTables(runs).flatMap(({ mode, rows, runs: seeds }) => {
     const aware = rows.find(({ contender }) => contender === 'aware')!;
-    return aware.difference.mean <= ALLOWED
-      ? []
-      : [`${mode} mode: p99 while learning ${number(aware.difference)} above doing nothing`];
+    if (aware.within === seeds) return [];
+    const within = `${aware.within} of ${seeds} seeds`;
+    return [`${mode} mode: p99 while learning at most ${ALLOWED} above doing nothing in ${within}`];
   });
 }
 
@@ -38,7 +41,7 @@ export function newFunctionReport(
     '# A new function in a running system',
     '',
     `p99 slowdown of a new function while its agent learns; goal: at most ${ALLOWED} above doing ` +
-      'nothing.',
+      'nothing, in every seed.',
     '',
     `Written by \`${command}\`; the same figures on every machine. \`profiles-12\` on ${hosts} ` +
       `host of ${cores} cores at offered load ${load}; one function arrives ${before} minutes ` +
@@ -60,7 +63,7 @@ export function newFunctionReport(
     '|---|---|---|---|---|---|',
     ...newFunctionTables(runs).flatMap(rowsOf),
     '',
-    'Goal, in the mean over seeds:',
+    'Goal, in every seed:',
     '',
     ...goalLines(missed, seeds.length),
     '',
