@@ -47,8 +47,8 @@ function marketMissed({ rows }: MarketStudy): string[] {
   judge(STATIC, rule.againstStatic, AGAINST_STATIC);
   if (rule.worstAgainstFixed > WORST)
     missed.push(
-      `${DEADLINE}: a function at ${rule.worstAgainstFixed.toFixed(2)}x its own under OpenWhisk's ` +
-        `weights, goal ${WORST}x`,
+      `${DEADLINE}: a function at ${rule.worstAgainstFixed.toFixed(2)}x its own under ` +
+        `OpenWhisk's weights, goal ${WORST}x`,
     );
   return missed;
 }
@@ -64,14 +64,14 @@ export function marketReport(study: MarketStudy, command: string): string {
     `Written by \`${command}\`; every machine gets the same figures. One simulated host of eight`,
     'cores, weight mode, twelve functions a mix: every second one has a tight objective (1.2 to',
     '2 times its p99 alone), the others a relaxed one (4 to 8 times). Every two minutes the',
-    'offered load changes, and the share of each function with it. Late: failed, or a `/run` longer',
-    'than the objective; *with start*: waiting for a container, cold start and `/init` count, too.',
-    `Seeds ${seeds[0]} to ${seeds.at(-1)}, the same activations for all. Ratios are of *late*, geometric`,
-    'means over seeds.',
+    'offered load changes, and the share of each function with it. Late: failed, or a `/run`',
+    'longer than the objective; *with start*: waiting for a container, cold start and `/init`',
+    `count, too. Seeds ${seeds[0]} to ${seeds.at(-1)}, the same activations for all. Ratios are of`,
+    '*late*, geometric means over seeds.',
     '',
-    `| way | late [95 %] | in ${mixes.map(({ name }) => name).join(', ')} | with start | against gittins |` +
-      ' against static | mean slowdown | p99 | slowest function against own under OpenWhisk |' +
-      ' under gittins |',
+    `| way | late [95 %] | in ${mixes.map(({ name }) => name).join(', ')} | with start |` +
+      ' against gittins | against static | mean slowdown | p99 |' +
+      ' slowest function against own under OpenWhisk | under gittins |',
     '|---|---|---|---|---|---|---|---|---|---|',
     ...rows.map(rowText),
     '',
