@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { metaTraining, trainInThread } from '../../experiments/aware/index.js';
+import { metaTraining, trainInThread, withoutEmbedding } from '../../experiments/aware/index.js';
 import { processScreen, stderrProgress } from '../../runtime/index.js';
 import { makeOutputFolder, wholeNumber } from './common.js';
 
@@ -7,6 +7,7 @@ interface TrainMetaOptions {
   readonly rounds: number;
   readonly baseRounds: number;
   readonly seed: number;
+  readonly withoutEmbedding: boolean;
   readonly out: string;
 }
 
@@ -28,12 +29,20 @@ export function addCommands(program: Command): void {
       metaTraining.baseRounds,
     )
     .option('--seed <n>', 'seed of weights and samples', wholeNumber, metaTraining.seed)
+    .option(
+      '--without-embedding',
+      'train the base-learner alone, in all rounds, on no embedding',
+      false,
+    )
     .option('--out <folder>', 'folder of meta.json and the weights', 'gleaner-meta')
-    .action(async ({ rounds, baseRounds, seed, out }: TrainMetaOptions) => {
+    .action(async ({ out, withoutEmbedding: alone, ...asked }: TrainMetaOptions) => {
       makeOutputFolder(out);
       const progress = stderrProgress();
       let earned = Number.NaN;
-      const training = { ...metaTraining, rounds, baseRounds, seed };
+      const { rounds: both, baseRounds: further, seed } = asked;
+      const whole = { ...metaTraining, rounds: both, baseRounds: further, seed };
+      const training = alone ? withoutEmbedding(whole) : whole;
+      const { rounds, baseRounds } = training;
       await trainInThread({ folder: out, training }, ({ round, earned: now }) => {
         earned = Number.isNaN(earned) ? now : earned + SMOOTHING * (now - earned);
         progress.update(

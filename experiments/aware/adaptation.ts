@@ -78,7 +78,7 @@ export function adaptation(
         earned: before?.earned ?? null,
       };
     });
-    const rules = (['kpa', 'hpa-vpa'] as const).map((name) => ({
+    const rules = (['kpa', 'hpa-vpa', 'hpa-vpa-slo'] as const).map((name) => ({
       name,
       records: ruleBased(name, paired, adaptationEpisodes),
       transitions: [],

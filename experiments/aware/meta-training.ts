@@ -51,7 +51,7 @@ export interface MetaTraining {
   readonly applications: number;
   readonly encoderRate: number;
   readonly temperature: number;
-  /** Share of the bundles that come empty: at its first episode a function has none. */
+  /** Share of the bundles that come empty: at its first episode a function has none. 1: all. */
   readonly empty: number;
 }
 
@@ -76,6 +76,17 @@ export const metaTraining: MetaTraining = {
   temperature: 0.1,
   empty: 0.1,
 };
+
+/**
+ * The same for a base-learner alone, which never has an embedding: with as many updates, so that
+ * what an embedding adds can be told from what training adds.
+ */
+export const withoutEmbedding = (training: MetaTraining): MetaTraining => ({
+  ...training,
+  rounds: 0,
+  baseRounds: training.rounds + training.baseRounds,
+  empty: 1,
+});
 
 export interface MetaProgress {
   readonly round: number;
@@ -241,7 +252,7 @@ export function trainMetaLearner(
         random.next() < 0.5
           ? fallbackTrajectory(demand, random)
           : baseEpisode(demand, unknown, pair, settings.gamma, random, null);
-      const bundles = demands.flatMap((demand) =>
+      const bundles = (empty === 1 ? [] : demands).flatMap((demand) =>
         together
           ? [[someEpisode(demand)], [someEpisode(demand)]]
           : [[someEpisode(demand), someEpisode(demand)]],

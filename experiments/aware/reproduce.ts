@@ -166,8 +166,10 @@ function surveySection(survey: AwareStudy['survey']): string[] {
     '## All held-out applications, without learning',
     '',
     '`aware`: the base-learner as shipped, with the embedding of two episodes of untuned ' +
-      'HPA+VPA; it never learns. `generalist`: the same without an embedding. `fixed`: user ' +
-      'limits. `constant`: the one allocation that earns most on training applications.',
+      'HPA+VPA; it never learns. `zeroed`: the same weights, the embedding set to zeros. ' +
+      '`generalist`: a base-learner that was trained without embeddings, in as many updates. ' +
+      '`hpa-vpa-slo`: HPA+VPA tuned to the SLO itself. `fixed`: user limits. ' +
+      '`constant`: the one allocation that earns most on training applications.',
     '',
     '| contender | reward a step | missed | SLO preservation | CPU utilization | memory ' +
       'utilization |',
@@ -191,7 +193,8 @@ function adaptationSection(
     `TL and TL+ come from one of ${request.sources.length} converged agents: workloads with the ` +
       'same one are a group in the intervals, not independent of each other. ' +
       '`aware-online`: meta-learner and base-learner, acting and learning from the first ' +
-      'step, as TL does; `generalist`: the same without an embedding; `aware`: the whole life',
+      'step, as TL does; `generalist`: the base-learner that was trained without embeddings, ' +
+      'likewise; `aware`: the whole life',
     'cycle, ten episodes of watching the fallback included. Converged: within 2.6 % of ' +
       'what the best learner earned in its last 20 episodes, in the mean of ten in a row: at ' +
       `least 10 episodes, and ${request.adaptationEpisodes} for those that never did. ` +
@@ -284,13 +287,15 @@ export function awareReport(
       'base-learner; ours is PPO. Ratios can be held side by side, amounts cannot.',
     '',
     'Meta-learner and base-learner as shipped (`gleaner train-meta`; ' +
-      'docs/model-card.md), trained on the 800 applications that are not held out. ' +
+      'docs/model-card.md), trained on the 800 applications that are not held out, those of the ' +
+      'part `validation` among them. ' +
       `${request.heldOut.length} held-out applications, ${request.pairs}`,
     'paired runs (same application, activations and seeds for every contender); means over ' +
       "runs, Student's 95 % intervals. Nothing was tuned on the held-out ones. HPA+VPA is " +
       'tuned',
     'for each application with activations of its own: target of HPA and least CPU of VPA, the ' +
-      'best of those that hold the SLO. *Missed*: share of steps whose p99 is above the ' +
+      'best of those that hold 80 % of the SLO, as agents aim at (`hpa-vpa-slo`: the SLO ' +
+      'itself). *Missed*: share of steps whose p99 is above the ' +
       'SLO.',
     '',
     '## Goals',

@@ -1,4 +1,4 @@
-import { metaReward } from '../../agents/aware/index.js';
+import { aimedStep, metaReward } from '../../agents/aware/index.js';
 import type { ResourceManager } from '../../agents/index.js';
 import {
   HPA_VPA_DEFAULT,
@@ -147,11 +147,14 @@ export function hpaVpaController(demand: Demand, { target, least }: Tuning): Con
 export const kpaController = (demand: Demand): Controller =>
   new ManagedController(kpaManager() as ResourceManager, callsPerCore(demand));
 
+/** What a rule is tuned to hold: what agents aim at, a share of the SLO, or the SLO itself. */
+export type TunedFor = 'aim' | 'slo';
+
 /**
- * The setting that earns most of those that hold the SLO on this demand; the one that misses least
- * if none does. With activations of its own.
+ * The setting that earns most of those that hold the objective on this demand; the one that misses
+ * least if none does. With activations of its own.
  */
-export function tuned(demand: Demand, seed: number): Tuning {
+export function tuned(demand: Demand, seed: number, objective: TunedFor = 'aim'): Tuning {
   const trials = TUNINGS.map((tuning) => {
     const system = new AwareSystem(demand, seed);
     const controller = hpaVpaController(demand, tuning);
@@ -161,8 +164,9 @@ export function tuned(demand: Demand, seed: number): Tuning {
     for (let i = 0; i < TRIAL; i++) {
       snapshot = system.step(controller.decide(snapshot));
       if (i < SETTLING) continue;
-      missed += Number(snapshot.preservation < 1);
-      earned += metaReward(snapshot);
+      const judged = objective === 'aim' ? aimedStep(snapshot) : snapshot;
+      missed += Number(judged.preservation < 1);
+      earned += metaReward(judged);
     }
     return { tuning, missed, earned };
   });

@@ -7,6 +7,7 @@ import { PieceFiles } from '../piece-files.js';
 import type { Reproduction } from '../reproduction.js';
 import { awareMissed, awareReport } from './reproduce.js';
 import { gatherStudy } from './study.js';
+import { unconditionedMeta } from './study-parts.js';
 import { awarePieces, pieceKey } from './study-pieces.js';
 import type { AwareStudyRequest } from './study-request.js';
 import { playPieces } from './study-threads.js';
@@ -43,7 +44,7 @@ const QUICK_HELD_OUT = 40;
  * Written into each piece. To be raised where the study, what learns in it or its systems change:
  * pieces of before are played again.
  */
-const EDITION = 3;
+const EDITION = 4;
 
 export interface AwareRun {
   readonly quick: boolean;
@@ -78,7 +79,10 @@ export async function reproduceAware({
     sources: some(appsOf('train'), quick ? 2 : AWARE_SOURCES),
   };
   const engine = defaultEngine((text) => void process.stderr.write(`gleaner: ${text}\n`)).name;
-  const weights = hashOf(meta === undefined ? shippedMeta() : loadMeta(meta));
+  const weights = hashOf([
+    meta === undefined ? shippedMeta() : loadMeta(meta),
+    unconditionedMeta(),
+  ]);
   const files = new PieceFiles(join(folder, quick ? 'aware-quick' : 'aware'), {
     edition: EDITION,
     ...size,
@@ -111,9 +115,10 @@ export async function reproduceAware({
 }
 
 /** Of all weights that figures depend on. */
-function hashOf({ encoder, base }: MetaLearner): string {
+function hashOf(learners: readonly MetaLearner[]): string {
   const hash = createHash('sha256');
-  for (const one of [encoder.recurrent, encoder.head.parameters, base.actor, base.critic])
-    hash.update(new Uint8Array(one.buffer, one.byteOffset, one.byteLength));
+  for (const { encoder, base } of learners)
+    for (const one of [encoder.recurrent, encoder.head.parameters, base.actor, base.critic])
+      hash.update(new Uint8Array(one.buffer, one.byteOffset, one.byteLength));
   return hash.digest('hex').slice(0, 16);
 }

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import {
   Encoder,
   LIFE_CYCLE_INITIAL,
@@ -5,6 +6,7 @@ import {
   type LifeCycleRunState,
   type LifeCycleTransition,
   lifeCycleSettings,
+  loadMeta,
   type MetaLearner,
   windowFigures,
 } from '../../agents/aware/index.js';
@@ -24,6 +26,7 @@ import {
   type Controller,
   hpaVpaController,
   kpaController,
+  type TunedFor,
   type Tuning,
   tuned,
 } from './rule-based.js';
@@ -40,11 +43,13 @@ export const CONTENDERS = [
   'constant',
   'kpa',
   'hpa-vpa',
+  'hpa-vpa-slo',
   'clone',
   'scratch',
   'bootstrap',
   'tl',
   'tl-plus',
+  'zeroed',
   'generalist',
   'aware-online',
   'aware',
@@ -65,12 +70,18 @@ export const named = (transitions: readonly LifeCycleTransition[]): string[] =>
 export interface StudyTools {
   readonly engine: Engine;
   readonly meta: MetaLearner;
+  /** A base-learner that was trained without embeddings, in as many updates: the generalist's. */
+  readonly unconditioned: MetaLearner;
 }
 
-/**
- * For the generalist, which has only been pretrained: weights of 0 make every embedding zeros, as
- * of a workload without episodes.
- */
+const UNCONDITIONED = fileURLToPath(
+  new URL('../../../experiments/aware/shipped/', import.meta.url),
+);
+
+/** Written by `gleaner train-meta --without-embedding`. */
+export const unconditionedMeta = (): MetaLearner => loadMeta(UNCONDITIONED);
+
+/** Weights of 0 make every embedding zeros, as of a workload without episodes. */
 export const blindEncoder = ({ shape }: Encoder): Encoder => new Encoder(shape);
 
 /** Seeds of the activations that HPA and VPA are tuned on: none that is played. */
@@ -79,11 +90,16 @@ const TUNING_SEED = 1_000_003;
 /** Of each demand and seed, once: it is asked for by every contender of a pair. */
 const tunings = new Map<string, Tuning>();
 
-export function tuningOf({ app, seed }: Paired, condition: Condition = {}): Tuning {
-  const key = `${app.id} ${seed} ${condition.grown ?? ''} ${condition.activationsPerDay ?? ''}`;
+export function tuningOf(
+  { app, seed }: Paired,
+  condition: Condition = {},
+  objective: TunedFor = 'aim',
+): Tuning {
+  const { grown, activationsPerDay } = condition;
+  const key = `${app.id} ${seed} ${grown ?? ''} ${activationsPerDay ?? ''} ${objective}`;
   let tuning = tunings.get(key);
   if (tuning === undefined) {
-    tuning = tuned(demandOf(app, condition), TUNING_SEED + seed);
+    tuning = tuned(demandOf(app, condition), TUNING_SEED + seed, objective);
     tunings.set(key, tuning);
   }
   return tuning;
@@ -105,7 +121,7 @@ function ruleEpisodes(
 }
 
 export function ruleBased(
-  name: 'fixed' | 'constant' | 'kpa' | 'hpa-vpa',
+  name: 'fixed' | 'constant' | 'kpa' | 'hpa-vpa' | 'hpa-vpa-slo',
   paired: Paired,
   episodes: number,
 ): EpisodeRecord[] {
@@ -115,6 +131,7 @@ export function ruleBased(
     constant: () => ({ decide: bestConstant }),
     kpa: () => kpaController(demand),
     'hpa-vpa': () => hpaVpaController(demand, tuningOf(paired)),
+    'hpa-vpa-slo': () => hpaVpaController(demand, tuningOf(paired, {}, 'slo')),
   };
   return ruleEpisodes(demand, controllers[name](), episodes, paired.seed);
 }
@@ -132,21 +149,24 @@ export function servingCourse(records: readonly EpisodeRecord[]): LifeCycleRunSt
 
 /** A learning contender on a new workload; `source`: what TL and TL+ were trained on before. */
 export function agentRunFor(
-  name: Exclude<AwareContender, 'fixed' | 'constant' | 'kpa' | 'hpa-vpa' | 'clone'>,
-  { engine, meta }: StudyTools,
+  name: 'scratch' | 'bootstrap' | 'tl' | 'tl-plus' | 'generalist' | 'aware-online' | 'aware',
+  { engine, meta, unconditioned }: StudyTools,
   paired: Paired,
   source: AgentRun | null,
 ): AgentRun {
   const demand = demandOf(paired.app);
   const withMeta = name === 'aware' || name === 'aware-online' || name === 'generalist';
-  const encoder = name === 'generalist' ? blindEncoder(meta.encoder) : meta.encoder;
+  const { base, encoder } =
+    name === 'generalist'
+      ? { base: unconditioned.base, encoder: blindEncoder(unconditioned.encoder) }
+      : meta;
   const guided = name === 'aware' || name === 'bootstrap';
   return new AgentRun({
     engine,
     course: guided ? 'life-cycle' : 'online',
     seed: paired.seed,
     ppo: withMeta || name === 'bootstrap' ? conservativePpo : agentPpo,
-    start: withMeta ? meta.base : source === null ? null : source.learner.agent.export(),
+    start: withMeta ? base : source === null ? null : source.learner.agent.export(),
     encoder: withMeta ? encoder : null,
     transfer: name === 'tl-plus',
     fallback: hpaVpaController(demand, tuningOf(paired)),

@@ -2,6 +2,7 @@ import { isMainThread, workerData } from 'node:worker_threads';
 import { loadMeta, shippedMeta } from '../../agents/aware/index.js';
 import { defaultEngine } from '../../agents/nn/index.js';
 import { answerPieces } from '../piece-threads.js';
+import { unconditionedMeta } from './study-parts.js';
 import { type AwarePiece, playPiece } from './study-pieces.js';
 import type { AwareStudyRequest } from './study-request.js';
 
@@ -18,6 +19,7 @@ if (!isMainThread && (workerData as { kind?: unknown } | null)?.kind === 'aware-
   const tools = {
     engine: defaultEngine(() => {}),
     meta: meta === null ? shippedMeta() : loadMeta(meta),
+    unconditioned: unconditionedMeta(),
   };
   answerPieces((piece: AwarePiece) => playPiece(tools, request, piece));
 }

@@ -1,4 +1,5 @@
-import type { Encoder } from '../../agents/aware/index.js';
+import type { MetaLearner } from '../../agents/aware/index.js';
+import type { Engine } from '../../agents/nn/index.js';
 import { SeededRandom } from '../../config/index.js';
 import { type Interval, meanInterval } from '../statistics.js';
 import { demandOf } from './demand.js';
@@ -23,7 +24,16 @@ export interface SurveyRow {
 }
 
 const FIGURES: readonly RecordFigure[] = ['earned', 'missed', 'preservation', 'cpu', 'memory'];
-const SURVEYED = ['fixed', 'constant', 'kpa', 'hpa-vpa', 'generalist', 'aware'] as const;
+const SURVEYED = [
+  'fixed',
+  'constant',
+  'kpa',
+  'hpa-vpa',
+  'hpa-vpa-slo',
+  'zeroed',
+  'generalist',
+  'aware',
+] as const;
 /** Applications of one piece. */
 const TOGETHER = 25;
 
@@ -35,7 +45,8 @@ export const surveyPieces = ({ heldOut }: AwareStudyRequest): number =>
 
 /**
  * Some of the held-out applications: the base-learner as shipped, with an embedding of two episodes
- * of the fallback or without any, against who learns nothing either.
+ * of the fallback or with zeros, and one that was trained without, against who learns nothing
+ * either.
  */
 export function survey(
   tools: StudyTools,
@@ -47,21 +58,35 @@ export function survey(
   return heldOut.slice(first, first + TOGETHER).map((app, i) => {
     const paired = { app, seed: 490 + request.firstSeed + first + i };
     return SURVEYED.map((name) => {
-      const records =
-        name === 'aware'
-          ? asShipped(tools, tools.meta.encoder, paired, surveyEpisodes)
-          : name === 'generalist'
-            ? asShipped(tools, blindEncoder(tools.meta.encoder), paired, surveyEpisodes)
-            : ruleBased(name, paired, surveyEpisodes);
+      const records = recordsOf(name, tools, paired, surveyEpisodes);
       const settled = records.slice(Math.floor(surveyEpisodes / 2));
       return FIGURES.map((figure) => meanOfRecords(settled, figure));
     });
   });
 }
 
-function asShipped(
-  { engine, meta }: StudyTools,
-  encoder: Encoder,
+function recordsOf(
+  name: (typeof SURVEYED)[number],
+  { engine, meta, unconditioned }: StudyTools,
+  paired: Paired,
+  episodes: number,
+): EpisodeRecord[] {
+  const blind = ({ encoder, base }: MetaLearner): Learned => ({
+    encoder: blindEncoder(encoder),
+    base,
+  });
+  if (name === 'aware') return serve(engine, meta, paired, episodes);
+  if (name === 'zeroed') return serve(engine, blind(meta), paired, episodes);
+  if (name === 'generalist') return serve(engine, blind(unconditioned), paired, episodes);
+  return ruleBased(name, paired, episodes);
+}
+
+type Learned = Pick<MetaLearner, 'encoder' | 'base'>;
+
+/** Decides as it was trained, and learns nothing more. */
+function serve(
+  engine: Engine,
+  { encoder, base }: Learned,
   { app, seed }: Paired,
   episodes: number,
 ): EpisodeRecord[] {
@@ -70,7 +95,7 @@ function asShipped(
     course: 'serving',
     seed,
     ppo: conservativePpo,
-    start: meta.base,
+    start: base,
     encoder,
     transfer: false,
     fallback: { decide: ({ allocation }) => allocation },

@@ -27,7 +27,7 @@ if (!isMainThread && (workerData as { kind?: unknown } | null)?.kind === 'aware-
     (progress) => port.postMessage(progress),
   );
   await saveMeta(folder, meta, {
-    by: 'gleaner train-meta',
+    by: `gleaner train-meta${training.empty === 1 ? ' --without-embedding' : ''}`,
     of: '800 composed applications',
     ...training,
   });

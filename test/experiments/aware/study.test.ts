@@ -8,6 +8,8 @@ import {
   shippedMeta,
 } from '../../../agents/aware/index.js';
 import { defaultEngine, JsEngine } from '../../../agents/nn/index.js';
+import { newActorCritic } from '../../../agents/ppo/index.js';
+import { SeededRandom } from '../../../config/index.js';
 import { type AdaptationRun, adaptationRows } from '../../../experiments/aware/adaptation.js';
 import type { AwareAllocation } from '../../../experiments/aware/allocation.js';
 import { demandOf } from '../../../experiments/aware/demand.js';
@@ -18,11 +20,16 @@ import {
   controlledEpisode,
   EPISODE_STEPS,
 } from '../../../experiments/aware/episodes.js';
-import { tripletShare } from '../../../experiments/aware/meta-training.js';
+import {
+  metaTraining,
+  trainMetaLearner,
+  tripletShare,
+  withoutEmbedding,
+} from '../../../experiments/aware/meta-training.js';
 import { awareReport } from '../../../experiments/aware/reproduce.js';
 import { hpaVpaController, tuned } from '../../../experiments/aware/rule-based.js';
 import { gatherStudy } from '../../../experiments/aware/study.js';
-import { blindEncoder } from '../../../experiments/aware/study-parts.js';
+import { blindEncoder, unconditionedMeta } from '../../../experiments/aware/study-parts.js';
 import { awarePieces, pieceKey } from '../../../experiments/aware/study-pieces.js';
 import { FIRST_SEED, pairsOf } from '../../../experiments/aware/study-request.js';
 import { playPieces } from '../../../experiments/aware/study-threads.js';
@@ -192,11 +199,21 @@ test('a small study on two threads: all contenders, scenarios and a report', asy
   const trainOffline = gatherStudy(TINY, (piece) => JSON.parse(kept.get(pieceKey(piece))!));
   t.deepEqual(
     trainOffline.adaptation.map(({ contender }) => contender),
-    ['tl', 'tl-plus', 'generalist', 'aware-online', 'aware', 'kpa', 'hpa-vpa', 'clone'],
+    [
+      'tl',
+      'tl-plus',
+      'generalist',
+      'aware-online',
+      'aware',
+      'kpa',
+      'hpa-vpa',
+      'hpa-vpa-slo',
+      'clone',
+    ],
   );
   t.deepEqual(
     trainOffline.survey.map(({ contender }) => contender),
-    ['fixed', 'constant', 'kpa', 'hpa-vpa', 'generalist', 'aware'],
+    ['fixed', 'constant', 'kpa', 'hpa-vpa', 'hpa-vpa-slo', 'zeroed', 'generalist', 'aware'],
   );
   t.deepEqual(
     trainOffline.bootstrap.map(({ contender }) => contender),
@@ -254,7 +271,43 @@ test('another first seed plays other activations of other applications', (t) => 
   );
 });
 
-test('the generalist sees zeros, whatever the workload is', (t) => {
+test('the generalist was trained without embeddings, in as many updates', (t) => {
+  const shipped = shippedMeta();
+  const { base, shape } = unconditionedMeta();
+  t.deepEqual([shape, base.counters], [shipped.shape, shipped.base.counters]);
+  const { rounds, baseRounds, empty } = withoutEmbedding(metaTraining);
+  t.deepEqual([rounds, empty], [0, 1]);
+  t.is(baseRounds, shipped.base.counters.updates);
+  // Inputs are zeros in all steps, so that no gradient reaches the weights of the embedding.
+  const training = { ...withoutEmbedding(metaTraining), baseRounds: 1, applications: 2 };
+  const short = trainMetaLearner(engine, some(appsOf('train'), 4), training);
+  const before = newActorCritic(
+    engine,
+    short.shape,
+    training.ppo,
+    new SeededRandom(training.seed).fork('base'),
+  );
+  const [hidden] = short.hidden;
+  const own = META_FEATURES.length * hidden!;
+  const embedded = short.shape.features * hidden!;
+  const initial = before.actor.export();
+  t.deepEqual(short.base.actor.slice(own, embedded), initial.slice(own, embedded));
+  t.notDeepEqual(short.base.actor.slice(0, own), initial.slice(0, own));
+  before.dispose();
+});
+
+test('a rule is tuned to hold what agents aim at', (t) => {
+  const misses = (objective: 'aim' | 'slo'): number =>
+    some(appsOf('train'), 12).reduce((sum, app, i) => {
+      const demand = demandOf(app);
+      const world = new AwareSystem(demand, 50 + i);
+      const rule = hpaVpaController(demand, tuned(demand, 9 + i, objective));
+      return sum + controlledEpisode(world, rule, null).record.missed;
+    }, 0);
+  t.true(misses('aim') < misses('slo'));
+});
+
+test('the zeroed base-learner sees zeros, whatever the workload is', (t) => {
   const demand = demandOf(appsOf('train')[5]!);
   const controller = hpaVpaController(demand, { target: 0.6, least: 0.512 });
   const { trajectory } = controlledEpisode(new AwareSystem(demand, 1), controller, null);
