@@ -9,11 +9,12 @@ import {
   openSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { errorClass } from '../../../config/index.js';
 
 const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
@@ -92,13 +93,24 @@ export const ENGINE_LOCKS = '/var/lib/gleaner/engines';
 /**
  * The lock of an engine, e.g. by the path of its socket: for root one on this machine, whatever the
  * state folder. Other users, who cannot write there, have one in each state folder.
+/** Without the links of a path: `/var/run/docker.sock` is `/run/docker.sock` on most hosts. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // An engine that is stopped may have removed its socket, but not the folder.
+    const folder = dirname(path);
+    return folder === path ? path : join(realPath(folder), basename(path));
+  }
+}
+
  */
 export function engineLockPath(
   engine: string,
   stateDir: string,
   isRoot = process.getuid?.() === 0,
 ): string {
-  const name = createHash('sha256').update(engine).digest('hex').slice(0, 32);
+  const name = createHash('sha256').update(realPath(engine)).digest('hex').slice(0, 32);
   return join(isRoot ? ENGINE_LOCKS : stateDir, `engine-${name}.lock`);
 }
 

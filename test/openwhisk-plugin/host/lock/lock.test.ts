@@ -129,6 +129,21 @@ test("root's hooks have one lock for an engine, other users' hooks one per state
   t.not(engineLockPath('/run/other.sock', '/srv/a', true), path('/srv/a', true));
 });
 
+test('an engine has one lock, whatever links are in the path of its socket', (t) => {
+  const folder = temporaryFolder('lock');
+  const real = join(folder, 'run');
+  const link = join(folder, 'var-run');
+  mkdirSync(real);
+  symlinkSync(real, link);
+  const lockOf = (path: string): string => engineLockPath(join(path, 'docker.sock'), folder, false);
+  // A stopped engine has no socket.
+  t.is(lockOf(link), lockOf(real));
+  writeFileSync(join(real, 'docker.sock'), '');
+  t.is(lockOf(link), lockOf(real));
+  symlinkSync(join(real, 'docker.sock'), join(folder, 'docker.sock'));
+  t.is(lockOf(folder), lockOf(real));
+});
+
 const asRoot = process.getuid?.() === 0 ? test : test.skip;
 
 asRoot('while no hook runs, another user can take none of its locks', async (t) => {
