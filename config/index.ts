@@ -14,7 +14,7 @@ export { errorClass, GleanerError, messageOf } from './errors.js';
 export * from './exit.js';
 export * from './histogram.js';
 export { HOST_NAME, valueAt } from './keys.js';
-export { type LoadedConfig, loadConfig } from './load.js';
+export { type LoadedConfig, loadConfig, type SalvagedConfig, salvageConfig } from './load.js';
 export {
   isManagerModule,
   type ManagerName,

@@ -36,6 +36,9 @@ export interface LoadedConfig {
   readonly sources: ReadonlyMap<string, string>;
 }
 
+/** What the source of a flag's problem begins with. */
+const FLAG = 'flag ';
+
 interface Origin {
   readonly source: string;
   readonly line?: number;
@@ -128,6 +131,48 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
       (dotted) => sources.has(dotted) && !origins.has(dotted),
     );
   return { config, sources };
+}
+
+/** What commands use that must work whatever is wrong with the configuration. */
+export interface SalvagedConfig {
+  readonly config: Config;
+  /** What is wrong with it; null: nothing. */
+  readonly error: ConfigError | null;
+}
+
+/**
+ * As {@link loadConfig}; but what is wrong in the file or the environment, or a file that cannot be
+ * read at all, leaves the defaults. Throws {@link ConfigError} for flags, which were just typed.
+ */
+export function salvageConfig(inputs: ConfigInputs): SalvagedConfig {
+  try {
+    return { config: loadConfig(inputs).config, error: null };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    if (error.problems.some(({ source }) => source.startsWith(FLAG))) throw error;
+    return { config: validKeys(inputs), error };
+  }
+}
+
+/** The keys with values in their own ranges; rules between keys are not checked. */
+function validKeys(inputs: ConfigInputs): Config {
+  const origins = new Map<string, Origin>();
+  const { tree } = readTree(inputs, []);
+  const fileTree = structuredClone(tree);
+  applyOverrides(tree, inputs, origins, []);
+  const valid: Tree = {};
+  for (const { path, schema } of KEYS.values()) {
+    const value = valueAt(tree, path);
+    if (value !== undefined && schema.safeParse(value).success) setAt(valid, path, value);
+  }
+  const config = configSchema.parse(valid);
+  if (inputs.path !== undefined)
+    anchorPaths(
+      config,
+      dirname(inputs.path),
+      (dotted) => valueAt(fileTree, dotted.split('.')) !== undefined && !origins.has(dotted),
+    );
+  return config;
 }
 
 /** Makes relative paths that the file has relative to its folder. */
@@ -223,7 +268,7 @@ function applyOverrides(
   for (const [dotted, value] of Object.entries(inputs.flags ?? {})) {
     if (value === undefined) continue;
     const info = KEYS.get(dotted);
-    const source = `flag ${dotted}`;
+    const source = FLAG + dotted;
     if (info) override(info, value, source);
     else {
       const message = unknownKey(dotted, suggest(dotted, KEYS.keys()));

@@ -6,6 +6,8 @@ import {
   type LoadedConfig,
   loadConfig,
   messageOf,
+  type SalvagedConfig,
+  salvageConfig,
 } from '../config/index.js';
 
 export const SYSTEM_CONFIG = '/etc/gleaner/gleaner.yaml';
@@ -57,20 +59,33 @@ export function loadSettings(
   options: GlobalOptions,
   shorthands: Readonly<Record<string, unknown>> = {},
 ): LoadedConfig {
+  const loaded = loadConfig(inputsOf(options, shorthands));
+  return { ...loaded, config: withPrefix(loaded.config) };
+}
+
+function inputsOf(options: GlobalOptions, shorthands: Readonly<Record<string, unknown>>) {
   const path = configPath(options);
-  const loaded = loadConfig({
+  return {
     ...(path === undefined ? {} : { path }),
     env: process.env,
     flags: flagsOf(options, shorthands),
-    readFile: (file) => readFileSync(file, 'utf8'),
-  });
-  const { config } = loaded;
-  if (config.platform !== 'docker') return loaded;
-  // Only the shipped workload's containers: others on this engine are not touched.
-  return {
-    ...loaded,
-    config: { ...config, hook: { ...config.hook, containerPrefix: config.simulator.prefix } },
+    readFile: (file: string) => readFileSync(file, 'utf8'),
   };
+}
+
+/** On platform `docker` only the shipped workload's containers: others there are not touched. */
+const withPrefix = (config: Config): Config =>
+  config.platform === 'docker'
+    ? { ...config, hook: { ...config.hook, containerPrefix: config.simulator.prefix } }
+    : config;
+
+/** As {@link loadSettings}, but only flags throw: see {@link salvageConfig}. */
+export function salvageSettings(
+  options: GlobalOptions,
+  shorthands: Readonly<Record<string, unknown>> = {},
+): SalvagedConfig {
+  const { config, error } = salvageConfig(inputsOf(options, shorthands));
+  return { config: withPrefix(config), error };
 }
 
 export const ACTIONS_JOURNAL = 'actions.journal';

@@ -154,7 +154,8 @@ const page = {
   limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE),
 };
 const onFunction = z.object({ function: functionField });
-const maybeFunction = z.object({
+// A misspelled field must not turn a request for one function into one for all.
+const maybeFunction = z.strictObject({
   function: functionField.optional().describe('Absent: the whole agent host.'),
 });
 export const agentDetailSchema = z.object({

@@ -11,7 +11,8 @@ import {
 import type { EndpointContract } from './contract.js';
 
 const author = z.string().max(128).default('service').describe('Requester, for the audit log.');
-const onFunction = z.object({ function: functionField, author });
+// Requests that change something refuse unknown fields: a misspelled one must not be ignored.
+const onFunction = z.strictObject({ function: functionField, author });
 // Views are not used in calculations, so they have plain numbers without a unit's brand.
 const cpu = finite.min(0).meta({ typeLabel: 'millicores' });
 const memory = finite.min(0).meta({ typeLabel: 'bytes' });
@@ -346,7 +347,7 @@ export const hookService = {
   mode: {
     changes: true,
     description: 'sets the mode on this host, or returns it',
-    request: z.object({
+    request: z.strictObject({
       function: functionField.optional().describe('Absent: all functions.'),
       mode: modeField.nullable().optional().describe('Absent: no change; null: as configured.'),
       author,
@@ -356,14 +357,16 @@ export const hookService = {
   restore: {
     changes: true,
     description: 'restores the user limits of every container',
-    request: z.object({
-      hold: z
-        .boolean()
-        .optional()
-        .describe('Also hold the kill switch: user limits stand until `release`.'),
-      release: z.boolean().optional().describe('Let the kill switch go; restores nothing.'),
-      author,
-    }),
+    request: z
+      .strictObject({
+        hold: z
+          .boolean()
+          .optional()
+          .describe('Also hold the kill switch: user limits stand until `release`.'),
+        release: z.boolean().optional().describe('Let the kill switch go; restores nothing.'),
+        author,
+      })
+      .refine(({ hold, release }) => !(hold && release), 'hold and release exclude each other'),
     answer: z.object({
       restored: count.describe("Containers whose limits differed from their user's."),
       failed: count.describe('Of them those that still do.'),
@@ -373,6 +376,7 @@ export const hookService = {
         .max(NAMED_CONTAINERS)
         .optional()
         .describe('Containers that may not have their user limits, by name and with the reason.'),
+      killedBy: z.array(z.string()).optional().describe('What holds the kill switch afterwards.'),
     }),
   },
 } satisfies Record<string, EndpointContract>;

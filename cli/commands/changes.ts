@@ -14,6 +14,7 @@ import {
   author,
   checkFunctionName,
   globalOptions,
+  noteKilled,
   noteUnseen,
   type OutputOptions,
   print,
@@ -59,6 +60,7 @@ function addPause(program: Command, name: 'pause' | 'resume', description: strin
     const value = { function: fn, paused, ...modeOutcomeJson(outcome) };
     print(options.output, value, () => `${fn}: ${what}\n`);
     noteUnseen(fn, hooks);
+    if (!paused) noteKilled(hooks);
     process.exitCode = reportModeOutcome(outcome) ? EXIT.ok : EXIT.failed;
   });
 }

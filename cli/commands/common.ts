@@ -170,3 +170,14 @@ export function checkFunctionName(name: string | undefined): void {
     hint: 'write it as /namespace/package/action or /namespace/action',
   });
 }
+
+/** Reports hosts where a kill switch keeps a change from having an effect. */
+export function noteKilled(hooks: readonly HookAnswer[]): void {
+  for (const { host } of hooks)
+    if (host.killed)
+      reportProblem(
+        `the kill switch holds on ${plainText(host.host)} (${host.killedBy.join(', ')}): ` +
+          'user limits apply until it is released',
+        '`gleaner restore --release` releases the file, with --all or --host the others',
+      );
+}

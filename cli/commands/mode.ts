@@ -13,6 +13,7 @@ import {
   author,
   checkFunctionName,
   globalOptions,
+  noteKilled,
   noteUnseen,
   type OutputOptions,
   print,
@@ -95,6 +96,7 @@ export function addCommands(program: Command): void {
         : `${fn ?? 'all functions'}: ${mode}\n`,
     );
     if (mode !== undefined && fn !== null) noteUnseen(fn, hooks);
+    if (mode !== undefined) noteKilled(hooks);
     if (typeof stored === 'string')
       reportProblem(
         `cannot read stored modes and pauses of functions: ${stored}`,

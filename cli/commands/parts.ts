@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { hostNameFrom } from '../../broker/index.js';
 import {
@@ -106,6 +107,7 @@ function addPart(
         boot: randomUUID().slice(0, 8),
         hostName: host(config) ?? hostNameFrom(hostname()),
         folder: configFolder(globalOptions(command)),
+        configFile: path === undefined ? null : resolve(path),
         operating,
       });
       return {

@@ -2,24 +2,30 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { type ModeOutcome, services } from '../../broker/index.js';
+import { type Broker, type ModeOutcome, services } from '../../broker/index.js';
 import { callEveryInstance, callService } from '../../broker/services/index.js';
-import { type Config, EXIT, messageOf, UsageError } from '../../config/index.js';
-import { killFile, killFileHolder } from '../../openwhisk-plugin/daemon/index.js';
+import {
+  type Config,
+  EXIT,
+  messageOf,
+  reportError,
+  reportProblem,
+  UsageError,
+} from '../../config/index.js';
+import { killFile, killSwitchHolder } from '../../openwhisk-plugin/daemon/index.js';
 import { engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import {
-  configPath,
   flagsOf,
   type GlobalOptions,
+  inspectHooks,
   left,
-  loadSettings,
   makeFolder,
   runningUp,
   shortList,
   statePaths,
   withBroker,
 } from '../../runtime/index.js';
-import { authorOfRestore, restoreHost } from '../../runtime/wiring/index.js';
+import { authorOfRestore, restoreHost, settingsForRestore } from '../../runtime/wiring/index.js';
 import {
   changeEverywhere,
   modeOutcomeJson,
@@ -50,6 +56,8 @@ interface RestoredHost {
   readonly ok: boolean;
   /** Containers that may not have their user limits; absent: none. */
   readonly notRestored?: readonly string[];
+  /** After a release, what holds the kill switch; absent: nothing. */
+  readonly stillHeldBy?: readonly string[];
 }
 
 /** Target of a restore without the hook. */
@@ -58,19 +66,17 @@ const placeOf = ({ platform, hook }: Config): string =>
     ? `platform ${platform}, containers ${hook.containerPrefix}… on ${hook.engineSocket}`
     : `platform ${platform}, action pods on ${hook.engineSocket}`;
 
-const SWITCH_RESULTS = {
-  hold: 'kill switch set: user limits apply until --release --all',
-  release: 'kill switch released',
-};
+const HELD_BY_ALL = 'kill switch set: user limits apply until --release --all';
 const HELD_BY_HOOK =
   'kill switch set: user limits apply until --release --host, or until this hook restarts';
 
-/** A hook's answer, or that of a restore without a hook. An older hook names no containers. */
+/** A hook's answer, or that of a restore without a hook. An older hook names neither list. */
 interface Answer {
   readonly restored?: number;
   readonly examined?: number;
   readonly failed?: number;
   readonly notRestored?: readonly string[];
+  readonly killedBy?: readonly string[];
   readonly auditError?: string | null;
 }
 
@@ -92,11 +98,35 @@ function describe(answer: unknown): Omit<RestoredHost, 'host'> {
   return { result: parts.join('; '), ok, ...(ok ? {} : { notRestored }) };
 }
 
-/** Result of setting or releasing the kill switch: the hook may hold it but fail to restore. */
+/** Result of setting the kill switch of one hook, which may fail to restore. */
 export function switchedBy(host: string, done: string, answer: unknown): RestoredHost {
   const { result, ...rest } = describe(answer);
   return { host, result: rest.ok ? done : `${done}; ${result}`, ...rest };
 }
+
+/** Result of a release, which fails while another source holds the kill switch. */
+export function releasedBy(
+  host: string,
+  released: string,
+  heldBy: readonly string[],
+): RestoredHost {
+  if (heldBy.length === 0) return { host, result: released, ok: true };
+  const how = heldBy.map((source) => `${source} (${RELEASES[source] ?? 'of a newer release'})`);
+  return {
+    host,
+    result: `${released}, but still held by ${how.join(', ')}`,
+    ok: false,
+    stillHeldBy: heldBy,
+  };
+}
+
+/** How to release each source, `KillSource` of the hook. */
+const RELEASES: Readonly<Record<string, string>> = {
+  file: 'on that host: gleaner restore --release',
+  signal: 'on that host: kill -USR2 the hook',
+  service: 'gleaner restore --release --host HOST',
+  kv: 'gleaner restore --release --all',
+};
 
 export function addCommands(program: Command): void {
   const command = program
@@ -114,9 +144,13 @@ export function addCommands(program: Command): void {
     .addOption(storeForOption());
   addOutputOption(command).action(async (options: RestoreOptions) => {
     const globals = globalOptions(command);
-    const config = settingsOf(globals);
+    const { config, error, source } = settingsOf(globals);
     checkOptions(options, config);
-    const { hosts, outcome = null } = await restore(options, config, configPath(globals));
+    if (error !== null) {
+      reportError(error);
+      reportProblem(`restoring nevertheless, with ${source}`, 'correct the configuration');
+    }
+    const { hosts, outcome = null } = await restore(options, config, source);
     printTable(
       options.output,
       {
@@ -137,12 +171,13 @@ export function addCommands(program: Command): void {
 }
 
 /** With the platform of a `gleaner up` that runs, which its `--platform` may have changed. */
-function settingsOf(globals: GlobalOptions): Config {
-  const { config } = loadSettings(globals);
+function settingsOf(globals: GlobalOptions): ReturnType<typeof settingsForRestore> {
+  const settings = settingsForRestore(globals);
+  const { config } = settings;
   const platform = runningUp(statePaths(config).running)?.platform;
   if (platform === undefined || platform === config.platform || 'platform' in flagsOf(globals))
-    return config;
-  return loadSettings(globals, { platform }).config;
+    return settings;
+  return settingsForRestore(globals, { platform });
 }
 
 /** @throws UsageError for options that exclude each other */
@@ -170,24 +205,17 @@ interface Restored {
   readonly outcome?: ModeOutcome;
 }
 
-async function restore(
-  options: RestoreOptions,
-  config: Config,
-  configFile: string | undefined,
-): Promise<Restored> {
+async function restore(options: RestoreOptions, config: Config, source: string): Promise<Restored> {
   const { all, host, local, hold, release } = options;
   if ((hold || release) && all) return switchEverywhere(hold === true, config, options.storeFor);
   if ((hold || release) && host !== undefined)
     return { hosts: [await switchOn(host, hold === true, config)] };
   const { killSwitch } = statePaths(config);
-  if (release) {
-    rmSync(killSwitch, { force: true });
-    return { hosts: [{ host: 'local', result: `released ${killSwitch}`, ok: true }] };
-  }
+  if (release) return { hosts: [await releaseHere(killSwitch)] };
   if (!hold && !local) return { hosts: await askHooks(host, config) };
   const failed = hold ? setKillFile(killSwitch) : null;
   // The hook of a simulated host watches the kill switch and restores by itself.
-  const restored = config.platform === 'simulated' ? [] : [await restoreHere(config, configFile)];
+  const restored = config.platform === 'simulated' ? [] : [await restoreHere(config, source)];
   if (!hold) return { hosts: restored };
   return { hosts: [failed ?? (await confirmedHold(config)), ...restored] };
 }
@@ -198,11 +226,33 @@ async function switchEverywhere(
   config: Config,
   storeForSeconds: number,
 ): Promise<Restored> {
-  const outcome = await withBroker(config, (broker) =>
-    changeEverywhere(broker, null, { kill }, { author: author() }, storeForSeconds),
-  );
-  const result = SWITCH_RESULTS[kill ? 'hold' : 'release'];
-  return { outcome, hosts: outcome.hosts.map((host) => ({ host, result, ok: true })) };
+  return withBroker(config, async (broker) => {
+    const who = { author: author() };
+    const outcome = await changeEverywhere(broker, null, { kill }, who, storeForSeconds);
+    if (kill)
+      return {
+        outcome,
+        hosts: outcome.hosts.map((host) => ({ host, result: HELD_BY_ALL, ok: true })),
+      };
+    const heldBy = await heldAfterRelease(broker);
+    const hosts = outcome.hosts.map((host) => releasedBy(host, RELEASED, heldBy.get(host) ?? []));
+    return { outcome, hosts };
+  });
+}
+
+const RELEASED = 'kill switch released';
+
+/** What holds the kill switch of each host once the release has reached its hook. */
+async function heldAfterRelease(broker: Broker): Promise<Map<string, readonly string[]>> {
+  const end = performance.now() + CONFIRM_MILLIS;
+  for (;;) {
+    const { hooks } = await inspectHooks(broker, { limit: 0, containers: 0 });
+    const held = new Map(hooks.map(({ host }) => [host.host, host.killedBy]));
+    // The hooks may learn of the deleted key after they have answered.
+    const isDone = [...held.values()].every((sources) => !sources.includes('kv'));
+    if (isDone || performance.now() > end) return held;
+    await sleep(100);
+  }
 }
 
 /** Sets or releases the kill switch in the hook of one host. */
@@ -211,7 +261,19 @@ async function switchOn(host: string, kill: boolean, config: Config): Promise<Re
   const answer = await withBroker(config, (broker) =>
     callService(broker, { service: services.hook, endpoint: 'restore', request, host }),
   );
-  return switchedBy(host, kill ? HELD_BY_HOOK : SWITCH_RESULTS.release, answer);
+  if (kill) return switchedBy(host, HELD_BY_HOOK, answer);
+  return releasedBy(host, RELEASED, (answer as Answer | null)?.killedBy ?? []);
+}
+
+/** Removes the file of this host's kill switch, and waits until its hook has seen that. */
+async function releaseHere(killSwitch: string): Promise<RestoredHost> {
+  const released =
+    killFile(killSwitch) === 'unset' ? `no file ${killSwitch}` : `released ${killSwitch}`;
+  rmSync(killSwitch, { force: true });
+  const end = performance.now() + CONFIRM_MILLIS;
+  const heldBy = (): readonly string[] => killSwitchHolder(killSwitch)?.sources ?? [];
+  while (heldBy().includes('file') && performance.now() < end) await sleep(50);
+  return releasedBy('local', released, heldBy());
 }
 
 /** Asks the hook of one host, or all hooks, to restore. */
@@ -226,15 +288,11 @@ async function askHooks(host: string | undefined, config: Config): Promise<Resto
 }
 
 /** Restores this host without its hook. */
-async function restoreHere(config: Config, configFile: string | undefined): Promise<RestoredHost> {
+async function restoreHere(config: Config, source: string): Promise<RestoredHost> {
   const by = authorOfRestore(author(), 'asked', process.env);
   const { result, ...rest } = describe(
     await restoreHost(config, by).catch((error: unknown) => error),
   );
-  const source =
-    configFile === undefined
-      ? 'default configuration; for another use --config'
-      : `configuration ${configFile}`;
   return { host: 'local', result: `${result} (${placeOf(config)}; ${source})`, ...rest };
 }
 
@@ -273,7 +331,11 @@ async function confirmedHold(config: Config): Promise<RestoredHost> {
   if (pid === null)
     return row(': no hook found; one with this state folder holds it until --release', true);
   const end = performance.now() + CONFIRM_MILLIS;
-  while (killFileHolder(killSwitch) !== pid) {
+  const isConfirmed = (): boolean => {
+    const holder = killSwitchHolder(killSwitch);
+    return holder?.pid === pid && holder.sources.includes('file');
+  };
+  while (!isConfirmed()) {
     if (performance.now() > end)
       return row(
         `, but the hook (process ${pid}) did not confirm it within ${CONFIRM_MILLIS / 1000} s: ` +

@@ -88,7 +88,9 @@ export function problemLines(hosts: readonly { readonly host: HostView }[]): str
 function hostTable(hosts: readonly HookAnswer[]): string {
   return table(hosts, [
     left('host', ({ host }) => host.host),
-    left('mode', ({ host }) => (host.killed ? 'stopped (kill switch)' : host.mode)),
+    left('mode', ({ host }) =>
+      host.killed ? `stopped (kill switch: ${host.killedBy.join(', ')})` : host.mode,
+    ),
     left('tap', ({ host }) => (lostTapsOf(host).length > 0 ? 'lost' : 'ok')),
     right('cores', ({ host }) => cores(host.cpu)),
     right('memory MiB', ({ host }) => mebibytesText(host.memory)),

@@ -37,6 +37,8 @@ export interface HookOptions {
   /** Not closed by the hook. Null: no NATS, only local policies. */
   readonly broker: Broker | null;
   readonly config: Config;
+  /** The file of `config`, absolute; null: none. */
+  readonly configFile?: string | null;
   readonly logger: Logger;
   readonly random: Random;
   /** Product version, three numbers with dots. */

@@ -25,7 +25,7 @@ import type { Container } from './containers.js';
 import type { UnidentifiedInits } from './failed-inits.js';
 import type { HookParts } from './hook-parts.js';
 import { containerSums, containerViews, functionFigures, functionView } from './inspect.js';
-import type { KillSource, KillSwitch } from './kill-switch.js';
+import type { KillSwitch, KillSwitchChange } from './kill-switch.js';
 import type { Modes } from './modes.js';
 import type { Pipeline } from './pipeline.js';
 import type { PolicyTable } from './policies.js';
@@ -277,13 +277,15 @@ export class Hook {
     this.#choosePolicies();
   }
 
-  /** The kill switch is on, or no longer. */
-  killSwitched(killed: boolean, source: KillSource): void {
+  /** A source holds the kill switch, or no longer does. */
+  killSwitched({ source, held, sources, isSwitched }: KillSwitchChange): void {
+    const done = held ? 'kill switch on: every user limit is restored' : 'kill switch released';
+    const note = held ? 'kill switch held by another source, too' : 'kill switch still held';
     this.controls.parts.logger.warn(
-      { killed, source },
-      killed ? 'kill switch on: every user limit is restored' : 'kill switch released',
+      { killed: sources.length > 0, source, held_by: sources },
+      isSwitched ? done : note,
     );
-    this.#modesChanged(`kill_switch:${source}`, null);
+    if (isSwitched) this.#modesChanged(`kill_switch:${source}`, null);
   }
 
   /** One function's mode, or with null all of them. */

@@ -1,10 +1,20 @@
 import { type FSWatcher, lstatSync, rmSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type Cancel, millis, type Timers } from '../../config/index.js';
-import { HookLock, nameProcess } from '../host/lock/index.js';
+import { namedProcess, nameProcess } from '../host/lock/index.js';
 
 /** Sources that turn the kill switch on and off, each on its own. */
-export type KillSource = 'file' | 'signal' | 'service' | 'kv';
+type KillSource = 'file' | 'signal' | 'service' | 'kv';
+
+export interface KillSwitchChange {
+  readonly source: KillSource;
+  /** Whether this source holds the switch now. */
+  readonly held: boolean;
+  /** All that hold it now. */
+  readonly sources: readonly KillSource[];
+  /** The first source came, or the last one went. */
+  readonly isSwitched: boolean;
+}
 
 /** Poll interval beside the file watch, which ends if its folder is removed. */
 const POLL_MILLIS = 200;
@@ -18,21 +28,26 @@ export function killFile(path: string): 'set' | 'unset' | Error {
   }
 }
 
-/** By this link the hook confirms that it holds the kill switch: the file alone holds nothing. */
+/** By this link the hook confirms which sources hold the switch: the file alone holds nothing. */
 const confirmationOf = (path: string): string => `${path}.held`;
 
-/** The process of the hook that holds the kill switch because of its file; null: none. */
-export const killFileHolder = (path: string): number | null =>
-  HookLock.holder(confirmationOf(path));
+/** The hook that holds the kill switch with this file, and why; null: none holds it. */
+export function killSwitchHolder(
+  path: string,
+): { readonly pid: number; readonly sources: readonly string[] } | null {
+  const holder = namedProcess(confirmationOf(path));
+  // Earlier releases confirm the file only, without a note.
+  return holder && { pid: holder.pid, sources: (holder.note || 'file').split(',') };
+}
 
 export interface KillSwitchListener {
-  /** The first source has it on, or the last one no longer. */
-  readonly changed: (killed: boolean, source: KillSource) => void;
+  /** A source begins to hold it, or no longer does. */
+  readonly changed: (change: KillSwitchChange) => void;
   /** The file can no longer be looked for. */
   readonly unreadable: (error: Error) => void;
 }
 
-/** The kill switch, which needs no NATS. User limits apply while any source has it on. */
+/** The kill switch, which needs no NATS. User limits apply while any source holds it. */
 export class KillSwitch {
   readonly #held = new Set<KillSource>();
   #listener: KillSwitchListener | null = null;
@@ -40,7 +55,8 @@ export class KillSwitch {
   #cancel: Cancel | null = null;
   #path = '';
   #isUnreadable = false;
-  #isConfirmed = false;
+  /** The note of the confirmation; empty: there is none. */
+  #confirmed = '';
   #closed = false;
 
   get killed(): boolean {
@@ -56,7 +72,9 @@ export class KillSwitch {
     const before = this.killed;
     if (held) this.#held.add(source);
     else this.#held.delete(source);
-    if (before !== this.killed) this.#listener?.changed(this.killed, source);
+    const isSwitched = before !== this.killed;
+    this.#listener?.changed({ source, held, sources: this.sources(), isSwitched });
+    this.#confirm(this.sources());
   }
 
   toggle(source: KillSource): void {
@@ -88,7 +106,7 @@ export class KillSwitch {
     this.#cancel?.();
     this.#cancel = null;
     this.#unwatch();
-    this.#confirm(false);
+    this.#confirm([]);
   }
 
   #check(): void {
@@ -98,19 +116,20 @@ export class KillSwitch {
     if (isUnreadable && !this.#isUnreadable) this.#listener?.unreadable(file);
     this.#isUnreadable = isUnreadable;
     this.set('file', file !== 'unset');
-    this.#confirm(file !== 'unset');
+    this.#confirm(this.sources());
   }
 
   /** A folder that cannot be written now is tried again. */
-  #confirm(held: boolean): void {
-    if (held === this.#isConfirmed) return;
+  #confirm(sources: readonly KillSource[]): void {
+    const note = sources.join(',');
+    if (note === this.#confirmed || this.#path === '') return;
     const path = confirmationOf(this.#path);
     try {
-      if (held) nameProcess(path);
-      else rmSync(path, { force: true });
-      this.#isConfirmed = held;
+      if (note === '') rmSync(path, { force: true });
+      else nameProcess(path, note);
+      this.#confirmed = note;
     } catch {
-      // Without it `gleaner restore --hold` reports that the hook does not confirm.
+      // Without it `gleaner restore` reports that the hook does not confirm.
     }
   }
 

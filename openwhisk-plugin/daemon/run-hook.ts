@@ -11,6 +11,7 @@ import { type BuiltHook, buildHook, type HookOptions, pathsOf } from './build-ho
 import { HookBus } from './bus.js';
 import type { UnidentifiedInits } from './failed-inits.js';
 import type { HookFigures, InspectRequest, RestoreResult } from './hook.js';
+import { recordHook, removeHookRecord } from './hook-record.js';
 import { restoreUnmanaged } from './limited-containers.js';
 
 export interface RunningHook {
@@ -55,7 +56,10 @@ export async function runHook(options: HookOptions): Promise<RunningHook> {
   };
   let built: BuiltHook | null = null;
   try {
-    if (platform.engineLock !== undefined) engineLock = await HookLock.acquire(platform.engineLock);
+    if (platform.engineLock !== undefined) {
+      engineLock = await HookLock.acquire(platform.engineLock);
+      recordHook(platform.engineLock, options);
+    }
     built = buildHook(options, await platform.engine.facts());
     await connect(built, options);
     return begin(built, options, release);
@@ -79,7 +83,7 @@ async function connect({ hook }: BuiltHook, { platform, config }: HookOptions): 
   });
   const path = pathsOf(config).killSwitch;
   killSwitch.follow(path, platform.timers, {
-    changed: (killed, source) => hook.killSwitched(killed, source),
+    changed: (change) => hook.killSwitched(change),
     unreadable: (error) =>
       logger.error(
         { path, error: messageOf(error) },
@@ -123,7 +127,10 @@ function begin(built: BuiltHook, options: HookOptions, release: () => void): Run
   let stopped: Promise<void> | null = null;
   return {
     stop: () => {
-      stopped ??= stop(built, options, restoring, bus).finally(release);
+      stopped ??= stop(built, options, restoring, bus)
+        // After a stop that left limits, a restore by the supervisor needs it.
+        .then(() => removeHookRecord(platform.engineLock))
+        .finally(release);
       return stopped;
     },
     reload: (next) => reload(built, options, next),

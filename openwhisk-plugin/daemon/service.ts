@@ -29,12 +29,13 @@ export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
         killed: killSwitch.killed,
       };
     },
-    restore: (asked) => {
+    restore: async (asked) => {
       if (asked.release) killSwitch.set('service', false);
       else if (asked.hold) killSwitch.set('service', true);
-      return asked.release
+      const result = asked.release
         ? { restored: 0, failed: 0 }
-        : hook.restoreAll(`operator:${asked.author}`, 'asked');
+        : await hook.restoreAll(`operator:${asked.author}`, 'asked');
+      return { ...result, killedBy: [...killSwitch.sources()] };
     },
     pause: (asked) => pause(asked, true),
     resume: (asked) => pause(asked, false),

@@ -31,6 +31,7 @@ export async function runHookPart(
     platform,
     broker,
     config,
+    configFile: inputs.configFile,
     logger,
     random: new SeededRandom(config.simulator.seed ?? Date.now() % 4_294_967_296),
     version: packageVersion(),

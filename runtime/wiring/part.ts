@@ -13,6 +13,8 @@ export interface PartInputs {
   readonly hostName: string;
   /** Folder of the configuration file (or the working directory), where packages are searched. */
   readonly folder: string;
+  /** The configuration file, absolute; null: none. */
+  readonly configFile: string | null;
   /** Metrics and health: the part registers itself once it runs, and reports each beat. */
   readonly operating: Operating;
 }

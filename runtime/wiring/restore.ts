@@ -1,8 +1,10 @@
-import { type Config, messageOf, systemClock } from '../../config/index.js';
+import { resolve } from 'node:path';
+import { type Config, messageOf, type SalvagedConfig, systemClock } from '../../config/index.js';
 import {
   appendToAudit,
   type RestoreAuthor,
   readLimitedContainers,
+  recordedSettings,
   restoreLines,
 } from '../../openwhisk-plugin/daemon/index.js';
 import {
@@ -10,8 +12,52 @@ import {
   restoreAll,
   unrestored,
 } from '../../openwhisk-plugin/host/cgroup/index.js';
-import { statePaths } from '../settings.js';
+import {
+  configPath,
+  flagsOf,
+  type GlobalOptions,
+  salvageSettings,
+  statePaths,
+} from '../settings.js';
 import { cgroupWriter, containerEngine } from './host-platform.js';
+
+interface RestoreSettings extends SalvagedConfig {
+  /** Where the settings are from, for a person. */
+  readonly source: string;
+}
+
+/**
+ * The configuration for a restore, which no problem of the file or the environment may prevent: a
+ * hook that was killed may have left limits. With a problem the settings are those that the hook
+ * recorded; without a record, those keys that can be read. Throws a ConfigError for flags only.
+ */
+export function settingsForRestore(
+  options: GlobalOptions,
+  shorthands: Readonly<Record<string, unknown>> = {},
+): RestoreSettings {
+  const path = configPath(options);
+  const { config, error } = salvageSettings(options, shorthands);
+  const named = path === undefined ? 'the configuration' : path;
+  if (error === null) {
+    const source =
+      path === undefined
+        ? 'default configuration; for another use --config'
+        : `configuration ${path}`;
+    return { config, error, source };
+  }
+  const record = recordedSettings(path === undefined ? null : resolve(path), config);
+  if (record === null)
+    return { config, error, source: `what can be read of ${named}, defaults for the rest` };
+  const flags = flagsOf(options, shorthands);
+  const recorded = Object.entries(record.hook).filter(([key]) => !(`hook.${key}` in flags));
+  const platform = 'platform' in flags ? config.platform : record.platform;
+  const hook = { ...config.hook, ...Object.fromEntries(recorded) };
+  return {
+    config: { ...config, platform, hook },
+    error,
+    source: `settings of the hook that ran with ${named}`,
+  };
+}
 
 export interface RestoreSummary {
   /** Containers of which a limit stood otherwise and is the user's again. */

@@ -66,5 +66,21 @@ test.serial(
     );
     t.is(now(), 256);
     t.regex(String(rowOf((await gleaner(restore)).out).result), /^1 containers examined: all/);
+
+    // Whatever is wrong with the configuration, limits that a killed hook left are restored.
+    const file = join(state, 'gleaner.yaml');
+    const good = `hook: { stateDir: ${state}, containerPrefix: ${PREFIX}`;
+    const local = ['--config', file, 'restore', '--local', '-o', 'json'];
+    for (const [text, env] of [
+      [`${good}, bogus: 1 }`, {}],
+      [`${good} }`, { GLEANER_HOOK_SAMPLEMS: 'abc' }],
+    ] as const) {
+      writeFileSync(file, text);
+      lend();
+      const damaged = await gleaner(local, env);
+      t.is(damaged.code, 0, damaged.err);
+      t.regex(damaged.err, /GLN_CONFIG_INVALID[\s\S]*restoring nevertheless/);
+      t.is(now(), 256);
+    }
   },
 );

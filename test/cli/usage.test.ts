@@ -10,13 +10,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import test from 'ava';
 import { Command } from 'commander';
 import { commandAsked, QUERIES, VALUE_OPTIONS } from '../../cli/command-line.js';
-import { switchedBy } from '../../cli/commands/restore.js';
+import { releasedBy, switchedBy } from '../../cli/commands/restore.js';
 import { commandModules, gleanerProgram } from '../../cli/program.js';
-import { HookLock, nameProcess } from '../../openwhisk-plugin/host/lock/index.js';
+import { engineLockPath, HookLock, nameProcess } from '../../openwhisk-plugin/host/lock/index.js';
 import { gleaner } from '../support/gleaner.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -185,6 +185,91 @@ test('restore --hold reports whether the hook confirms the kill switch', async (
   t.like(confirmed, { code: 0, held: true });
   t.regex(confirmed.result, /\): user limits apply until --release$/);
   lock.release();
+});
+
+test('a release names what still holds the kill switch, and then fails', async (t) => {
+  t.deepEqual(releasedBy('a', 'kill switch released', []), {
+    host: 'a',
+    result: 'kill switch released',
+    ok: true,
+  });
+  t.deepEqual(releasedBy('a', 'kill switch released', ['kv', 'signal']), {
+    host: 'a',
+    result:
+      'kill switch released, but still held by kv (gleaner restore --release --all), ' +
+      'signal (on that host: kill -USR2 the hook)',
+    ok: false,
+    stillHeldBy: ['kv', 'signal'],
+  });
+  const folder = temporaryFolder('release');
+  const file = join(folder, 'kill-switch');
+  const release = async () => {
+    const args = ['--set', `hook.stateDir=${folder}`, 'restore', '--release', '-o', 'json'];
+    const { code, out } = await gleaner(args, { GLEANER_CONFIG: '' });
+    return { code, ...(JSON.parse(out) as { hosts: [{ result: string }] }).hosts[0] };
+  };
+  t.like(await release(), { code: 0, result: `no file ${file}` });
+  writeFileSync(file, '');
+  t.like(await release(), { code: 0, result: `released ${file}` });
+  t.is(lstatSync(file, { throwIfNoEntry: false }), undefined);
+  // This process is a hook that another source holds, too.
+  nameProcess(`${file}.held`, 'kv');
+  t.like(await release(), { code: 1, stillHeldBy: ['kv'] });
+});
+
+test('the kill switch works with a configuration that nothing else accepts', async (t) => {
+  t.timeout(120_000);
+  const folder = temporaryFolder('damaged');
+  const file = join(folder, 'gleaner.yaml');
+  const good = `platform: simulated\nhook: { stateDir: ${folder}, bogus: 1 }\n`;
+  writeFileSync(file, good);
+  const hold = (env: Record<string, string> = {}) =>
+    gleaner(['--config', file, 'restore', '--hold'], env);
+  const set = join(folder, 'kill-switch');
+  const { code, out, err } = await hold();
+  t.is(code, 0, err);
+  t.true(out.includes(`kill switch set (${set})`), out);
+  t.regex(err, /:2: hook\.bogus: no such key[\s\S]*restoring nevertheless, with what can be read/);
+  rmSync(set);
+  writeFileSync(file, good.replace(', bogus: 1', ''));
+  t.is((await hold({ GLEANER_HOOK_SAMPLEMS: 'abc' })).code, 0);
+  t.not(lstatSync(set, { throwIfNoEntry: false }), undefined);
+
+  // Where nothing can be read, the settings are those of the hook that ran with this file.
+  const state = join(folder, 'state');
+  const socket = join(folder, 'docker.sock');
+  const record = engineLockPath(socket, '/var/lib/gleaner').replace(/lock$/, 'json');
+  if (process.getuid?.() !== 0) return;
+  mkdirSync(dirname(record), { recursive: true, mode: 0o700 });
+  t.teardown(() => rmSync(record, { force: true }));
+  const hook = { stateDir: state, engine: 'docker', engineSocket: socket, containerPrefix: 'wsk7' };
+  writeFileSync(record, JSON.stringify({ configFile: file, platform: 'host', hook }));
+  const place = `containers wsk7… on ${socket}; settings of the hook that ran with ${file}`;
+  const damage = {
+    'not UTF-8': () => writeFileSync(file, Buffer.from([0xff, 0xfe, 0x80, 0x00])),
+    'not YAML': () => writeFileSync(file, 'hook: { stateDir: /x'),
+    gone: () => rmSync(file),
+  };
+  for (const [name, apply] of Object.entries(damage)) {
+    apply();
+    const held = await hold();
+    // No engine answers there.
+    t.is(held.code, 1, name);
+    t.true(held.out.includes(`kill switch set (${join(state, 'kill-switch')})`), held.out);
+    t.true(held.out.includes(place), held.out);
+    rmSync(join(state, 'kill-switch'));
+  }
+  const flagged = await gleaner([
+    '-c',
+    file,
+    '--set',
+    `hook.stateDir=${folder}`,
+    'restore',
+    '--hold',
+  ]);
+  t.true(flagged.out.includes(`kill switch set (${set})`), flagged.out);
+  const typed = await gleaner(['-c', file, '--set', 'hook.stateDr=/x', 'restore', '--hold']);
+  t.is(typed.code, 2);
 });
 
 test('restore uses the platform of the `gleaner up` that runs', async (t) => {

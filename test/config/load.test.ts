@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import test from 'ava';
-import { ConfigError, configSchema, formatProblem, loadConfig } from '../../config/index.js';
+import {
+  ConfigError,
+  configSchema,
+  defaultConfig,
+  formatProblem,
+  loadConfig,
+  salvageConfig,
+} from '../../config/index.js';
 import { keysOf } from '../../config/keys.js';
 import type { ConfigInputs } from '../../config/load.js';
 import { CHANGED_KEYS, REMOVED_KEYS } from '../../config/removed-keys.js';
@@ -369,4 +376,35 @@ test('an external manager is a path or a package; a misspelled name is refused',
   t.regex(problem, /package:NAME; did you mean greedy\? \(got "gredy"\)$/);
   for (const wrong of ['./own.ts', 'package:', 'package:../x', 'own.mjs'])
     t.is(problemsOf(() => from(`agents: { manager: "${wrong}" }\n`)).length, 1, wrong);
+});
+
+test('a restore reads what it can of a configuration, whatever is wrong with it', (t) => {
+  const salvaged = (text: string, rest: ConfigInputs = {}) =>
+    salvageConfig({ path: '/etc/gleaner/g.yaml', readFile: () => text, ...rest });
+  const good = 'platform: docker\nhook: { stateDir: state, containerPrefix: wsk7';
+  t.is(salvaged(`${good} }`).error, null);
+  for (const [text, env] of [
+    [`${good}, bogus: 1 }`, {}],
+    [`${good}, sampleMs: soon, engine: podman }\nagents: 5`, {}],
+    [`${good} }\ndecision: { cpuFloorMillicores: 900, cpuCapMillicores: 800 }`, {}],
+    [`${good} }`, { GLEANER_HOOK_SAMPLEMS: 'abc' }],
+    [`${good} }`, { GLEANER_HOOK_BOGUS: '1' }],
+  ] as const) {
+    const { config, error } = salvaged(text, { env });
+    t.true(error instanceof ConfigError, text);
+    t.is(config.platform, 'docker');
+    t.is(config.hook.stateDir, '/etc/gleaner/state');
+    t.is(config.hook.containerPrefix, 'wsk7');
+    t.is(config.hook.engine, 'docker');
+  }
+  // Of a text that cannot be read nothing is guessed.
+  for (const text of ['hook: { stateDir: /x', 'a: 1\n b: 2', '- 1'])
+    t.deepEqual(salvaged(text).config, defaultConfig, text);
+  const gone = (): string => {
+    throw new Error('no such file');
+  };
+  const missing = salvaged('', { readFile: gone, env: { GLEANER_HOOK_STATEDIR: '/srv/g' } });
+  t.regex(missing.error?.message ?? '', /no such file/);
+  t.is(missing.config.hook.stateDir, '/srv/g');
+  t.throws(() => salvaged(good, { flags: { 'hook.stateDr': '/x' } }), { instanceOf: ConfigError });
 });

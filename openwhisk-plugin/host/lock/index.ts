@@ -1,1 +1,8 @@
-export { ENGINE_LOCKS, engineLockPath, HookLock, HookLockedError, nameProcess } from './lock.js';
+export {
+  ENGINE_LOCKS,
+  engineLockPath,
+  HookLock,
+  HookLockedError,
+  namedProcess,
+  nameProcess,
+} from './lock.js';

@@ -78,9 +78,12 @@ const holderOf = (pid: number): Holder => ({
   uid: statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? null,
 });
 
-/** Names this process in a link at `path`, for {@link HookLock.holder}; returns its text. */
-export function nameProcess(path: string): string {
-  const text = `${process.pid} ${startTimeOf(process.pid)}`;
+/**
+ * Names this process in a link at `path`, for {@link HookLock.holder}, with a note of one word.
+ * Returns the link's text.
+ */
+export function nameProcess(path: string, note = ''): string {
+  const text = `${process.pid} ${startTimeOf(process.pid)} ${note}`.trimEnd();
   rmSync(path, { force: true });
   // A link is made atomically, also on a full disk.
   symlinkSync(text, path);
@@ -90,9 +93,6 @@ export function nameProcess(path: string): string {
 /** Only root may write here. In a container it must be the host's, or hooks miss each other. */
 export const ENGINE_LOCKS = '/var/lib/gleaner/engines';
 
-/**
- * The lock of an engine, e.g. by the path of its socket: for root one on this machine, whatever the
- * state folder. Other users, who cannot write there, have one in each state folder.
 /** Without the links of a path: `/var/run/docker.sock` is `/run/docker.sock` on most hosts. */
 function realPath(path: string): string {
   try {
@@ -104,6 +104,9 @@ function realPath(path: string): string {
   }
 }
 
+/**
+ * The lock of an engine by the path of its socket: for root one on this machine, whatever the state
+ * folder. Other users, who cannot write there, have one in each state folder.
  */
 export function engineLockPath(
   engine: string,
@@ -112,6 +115,16 @@ export function engineLockPath(
 ): string {
   const name = createHash('sha256').update(realPath(engine)).digest('hex').slice(0, 32);
   return join(isRoot ? ENGINE_LOCKS : stateDir, `engine-${name}.lock`);
+}
+
+/** The living process that a link of {@link nameProcess} names, and its note; null: none. */
+export function namedProcess(path: string): { readonly pid: number; readonly note: string } | null {
+  try {
+    const [pid = '', startTime = '', note = ''] = textOf(path).trim().split(' ');
+    return lives(Number(pid), startTime) ? { pid: Number(pid), note } : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Locks of earlier releases are files. */
@@ -156,14 +169,9 @@ export class HookLock {
     }
   }
 
-  /** The living process that the lock, or another link of {@link nameProcess}, names. */
+  /** The living process that has the lock; null: none. */
   static holder(path: string): number | null {
-    try {
-      const [pid = '', startTime = ''] = textOf(path).trim().split(' ');
-      return lives(Number(pid), startTime) ? Number(pid) : null;
-    } catch {
-      return null;
-    }
+    return namedProcess(path)?.pid ?? null;
   }
 
   release(): void {

@@ -478,7 +478,7 @@ test('the service lists, inspects, explains, restores, and returns error codes',
   t.is(container.cgroup.inForce.shares, 128);
   for (const endpoint of ['list', 'inspect', 'explain', 'mode', 'restore'] as const) {
     // The answer equals its schema, which is the reference.
-    const answer = await call(endpoint, { function: HELLO });
+    const answer = await call(endpoint, endpoint === 'restore' ? {} : { function: HELLO });
     t.deepEqual(hookService[endpoint].answer.parse(answer), answer, endpoint);
   }
   t.like(await call('inspect', { offset: 1 }), { total: 1, functions: [] });
@@ -489,6 +489,32 @@ test('the service lists, inspects, explains, restores, and returns error codes',
   t.like(await call('inspect', { function: '/guest/none' }), { functions: [], containers: [] });
   await t.throwsAsync(() => call('explain', { function: 'no slash' }), {
     message: /not the name of an action/,
+  });
+  await rig.hook.stop();
+});
+
+test('a request for a change with an unknown or contradictory field changes nothing', async (t) => {
+  const { rig } = await targeted();
+  const call = (endpoint: string, request: object): Promise<unknown> =>
+    callService(rig.other, { service: services.hook, endpoint, request });
+  for (const [endpoint, request, message] of [
+    ['restore', { Hold: true }, /"Hold"/],
+    ['restore', { hold: true, release: true }, /hold and release/],
+    ['mode', { functon: HELLO, mode: 'observe' }, /"functon"/],
+    ['pause', { function: HELLO, Paused: false }, /"Paused"/],
+    ['resume', { function: HELLO, for: 5 }, /"for"/],
+  ] as const)
+    await t.throwsAsync(() => call(endpoint, request), { message }, endpoint);
+  t.like(rig.hook.inspect().host, { mode: 'enforce', killed: false });
+  t.like(await call('restore', { hold: true }), { failed: 0, killedBy: ['service'] });
+  await rig.other
+    .keyValue(buckets.mode)
+    .put(MODE_GLOBAL, encodeMessage({ v: 1, kill: true, author: 'test' }));
+  await settle();
+  t.deepEqual(await call('restore', { release: true }), {
+    restored: 0,
+    failed: 0,
+    killedBy: ['kv'],
   });
   await rig.hook.stop();
 });

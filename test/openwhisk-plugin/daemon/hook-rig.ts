@@ -53,7 +53,7 @@ export class HookRig {
     this.config = config;
   }
 
-  async start(broker: Broker | null = this.broker): Promise<this> {
+  async start(broker: Broker | null = this.broker, configFile?: string): Promise<this> {
     const note = (level: string) => (fields: object, message: string) => {
       this.lines.push({ level, fields, message });
     };
@@ -61,6 +61,7 @@ export class HookRig {
       platform: this.platform,
       broker,
       config: this.config,
+      configFile: configFile ?? null,
       logger: {
         debug: note('debug'),
         info: note('info'),

@@ -3,9 +3,17 @@ import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import test from 'ava';
 import { silentLogger } from '../../../broker/index.js';
-import { type Config, SeededRandom } from '../../../config/index.js';
-import { killFileHolder, runHook } from '../../../openwhisk-plugin/daemon/index.js';
-import { HookLock, HookLockedError } from '../../../openwhisk-plugin/host/lock/index.js';
+import { type Config, configSchema, SeededRandom } from '../../../config/index.js';
+import {
+  killSwitchHolder,
+  recordedSettings,
+  runHook,
+} from '../../../openwhisk-plugin/daemon/index.js';
+import {
+  engineLockPath,
+  HookLock,
+  HookLockedError,
+} from '../../../openwhisk-plugin/host/lock/index.js';
 import type { ContainerInfo, LimitWriter } from '../../../openwhisk-plugin/host/ports/index.js';
 import { allowed } from '../../support/slowness.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
@@ -72,22 +80,23 @@ test('a stop keeps limit files open until systemd is done, and counts its failur
 test('the kill switch file restores within 200 ms and holds until it is gone', async (t) => {
   const { rig, lower } = await lowered();
   const file = join(rig.folder, 'kill-switch');
+  const byFile = { pid: process.pid, sources: ['file'] };
   writeFileSync(file, 'stop');
   rig.advance(200);
   t.deepEqual(lower(), [1000, 1000, 1000]);
   t.true(rig.hook.inspect().host.killed);
-  t.is(killFileHolder(file), process.pid);
+  t.deepEqual(killSwitchHolder(file), byFile);
   const late = rig.container({ quota: 1000 }, false);
   t.deepEqual(late.cgroup.writes, []);
   rmSync(file);
   rig.advance(200);
   t.false(rig.hook.inspect().host.killed);
-  t.is(killFileHolder(file), null);
+  t.is(killSwitchHolder(file), null);
   writeFileSync(file, '');
   rig.advance(200);
-  t.is(killFileHolder(file), process.pid);
+  t.deepEqual(killSwitchHolder(file), byFile);
   await rig.hook.stop();
-  t.is(killFileHolder(file), null, 'a hook that has ended confirms nothing');
+  t.is(killSwitchHolder(file), null, 'a hook that has ended confirms nothing');
 });
 
 test('a kill switch that cannot be read holds, and does not end the hook', async (t) => {
@@ -131,6 +140,55 @@ test('the kill switch works with NATS down, and by signal', async (t) => {
   rig.hook.toggleKillSwitch();
   t.false(rig.hook.inspect().host.killed);
   await rig.hook.stop();
+});
+
+test('each source that takes or leaves the kill switch is logged and confirmed', async (t) => {
+  const rig = await new HookRig().start();
+  const file = join(rig.folder, 'kill-switch');
+  rig.lines.length = 0;
+  rig.hook.toggleKillSwitch();
+  writeFileSync(file, '');
+  rig.advance(200);
+  t.deepEqual(killSwitchHolder(file)?.sources, ['signal', 'file']);
+  rmSync(file);
+  rig.advance(200);
+  t.deepEqual(killSwitchHolder(file)?.sources, ['signal']);
+  rig.hook.toggleKillSwitch();
+  t.is(killSwitchHolder(file), null);
+  t.deepEqual(
+    rig.lines
+      .filter(({ message }) => message.startsWith('kill switch'))
+      .map(({ fields, message }) => [message, (fields as { held_by: unknown }).held_by]),
+    [
+      ['kill switch on: every user limit is restored', ['signal']],
+      ['kill switch held by another source, too', ['signal', 'file']],
+      ['kill switch still held', ['signal']],
+      ['kill switch released', []],
+    ],
+  );
+  await rig.hook.stop();
+});
+
+test('a hook records its settings for a restore until it has stopped', async (t) => {
+  const rig = new HookRig((config) => {
+    Object.assign(config.hook, { containerPrefix: 'wsk7', engine: 'kubernetes' });
+  });
+  const { hook } = rig.config;
+  const engineLock = engineLockPath(join(rig.folder, 'docker.sock'), rig.folder);
+  Object.assign(rig.platform, { engineLock });
+  t.teardown(() => rmSync(engineLock.replace(/lock$/, 'json'), { force: true }));
+  const file = join(rig.folder, 'g.yaml');
+  await rig.start(null, file);
+  // What can be read of a damaged configuration is not used.
+  const damaged = configSchema.parse({ hook: { stateDir: rig.folder } });
+  const { stateDir, engine, engineSocket, containerPrefix } = hook;
+  t.like(recordedSettings(file, damaged), {
+    platform: 'host',
+    hook: { stateDir, engine, engineSocket, containerPrefix },
+  });
+  t.is(recordedSettings(join(rig.folder, 'other.yaml'), damaged), null);
+  await rig.hook.stop();
+  t.is(recordedSettings(file, damaged), null);
 });
 
 test('a kill switch that is on at the start lets nothing be written', async (t) => {
@@ -280,7 +338,7 @@ test('a start that fails once parts run leaves none of them running', async (t) 
   t.true([...rig.platform.cgroups.values()].every((cgroup) => cgroup.closed));
   writeFileSync(join(rig.folder, 'kill-switch'), '');
   await new Promise((resolve) => setTimeout(resolve, 50));
-  t.is(killFileHolder(join(rig.folder, 'kill-switch')), null);
+  t.is(killSwitchHolder(join(rig.folder, 'kill-switch')), null);
   (await HookLock.acquire(join(rig.folder, 'hook.lock'))).release();
 });
 
