@@ -4,7 +4,7 @@ import { comparisonOf, noComparison, reasonText } from '../rules/index.js';
 import {
   type Colors,
   type Column,
-  cores,
+  coreLimit,
   count,
   fittedColumns,
   layOutColumns,
@@ -80,7 +80,7 @@ function narrowColumns(rows: readonly FunctionRow[], colors: Colors): Column<Fun
     right<FunctionRow>('activations', (row) => count(row.activations)),
     quota &&
       right<FunctionRow>('cores now/user', (row) =>
-        row.cpuMode === 'quota' ? pair(cores(row.cpu), cores(row.userCpu)) : '-',
+        row.cpuMode === 'quota' ? pair(coreLimit(row.cpu), coreLimit(row.userCpu)) : '-',
       ),
     weight &&
       right<FunctionRow>('weight now/user', (row) =>
@@ -105,7 +105,7 @@ function wideColumns(rows: readonly FunctionRow[], colors: Colors): Column<Funct
   const figureOf = (title: string, value: (row: FunctionRow) => string): Column<FunctionRow> =>
     right(title, value);
   const ofQuota = (title: string, value: (row: FunctionRow) => number): Column<FunctionRow> =>
-    right(title, (row) => (row.cpuMode === 'quota' ? cores(value(row)) : '-'));
+    right(title, (row) => (row.cpuMode === 'quota' ? coreLimit(value(row)) : '-'));
   return [
     left<FunctionRow>('function', (row) => row.name),
     left<FunctionRow>('host', (row) => row.host),

@@ -3,6 +3,7 @@ import { reasonText } from '../rules/index.js';
 import {
   type Colors,
   type Column,
+  coreLimit,
   cores,
   count,
   fittedColumns,
@@ -48,7 +49,8 @@ function limits(
   memory: number,
   mode: FunctionView['cpuMode'],
 ): string {
-  return `${mode === 'quota' ? cores(cpu) : `w${Math.round(shares)}`} / ${mebibytesText(memory)}`;
+  const inForce = mode === 'quota' ? coreLimit(cpu) : `w${Math.round(shares)}`;
+  return `${inForce} / ${mebibytesText(memory)}`;
 }
 
 function columns(colors: Colors): Column<FunctionView>[] {

@@ -36,4 +36,5 @@ export * from './units.js';
 export { unusedTargets } from './unused-targets.js';
 export { maskUrlCredentials } from './url-credentials.js';
 export * from './version.js';
+export { configWarnings } from './warnings.js';
 export { readYaml } from './yaml-text.js';

@@ -157,6 +157,9 @@ export function cores(value: number | null | undefined): string {
   return real(value) ? String(Number((value / 1000).toFixed(2))) : missing;
 }
 
+/** A CPU limit in cores; 0 means that there is none. */
+export const coreLimit = (value: number): string => (value === 0 ? 'none' : cores(value));
+
 export function mebibytesText(value: number | null | undefined): string {
   return real(value) ? `${Math.round(value / 1_048_576)}` : missing;
 }

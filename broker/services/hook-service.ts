@@ -352,7 +352,15 @@ export const hookService = {
       mode: modeField.nullable().optional().describe('Absent: no change; null: as configured.'),
       author,
     }),
-    answer: z.object({ host: hostField, mode: modeField, killed: z.boolean() }),
+    answer: z.object({
+      host: hostField,
+      mode: modeField.describe('In force, whatever was asked for.'),
+      killed: z.boolean(),
+      restrictedBy: z
+        .string()
+        .nullish()
+        .describe("Why a function's mode is another one: `functions.exclude` or `annotations`."),
+    }),
   },
   restore: {
     changes: true,

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { EXIT, errorClass, messageOf } from '../../config/index.js';
 import {
-  cores,
+  coreLimit,
   left,
   loadSettings,
   localTime,
@@ -78,7 +78,7 @@ export function readAudit(
 
 function amount({ resource }: AuditLine, value: number | undefined): string {
   if (value === undefined) return '-';
-  if (resource === 'cpu.quota') return value === 0 ? 'none' : cores(value);
+  if (resource === 'cpu.quota') return coreLimit(value);
   return resource?.startsWith('memory') ? `${mebibytesText(value)} MiB` : String(Math.round(value));
 }
 

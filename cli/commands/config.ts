@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import {
   ConfigError,
   type ConfigProblem,
+  configWarnings,
   EXIT,
   formatProblem,
   isManagerModule,
@@ -30,10 +31,10 @@ export function addCommands(program: Command): void {
     const settings = globalOptions(check);
     const file = configPath(settings) ?? null;
     let problems: readonly ConfigProblem[] = [];
-    let warnings: string[] = [];
+    let warnings: readonly string[] = [];
     try {
       const loaded = loadSettings(settings);
-      warnings = unusedTargets(loaded.config);
+      warnings = [...unusedTargets(loaded.config), ...configWarnings(loaded.config)];
       problems = [
         ...checkCredentials(loaded.config.nats),
         ...(await moduleProblems(loaded, configFolder(settings))),

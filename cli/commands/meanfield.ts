@@ -10,6 +10,7 @@ import {
   loadSettings,
   mebibytesText,
   percent,
+  plainText,
   processScreen,
   right,
   table,
@@ -28,8 +29,14 @@ type Explained = z.output<typeof aggregatorService.explain.answer>;
 const resourcesText = ({ cpu, memory }: { cpu: number; memory: number }): string =>
   `${cores(cpu)} cores ${mebibytesText(memory)} MiB`;
 
-function text(field: MeanField | null, { agents, invokers }: Explained): string {
+function text(
+  field: MeanField | null,
+  { agents, invokers }: Explained,
+  paused: string | null,
+): string {
   const lines: string[] = [];
+  if (paused !== null)
+    lines.push(`the aggregator on ${plainText(paused)} is paused: nothing is published`, '');
   if (field === null) lines.push('no mean field is published yet', '');
   else {
     const { totals, capacity } = field;
@@ -96,7 +103,10 @@ export function addCommands(program: Command): void {
       return;
     }
     if (options.output === 'json') processScreen.write(json({ ...best.state, ...best.made }));
-    else processScreen.write(text(best.state.meanField, best.made));
+    else
+      processScreen.write(
+        text(best.state.meanField, best.made, best.state.paused ? best.state.host : null),
+      );
     process.exitCode = EXIT.ok;
   });
 }

@@ -1,7 +1,15 @@
 import { Argument, type Command } from 'commander';
-import { storedModes } from '../../broker/index.js';
+import { type Broker, storedModes } from '../../broker/index.js';
+import { askEvery } from '../../broker/services/index.js';
 import { EXIT, type Mode, messageOf, modes, reportProblem } from '../../config/index.js';
-import { inspectHooks, left, loadSettings, table, withBroker } from '../../runtime/index.js';
+import {
+  inspectHooks,
+  left,
+  loadSettings,
+  plainText,
+  table,
+  withBroker,
+} from '../../runtime/index.js';
 import {
   changeEverywhere,
   modeOutcomeJson,
@@ -26,6 +34,18 @@ interface ModeOptions extends OutputOptions {
   readonly function?: string;
   readonly reason: string;
   readonly storeFor: number;
+}
+
+/** Reports hosts where something keeps the function from its new mode. @returns false: some */
+async function isInForce(broker: Broker, fn: string, mode: Mode): Promise<boolean> {
+  const { answers } = await askEvery(broker, 'hook', 'mode', { function: fn });
+  const others = [...answers.values()].filter((one) => one.restrictedBy && one.mode !== mode);
+  for (const { host, mode: inForce, restrictedBy } of others)
+    reportProblem(
+      `not in force on ${plainText(host)}: mode ${inForce} by ${plainText(restrictedBy!)}`,
+      'the mode is stored and applies without that restriction (docs/functions.md)',
+    );
+  return others.length === 0;
 }
 
 interface StoredMode {
@@ -54,21 +74,29 @@ export function addCommands(program: Command): void {
     checkFunctionName(options.function);
     const { config } = loadSettings(globalOptions(command));
     const fn = options.function ?? null;
-    const { outcome, stored, hooks, unread, missing } = await withBroker(config, async (broker) => {
+    const asked = await withBroker(config, async (broker) => {
       const who = { author: author(), reason: options.reason };
       const change = { mode: mode === 'default' ? null : (mode as Mode) };
       const outcome =
         mode === undefined
           ? null
           : await changeEverywhere(broker, fn, change, who, options.storeFor);
+      const isRestricted =
+        fn !== null && change.mode != null && !(await isInForce(broker, fn, change.mode));
       const stored =
         mode === undefined && fn === null
           ? await storedModes(broker).catch((error: unknown) => messageOf(error))
           : null;
       // The hosts alone, or the one function on each.
       const request = fn === null ? { limit: 0 } : { function: fn };
-      return { outcome, stored, ...(await inspectHooks(broker, { ...request, containers: 0 })) };
+      return {
+        outcome,
+        stored,
+        isRestricted,
+        ...(await inspectHooks(broker, { ...request, containers: 0 })),
+      };
     });
+    const { outcome, stored, isRestricted, hooks, unread, missing } = asked;
     const rows = hooks.map(({ host, functions: [one] }) => ({
       host: host.host,
       mode: host.mode,
@@ -106,6 +134,6 @@ export function addCommands(program: Command): void {
     warnUnreadable(unread);
     if (rows.length + unread.length === 0) reportNoAnswer('hook');
     const done = outcome === null ? rows.length > 0 : reportModeOutcome(outcome);
-    process.exitCode = done ? EXIT.ok : EXIT.failed;
+    process.exitCode = done && !isRestricted ? EXIT.ok : EXIT.failed;
   });
 }

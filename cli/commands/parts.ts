@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { hostNameFrom } from '../../broker/index.js';
 import {
   type Config,
+  configWarnings,
   messageOf,
   reloadConfig,
   systemClock,
@@ -95,6 +96,8 @@ function addPart(
       for (const problem of found)
         if (problem !== null)
           logger.warn({ event: 'foreign_writer', problem }, `not only root decides: ${problem}`);
+      for (const warning of configWarnings(config))
+        logger.warn({ event: 'config_warning' }, warning);
       const stepMillis = loopMillis(config);
       systemd?.expectSteps(stepMillis);
       const operating = new Operating(name, systemClock, stepMillis, () => systemd?.beat());

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import { type Broker, services } from '../../broker/index.js';
 import {
+  askEvery,
   auditText,
   type ExpectedInstances,
   expectedInstances,
@@ -41,15 +43,37 @@ interface ServiceLine {
   readonly version: string;
   /** Engine of an agent host's neural networks. */
   readonly engine?: string;
+  /** As a whole: it publishes nothing until it is resumed. */
+  readonly paused: boolean;
 }
 
-function serviceLines(found: readonly ServiceInstance[]): ServiceLine[] {
+const keyOf = (service: string, host: string): string => `${service} ${host}`;
+
+/** Agent hosts and aggregators that are paused as a whole. */
+export async function pausedServices(broker: Broker): Promise<ReadonlySet<string>> {
+  const [hosts, aggregators] = await Promise.all([
+    askEvery(broker, 'agents', 'list', { limit: 0 }),
+    askEvery(broker, 'aggregator', 'list'),
+  ]);
+  const keys: string[] = [];
+  for (const [host, { paused }] of hosts.answers)
+    if (paused) keys.push(keyOf(services.agents, host));
+  for (const [host, { paused }] of aggregators.answers)
+    if (paused) keys.push(keyOf(services.aggregator, host));
+  return new Set(keys);
+}
+
+export function serviceLines(
+  found: readonly ServiceInstance[],
+  paused: ReadonlySet<string>,
+): ServiceLine[] {
   return found
     .map(({ name, metadata, version }) => ({
       service: name,
       host: metadata.host ?? '?',
       version,
       ...(metadata.engine === undefined ? {} : { engine: metadata.engine }),
+      paused: paused.has(keyOf(name, metadata.host ?? '?')),
     }))
     .sort((a, b) => a.service.localeCompare(b.service) || a.host.localeCompare(b.host));
 }
@@ -107,29 +131,33 @@ export function addCommands(program: Command): void {
     .description('show the running parts, and the capacity of each invoker host');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const { seen, missing, hooks, unread } = await withBroker(config, async (broker) => {
+    const { seen, missing, hooks, unread, paused } = await withBroker(config, async (broker) => {
       const expected = await expectedInstances(broker);
-      const [found, { hooks, unread }] = await Promise.all([
+      const [found, { hooks, unread }, paused] = await Promise.all([
         findServices(broker, null, millis(300), 'STATS', expected),
         // All functions, once: the verdict names those that gained and slowed most.
         inspectHooks(broker, { expected }),
+        pausedServices(broker),
       ]);
       const seen = found.filter(({ name }) => name.startsWith('gleaner-'));
-      return { seen, missing: missingServices(expected, seen), hooks, unread };
+      return { seen, missing: missingServices(expected, seen), hooks, unread, paused };
     });
-    const services = serviceLines(seen);
+    const lines = serviceLines(seen, paused);
     const stores = storesOf(seen);
     if (options.output === 'json') {
       processScreen.write(
-        json({ services, missing, hosts: hooks.map((hook) => hook.raw), stores }),
+        json({ services: lines, missing, hosts: hooks.map((hook) => hook.raw), stores }),
       );
     } else {
       processScreen.write(
-        table(services, [
+        table(lines, [
           left('service', (row) => row.service),
           left('host', (row) => row.host),
           left('version', (row) => row.version),
           left('engine', (row) => row.engine ?? ''),
+          ...(paused.size > 0
+            ? [left<ServiceLine>('state', (row) => (row.paused ? 'paused' : ''))]
+            : []),
         ]),
       );
       processScreen.write(`\n${hostTable(hooks)}${problemLines(hooks)}`);

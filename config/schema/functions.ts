@@ -5,19 +5,14 @@ import { managerName } from './processes.js';
 
 export const modes = ['observe', 'recommend', 'enforce'] as const;
 
-const bound = (unit: string) =>
+/** The kernel's least quota, 1 ms in each 100 ms; a smaller number was meant as cores. */
+const millicores = () => z.number().min(10);
+
+const bound = (unit: string, amount: z.ZodNumber) =>
   z
     .strictObject({
-      min: z
-        .number()
-        .positive()
-        .optional()
-        .meta({ description: `Smallest limit, ${unit}.` }),
-      max: z
-        .number()
-        .positive()
-        .optional()
-        .meta({ description: `Largest limit, ${unit}.` }),
+      min: amount.optional().meta({ description: `Smallest limit, ${unit}.` }),
+      max: amount.optional().meta({ description: `Largest limit, ${unit}.` }),
     })
     .refine(
       (value) => value.min === undefined || value.max === undefined || value.min <= value.max,
@@ -31,18 +26,14 @@ export const overrideSchema = z.strictObject({
     description: 'Fully qualified name; `*` stands for anything within a part, `**` for anything.',
   }),
   mode: z.enum(modes).optional().meta({ description: 'Mode of these functions.' }),
-  cpuMillicores: z.number().positive().optional().meta({
+  cpuMillicores: millicores().optional().meta({
     description: 'CPU that the user is entitled to, millicores; puts the function into quota mode.',
   }),
-  sloMs: z
-    .number()
-    .positive()
-    .optional()
-    .meta({ description: 'Latency objective (init + run), ms.' }),
+  sloMs: z.number().min(1).optional().meta({ description: 'Latency objective (init + run), ms.' }),
   bounds: z
     .strictObject({
-      cpuMillicores: bound('millicores').optional(),
-      memoryMiB: bound('MiB').optional(),
+      cpuMillicores: bound('millicores', millicores()).optional(),
+      memoryMiB: bound('MiB', z.number().positive()).optional(),
     })
     .optional()
     .meta({

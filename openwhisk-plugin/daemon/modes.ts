@@ -35,10 +35,8 @@ export class Modes {
   }
 
   of(action: string): Mode {
-    const { mode, functions } = this.#settings;
-    if (isExcluded(functions.exclude, action)) return 'observe';
-    const configured = overrideFor(functions.overrides, action).mode ?? mode;
-    const allowed = this.#forFunction.get(action) ?? this.#forAll ?? configured;
+    if (isExcluded(this.#settings.functions.exclude, action)) return 'observe';
+    const allowed = this.#askedFor(action);
     const owner = this.#owners.get(action);
     if (owner === undefined) return allowed;
     // An unreadable annotation was meant as some restriction, so the strictest one applies.
@@ -47,6 +45,18 @@ export class Modes {
     return owner.mode !== undefined && modeOrder.indexOf(owner.mode) < modeOrder.indexOf(allowed)
       ? owner.mode
       : allowed;
+  }
+
+  /** What keeps a function from the mode that was set for it; null: nothing does. */
+  restrictedBy(action: string): 'functions.exclude' | 'annotations' | null {
+    if (isExcluded(this.#settings.functions.exclude, action)) return 'functions.exclude';
+    return this.of(action) === this.#askedFor(action) ? null : 'annotations';
+  }
+
+  #askedFor(action: string): Mode {
+    const { mode, functions } = this.#settings;
+    const configured = overrideFor(functions.overrides, action).mode ?? mode;
+    return this.#forFunction.get(action) ?? this.#forAll ?? configured;
   }
 
   isPaused(action: string): boolean {

@@ -27,6 +27,7 @@ export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
         host: hook.identity.host,
         mode: action === undefined ? modes.global : modes.of(action),
         killed: killSwitch.killed,
+        restrictedBy: action === undefined ? null : modes.restrictedBy(action),
       };
     },
     restore: async (asked) => {

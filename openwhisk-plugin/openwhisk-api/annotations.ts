@@ -16,11 +16,12 @@ const parsed = (text: unknown): unknown => {
 /** `wsk -a` makes text of a value that it cannot read. */
 const fromText = <T>(schema: z.ZodType<T>) =>
   z.preprocess(parsed, schema) as unknown as z.ZodType<T>;
+const { shape } = overrideSchema;
 /** Up to a thousand cores; up to a day. */
-const cpu = fromText(z.number().positive().max(1_000_000));
-const milliseconds = fromText(z.number().positive().max(86_400_000));
+const cpu = fromText(shape.cpuMillicores.unwrap().max(1_000_000));
+const milliseconds = fromText(shape.sloMs.unwrap().max(86_400_000));
 const modeText = z.enum(['off', 'observe', 'recommend', 'enforce']);
-const boundsObject = fromText(overrideSchema.shape.bounds);
+const boundsObject = fromText(shape.bounds);
 const KNOWN = new Set(['gleaner.mode', 'gleaner.slo', 'gleaner.cpu', 'gleaner.bounds']);
 const PREFIX = 'gleaner.';
 const UNREADABLE_MAX = 32;

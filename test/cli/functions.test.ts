@@ -45,6 +45,12 @@ const row: FunctionRow = {
 };
 const narrow = { wide: false, width: NARROW, colors: plain };
 
+test('a function without a CPU limit has none, and not 0 cores', (t) => {
+  const { lines } = functionTable([{ ...row, cpu: 0 }], narrow);
+  t.regex(lines[0]!, / none\/1 /);
+  t.regex(functionTable([{ ...row, cpu: 0 }], { ...narrow, wide: true }).lines[0]!, / none /);
+});
+
 test('the default table fits 100 columns, also with both kinds of CPU limits', (t) => {
   const one = functionTable([row], narrow);
   t.is(

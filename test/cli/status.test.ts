@@ -1,5 +1,7 @@
 import test from 'ava';
-import { missingServices } from '../../cli/commands/status.js';
+import { serve } from '../../broker/services/index.js';
+import { missingServices, pausedServices, serviceLines } from '../../cli/commands/status.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
 const agents = (host: string, id: string) => ({ service: 'gleaner-agents', host, id });
 
@@ -15,4 +17,52 @@ test('an expected instance is missing if nothing of its service and host answers
     { name: 'gleaner-hook', id: 'hook', version: '1.0.0', metadata: { host: 'h1' } },
   ];
   t.deepEqual(missingServices(expected, found), [{ service: 'gleaner-agents', host: 'h2' }]);
+});
+
+test('a paused agent host and a paused aggregator are shown', async (t) => {
+  const bus = new MemoryBus();
+  const state = {
+    paused: true,
+    host: 'h1',
+    boot: 'boot-1',
+    observations: {},
+    meanField: {},
+    shards: 0,
+    counts: {},
+    handOver: {},
+    total: 0,
+    features: [],
+    phases: {},
+    managers: {},
+    functions: [],
+    publishing: false,
+    epoch: null,
+    agents: [],
+    invokers: [],
+    refusals: {},
+  };
+  for (const [name, host, paused] of [
+    ['gleaner-agents', 'h1', true],
+    ['gleaner-agents', 'h2', false],
+    ['gleaner-aggregator', 'h2', true],
+  ] as const)
+    serve(bus.connect(), {
+      name,
+      version: '1.0.0',
+      description: 'test',
+      host,
+      endpoints: { list: { description: 'test', handle: () => ({ ...state, host, paused }) } },
+    });
+  const paused = await pausedServices(bus.connect());
+  const found = ['h1', 'h2'].map((host) => ({
+    name: 'gleaner-agents',
+    id: host,
+    version: '1.0.0',
+    metadata: { host },
+  }));
+  t.deepEqual(
+    serviceLines(found, paused).map((line) => line.paused),
+    [true, false],
+  );
+  t.true(paused.has('gleaner-aggregator h2'));
 });

@@ -4,6 +4,7 @@ import test from 'ava';
 import {
   ConfigError,
   configSchema,
+  configWarnings,
   defaultConfig,
   formatProblem,
   loadConfig,
@@ -407,4 +408,20 @@ test('a restore reads what it can of a configuration, whatever is wrong with it'
   t.regex(missing.error?.message ?? '', /no such file/);
   t.is(missing.config.hook.stateDir, '/srv/g');
   t.throws(() => salvaged(good, { flags: { 'hook.stateDr': '/x' } }), { instanceOf: ConfigError });
+});
+
+test('cores in place of millicores, and seconds in place of ms, are refused', (t) => {
+  const problems = (fields: string): string[] =>
+    problemsOf(() => from(`functions: { overrides: [{ match: /a/**, ${fields} }] }`));
+  // The kernel's least quota is 1 ms in 100 ms.
+  t.regex(problems('cpuMillicores: 2')[0]!, /cpuMillicores: must be at least 10 \(got 2\)$/);
+  t.regex(problems('sloMs: 0.8')[0]!, /sloMs: must be at least 1 \(got 0\.8\)$/);
+  t.regex(problems('bounds: { cpuMillicores: { max: 2 } }')[0]!, /must be at least 10/);
+  t.deepEqual(problems('cpuMillicores: 10, sloMs: 1, bounds: { memoryMiB: { min: 0.5 } }'), []);
+  const two = '{ match: /a/**, cpuMillicores: 99 }, { match: /b, cpuMillicores: 100 }';
+  const { config } = from(`functions: { overrides: [${two}] }`);
+  t.deepEqual(configWarnings(config), [
+    'functions.overrides.0.cpuMillicores: 99 millicores for /a/** are below ' +
+      'decision.cpuFloorMillicores, 100; a core is 1000',
+  ]);
 });

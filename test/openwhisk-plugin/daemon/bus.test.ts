@@ -493,6 +493,27 @@ test('the service lists, inspects, explains, restores, and returns error codes',
   await rig.hook.stop();
 });
 
+test('a mode that something restricts is answered with the reason', async (t) => {
+  const excluded = '/whisk.system/x';
+  const rig = await new HookRig().start();
+  const mode = (request: object): Promise<unknown> =>
+    callService(rig.other, { service: services.hook, endpoint: 'mode', request });
+  t.like(await mode({ function: excluded, mode: 'enforce' }), {
+    mode: 'observe',
+    restrictedBy: 'functions.exclude',
+  });
+  t.like(await mode({ function: HELLO, mode: 'recommend' }), {
+    mode: 'recommend',
+    restrictedBy: null,
+  });
+  await rig.other
+    .keyValue(buckets.actions)
+    .put(functionToken(HELLO), encodeMessage({ v: 1, function: HELLO, mode: 'observe' }));
+  await settle();
+  t.like(await mode({ function: HELLO }), { mode: 'observe', restrictedBy: 'annotations' });
+  await rig.hook.stop();
+});
+
 test('a request for a change with an unknown or contradictory field changes nothing', async (t) => {
   const { rig } = await targeted();
   const call = (endpoint: string, request: object): Promise<unknown> =>

@@ -67,6 +67,10 @@ test('a bad value and a misspelt name are named, and the function is only observ
     ['gleaner.slo', 86_400_001],
     ['gleaner.slo', ''],
     ['gleaner.cpu', -1],
+    // Cores instead of millicores, seconds instead of ms.
+    ['gleaner.cpu', 2],
+    ['gleaner.slo', 0.8],
+    ['gleaner.bounds', { cpuMillicores: { max: 2 } }],
     ['gleaner.cpu', 1_000_001],
     ['gleaner.cpu', '1e999'],
     ['gleaner.bounds', '{"memoryMiB"'],
