@@ -1,17 +1,17 @@
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { UsageError } from '../../config/index.js';
 import { left, table } from '../../runtime/index.js';
 import { collect } from '../gleaner-command.js';
 import type { CertificateFiles } from '../nats-config/certificate.js';
-import { writeNatsConfig } from '../nats-config/index.js';
+import { LISTEN, STORE, writeNatsConfig } from '../nats-config/index.js';
 import { addOutputOption, type OutputOptions, print } from './common.js';
 
 interface NatsConfigOptions extends OutputOptions {
   readonly folder: string;
-  readonly listen: string;
+  readonly listen?: string;
   readonly host?: readonly string[];
-  readonly store: string;
+  readonly store?: string;
   readonly hook?: readonly string[];
   readonly agents?: readonly string[];
   readonly rotate?: readonly string[];
@@ -33,11 +33,13 @@ export function addCommands(program: Command): void {
   const command = program
     .command('nats-config')
     .description(
-      'write a nats-server configuration with TLS, NKeys and least permissions; keep old seeds',
+      'write a nats-server configuration with TLS, NKeys and least permissions; what an earlier ' +
+        'run has made stays',
     )
     .option('--folder <path>', 'folder of the files', '/etc/gleaner/nats')
-    .addOption(
-      new Option('--listen <address:port>', 'address of the server').default('0.0.0.0:4222'),
+    .option(
+      '--listen <address:port>',
+      `address of the server (default: as an earlier run has it, otherwise ${LISTEN})`,
     )
     .option(
       '--host <name>',
@@ -45,7 +47,10 @@ export function addCommands(program: Command): void {
         'that an earlier run has made, otherwise of this machine)',
       collect,
     )
-    .option('--store <path>', "JetStream's folder", '/var/lib/gleaner-nats')
+    .option(
+      '--store <path>',
+      `JetStream's folder (default: as an earlier run has it, otherwise ${STORE})`,
+    )
     .option('--hook <host>', 'an invoker host with its own key, repeatable', collect)
     .option('--agents <host>', 'an agent host with its own key, repeatable', collect)
     .option('--rotate <name>', 'make a new seed for this identity, repeatable', collect)
@@ -55,9 +60,9 @@ export function addCommands(program: Command): void {
   addOutputOption(command).action((options: NatsConfigOptions) => {
     const written = writeNatsConfig({
       folder: resolve(options.folder),
-      listen: options.listen,
+      listen: options.listen ?? null,
       hosts: options.host ?? null,
-      storeFolder: resolve(options.store),
+      storeFolder: options.store === undefined ? null : resolve(options.store),
       hooks: options.hook ?? [],
       agents: options.agents ?? [],
       rotate: options.rotate ?? [],

@@ -14,17 +14,27 @@ import {
 } from '../../broker/index.js';
 import { UsageError } from '../../config/index.js';
 import { type CertificateFiles, certifiedHosts, makeCertificates } from './certificate.js';
+import { earlierServer, hasSeed, seededHosts, serverFile } from './earlier-run.js';
+
+/** Where the server listens, and JetStream's folder, unless said otherwise. */
+export const LISTEN = '0.0.0.0:4222';
+export const STORE = '/var/lib/gleaner-nats';
 
 export interface NatsConfigSettings {
   readonly folder: string;
-  readonly listen: string;
+  /** Null: as an earlier run has it, or {@link LISTEN}. */
+  readonly listen: string | null;
   /**
    * Names and addresses of the server; clients are configured with the first. Null: those of the
    * existing certificate, or this machine's.
    */
   readonly hosts: readonly string[] | null;
-  readonly storeFolder: string;
-  /** Invoker hosts and agent hosts with their own identity; empty: one identity for all. */
+  /** Null: as an earlier run has it, or {@link STORE}. */
+  readonly storeFolder: string | null;
+  /**
+   * Invoker hosts and agent hosts with their own identity, besides those that have a seed in the
+   * folder; none at all: one identity for all.
+   */
   readonly hooks: readonly string[];
   readonly agents: readonly string[];
   /** Identities that get a new seed. */
@@ -55,23 +65,30 @@ export interface WrittenNatsConfig {
 
 type Named = Omit<Identity, 'publicKey'>;
 
-function identityNames({ hooks, agents }: NatsConfigSettings): Named[] {
+/**
+ * An identity that has a seed in the folder stays, so that a run which does not name it locks no
+ * host out.
+ */
+function identityNames({ hooks, agents, folder }: NatsConfigSettings): Named[] {
   return ROLES.flatMap((role): Named[] => {
-    const hosts = role === 'hook' ? hooks : role === 'agents' ? agents : [];
-    for (const host of hosts)
+    const named = role === 'hook' ? hooks : role === 'agents' ? agents : [];
+    for (const host of named)
       if (!isHostName(host))
         throw new UsageError(`invalid host name '${host}'`, {
           hint: 'use letters, digits, - and _',
         });
-    if (hosts.length === 0) return [{ name: role, role, host: null }];
-    return hosts.map((host) => ({ name: `${role}-${host}`, role, host }));
+    const shared: Named = { name: role, role, host: null };
+    if (role !== 'hook' && role !== 'agents') return [shared];
+    const hosts = [...new Set([...named, ...seededHosts(folder, role)])];
+    const own = hosts.map((host): Named => ({ name: `${role}-${host}`, role, host }));
+    return own.length === 0 || hasSeed(folder, role) ? [shared, ...own] : own;
   });
 }
 
 /**
  * Writes a nats-server configuration with least permissions, certificates, and a seed and a
- * configuration for each identity. Existing seeds and certificates are kept, so it can be repeated
- * to add a host. Secret files have mode 0600.
+ * configuration for each identity. What an earlier run has made is kept, so it can be repeated to
+ * add a host, after an upgrade, or to replace a seed. Secret files have mode 0600.
  */
 export function writeNatsConfig(options: NatsConfigSettings): WrittenNatsConfig {
   const names = identityNames(options);
@@ -80,7 +97,10 @@ export function writeNatsConfig(options: NatsConfigSettings): WrittenNatsConfig 
       throw new UsageError(`unknown identity '${name}'`, {
         hint: `use one of: ${names.map((n) => n.name).join(', ')}`,
       });
-  const port = portOf(options.listen);
+  const earlier = earlierServer(options.folder);
+  const listen = options.listen ?? earlier.listen ?? LISTEN;
+  const storeFolder = options.storeFolder ?? earlier.storeFolder ?? STORE;
+  const port = portOf(listen);
   mkdirSync(options.folder, { recursive: true, mode: 0o755 });
   const at = (name: string): string => join(options.folder, name);
   const hosts = options.hosts ?? knownHosts(options);
@@ -99,11 +119,13 @@ export function writeNatsConfig(options: NatsConfigSettings): WrittenNatsConfig 
     const text = `# Identity ${name}: use it with \`gleaner --config\`, or copy the keys.\n`;
     const inboxPrefix = inboxPrefixOf(role);
     const nats = { servers, nkeySeedFile: seed, inboxPrefix, caFile: ca };
-    writeFileSync(config, text + stringify({ nats }));
+    // It may speak for this host only, so its part must have this name.
+    const part = host === null ? {} : { [role]: { hostName: host } };
+    writeFileSync(config, text + stringify({ ...part, nats }));
     return { ...identity, seed, config };
   });
-  const server = at('nats-server.conf');
-  const text = serverConfig(options, certificate, key, identities);
+  const server = serverFile(options.folder);
+  const text = serverConfig(listen, storeFolder, certificate, key, identities);
   writeFileSync(server, text, { mode: 0o640 });
   chmodSync(server, 0o640);
   return { server, identities };
@@ -150,7 +172,8 @@ const MAX_STORE = '4GB';
 
 /** For nats-server 2.9 and newer: TLS, one NKey per identity, unlisted subjects denied. */
 function serverConfig(
-  { listen, storeFolder }: NatsConfigSettings,
+  listen: string,
+  storeFolder: string,
   certificate: string,
   key: string,
   identities: readonly Identity[],

@@ -681,6 +681,27 @@ test.serial('a second run keeps secrets, adds a host, and renews only chosen see
   t.not(keyOf(added.identities, 'viewer'), keyOf(identities, 'viewer'));
   t.truthy(keyOf(added.identities, 'hook-b'));
   t.is(contents().get('server.pem'), first.get('server.pem'));
+  // A host's credentials are for its name only, so its part must not take the machine's.
+  t.deepEqual(parse(contents().get('hook-b.yaml')!).hook, { hostName: 'b' });
+  t.is(parse(contents().get('viewer.yaml')!).hook, undefined);
+  // Without its flags a run keeps what the ones before have made.
+  const before = contents();
+  const unsaid = { listen: null, hosts: null, storeFolder: null, hooks: [] };
+  writeNatsConfig({ ...options, ...unsaid });
+  t.deepEqual(contents(), before);
+  const { identities: rotated } = writeNatsConfig({ ...options, ...unsaid, rotate: ['hook-b'] });
+  t.deepEqual(
+    rotated.map(({ name }) => name),
+    added.identities.map(({ name }) => name),
+  );
+  t.not(keyOf(rotated, 'hook-b'), keyOf(added.identities, 'hook-b'));
+  // One identity for all hooks stays too when hosts get their own.
+  writeFileSync(join(folder, 'hook.nk'), before.get('hook-a.nk')!, { mode: 0o600 });
+  const both = writeNatsConfig({ ...options, ...unsaid, hooks: ['c'] });
+  t.deepEqual(
+    both.identities.filter(({ role }) => role === 'hook').map(({ name }) => name),
+    ['hook', 'hook-c', 'hook-a', 'hook-b'],
+  );
   t.throws(() => writeNatsConfig({ ...options, hooks: ['a b'] }), { code: 'GLN_USAGE' });
   t.throws(() => writeNatsConfig({ ...options, hooks: [], rotate: ['unknown'] }), {
     code: 'GLN_USAGE',
