@@ -20,7 +20,8 @@ import { verdictLines } from './verdict.js';
 export interface LiveModel {
   readonly hosts: readonly HostView[];
   readonly functions: readonly FunctionView[];
-  readonly manager: string;
+  /** As configured; null: the configuration is not that of the agents. */
+  readonly manager: string | null;
   readonly platform: string;
   readonly nats: 'connected' | 'away';
   /** Uptime of `gleaner up`; null in other views. */
@@ -127,7 +128,7 @@ export function renderLive(
   const first = [
     colors.bold('gleaner'),
     `platform ${model.platform}`,
-    `manager ${plainText(model.manager)}`,
+    ...(model.manager === null ? [] : [`manager ${plainText(model.manager)}`]),
     state,
   ];
   if (model.upSeconds !== null) first.push(`up ${model.upSeconds} s`);

@@ -107,6 +107,13 @@ export const ERRORS = {
       'pass the configuration of the running Gleaner (--config FILE or GLEANER_CONFIG; ' +
       '`npm start` uses config/demo.yaml), or --nats URL',
   },
+  GLN_NATS_NOT_CONFIGURED: {
+    message: '{part} cannot work without NATS, and no NATS servers are configured',
+    hint:
+      'set nats.servers (`gleaner nats-config` writes it with the credentials), ' +
+      'or pass --nats URL',
+    exit: 2,
+  },
   GLN_NATS_AWAY: {
     message: 'cannot reach {servers}: {reason}',
     hint:

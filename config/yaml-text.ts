@@ -25,6 +25,9 @@ export interface YamlText {
   lineOf(path: readonly PropertyKey[]): number | undefined;
 }
 
+/** In place of the parser's advice for programmers. */
+const ONE_DOCUMENT = 'a second document begins here: put everything into one, without `---`';
+
 /** Reads YAML, and so JSON, written by people. Never throws: errors are problems. */
 export function readYaml(text: string): YamlText {
   const lines = new LineCounter();
@@ -36,7 +39,7 @@ export function readYaml(text: string): YamlText {
     logLevel: 'error',
   });
   const problems: YamlProblem[] = document.errors.map((error) => ({
-    message: error.message,
+    message: error.code === 'MULTIPLE_DOCS' ? ONE_DOCUMENT : error.message,
     line: lines.linePos(error.pos[0]).line,
   }));
   addAliasProblems(document, lines, problems);

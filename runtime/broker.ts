@@ -27,12 +27,15 @@ const SOON_MS = 1000;
  * As {@link connectBroker}, and waits a moment for the connection, so that a part that starts with
  * its server does not report it as unreachable. `logger`: for problems that an operator must fix;
  * null if the part reports them itself.
+ *
+ * @throws `GLN_NATS_NOT_CONFIGURED` without servers: it would try forever
  */
 export async function connectPart(
   nats: NatsConfig,
   name: string,
   logger: Logger | null,
 ): Promise<Broker> {
+  if (nats.servers.length === 0) throw new NotConfiguredError(name);
   const broker = connectBroker(nats, name);
   if (logger !== null) {
     broker.onStatus((status) => logBrokerErrors(status, logger));
@@ -41,6 +44,8 @@ export async function connectPart(
   await firstStatus(broker, SOON_MS);
   return broker;
 }
+
+class NotConfiguredError extends errorClass('GLN_NATS_NOT_CONFIGURED') {}
 
 /** Waits until the broker is connected or refused; null if neither happens in time. */
 function firstStatus(

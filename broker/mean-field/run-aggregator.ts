@@ -177,7 +177,9 @@ class AggregatorLoop implements RunningAggregator {
   #leaseChanged(epoch: number | null): void {
     this.#logger.info(
       { epoch },
-      epoch === null ? 'another aggregator publishes' : 'publishing the mean field',
+      epoch === null
+        ? 'not publishing: the lease was lost, or another aggregator has it'
+        : 'publishing the mean field',
     );
     // The previous aggregator may have died just before its next step was due.
     const { agents, invokers } = this.#aggregator.hosts(this.#run.clock.monotonic());

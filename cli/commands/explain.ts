@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import {
   askEvery,
   type ExplanationView,
@@ -33,6 +33,15 @@ import {
   wholeNumber,
 } from './common.js';
 import { agentText, fetchAgent } from './explain-agent.js';
+
+/** Activations of a function that a hook keeps for this. */
+const KEPT = 10;
+
+function lastCount(text: string): number {
+  const count = wholeNumber(text);
+  if (count > KEPT) throw new InvalidArgumentError(`must be at most ${KEPT}`);
+  return count;
+}
 
 interface ExplainOptions extends OutputOptions {
   readonly last: number;
@@ -132,7 +141,7 @@ export function addCommands(program: Command): void {
         'and its agent',
     )
     .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action')
-    .option('-n, --last <count>', 'number of activations, at most 10', wholeNumber, 10);
+    .option('-n, --last <count>', `number of activations, at most ${KEPT}`, lastCount, KEPT);
   addOutputOption(command).action(async (name: string, options: ExplainOptions) => {
     checkFunctionName(name);
     const { last } = options;

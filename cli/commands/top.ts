@@ -33,6 +33,8 @@ export function addCommands(program: Command): void {
     const screen = new LiveScreen(processScreen, colorsFor(processScreen, process.env));
     const model = (): LiveModel => ({
       ...feed.model(),
+      // The agents may run with another configuration than this command.
+      manager: null,
       platform: feed.platform,
       upSeconds: null,
       restarts: 0,

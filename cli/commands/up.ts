@@ -133,6 +133,7 @@ async function up(config: Config, run: Run): Promise<void> {
     if (session.servers.length > 0) feed = new LiveFeed(config, session.servers);
     const model = (): LiveModel => ({
       ...feed!.model(),
+      manager: config.agents.manager,
       ...session.frame(startedAt, systemClock.monotonic()),
     });
     const draw = setInterval(

@@ -374,7 +374,11 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
       'check nats.servers and the credentials; until then user limits and local policies apply',
     );
   else if (survey.natsServers.length > 0) yield ok('NATS', serverList(survey.natsServers));
-  else if (survey.natsServer !== null) yield ok('NATS', `embedded, ${survey.natsServer}`);
+  else if (survey.natsServer !== null)
+    yield ok(
+      'NATS',
+      `nats.servers is empty: only \`gleaner up\` starts its own, ${survey.natsServer}`,
+    );
   else
     yield warn(
       'NATS',

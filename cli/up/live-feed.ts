@@ -9,7 +9,6 @@ const POLL_MILLIS = 1000;
 
 /** Polls the hooks over NATS, one request at a time, and keeps their newest answers. */
 export class LiveFeed {
-  readonly #config: Config;
   readonly #broker: Broker;
   readonly #timer: NodeJS.Timeout;
   #hosts: readonly HostView[] = [];
@@ -23,7 +22,6 @@ export class LiveFeed {
   });
 
   constructor(config: Config, servers: readonly string[]) {
-    this.#config = config;
     this.#broker = connectBroker({ ...config.nats, servers: [...servers] }, 'live');
     this.#broker.onStatus((status) => {
       if (status.kind === 'connected') void this.#ask();
@@ -42,14 +40,13 @@ export class LiveFeed {
     return this.#unread;
   }
 
-  model(): Omit<LiveModel, 'platform' | 'upSeconds' | 'restarts' | 'notes' | 'dashboard'> {
+  model(): Pick<LiveModel, 'hosts' | 'functions' | 'nats'> {
     const { functions } = this.#pages;
     return {
       hosts: this.#hosts,
       functions: functions.sort(
         (a, b) => b.activations - a.activations || a.name.localeCompare(b.name),
       ),
-      manager: this.#config.agents.manager,
       nats: this.#broker.connected ? 'connected' : 'away',
     };
   }

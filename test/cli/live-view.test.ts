@@ -68,6 +68,8 @@ const colored = colorsFor({ isTerminal: true }, {});
 test('the header names platform, manager, NATS, host, mode and pool', (t) => {
   const [first, second] = renderLive(model, plain, 200).split('\n');
   t.is(first, 'gleaner  platform simulated  manager greedy  NATS  up 9 s');
+  const [other] = renderLive({ ...model, manager: null }, plain, 200).split('\n');
+  t.is(other, 'gleaner  platform simulated  NATS  up 9 s');
   t.is(
     second,
     'host invoker0  mode enforce  4 cores 8192 MiB  pool 2.5 cores 1024 MiB  ' +

@@ -221,6 +221,10 @@ test('YAML errors and repeated keys are named by line', (t) => {
   t.true(problemsOf(() => from('mode: observe\nmode: enforce\n'))[0]?.startsWith('g.yaml:2: '));
   t.true(problemsOf(() => from('- a\n- b\n'))[0]?.includes('must be a map of sections'));
   t.true(problemsOf(() => from('hook: [1\n'))[0]?.startsWith('g.yaml:'));
+  t.deepEqual(
+    problemsOf(() => from('mode: observe\n---\nmode: enforce\n')),
+    ['g.yaml:2: a second document begins here: put everything into one, without `---`'],
+  );
 });
 
 test('an unknown or recursive alias is named by line; so is a key that is not text', (t) => {
