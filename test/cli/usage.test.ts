@@ -235,7 +235,7 @@ test('the kill switch works with a configuration that nothing else accepts', asy
   t.is((await hold({ GLEANER_HOOK_SAMPLEMS: 'abc' })).code, 0);
   t.not(lstatSync(set, { throwIfNoEntry: false }), undefined);
 
-  // Where nothing can be read, the settings are those of the hook that ran with this file.
+  // If nothing can be read, the settings are those of the hook that ran with this file.
   const state = join(folder, 'state');
   const socket = join(folder, 'docker.sock');
   const record = engineLockPath(socket, '/var/lib/gleaner').replace(/lock$/, 'json');
