@@ -108,6 +108,12 @@ export default {
     ...pluginDirections,
     ...throughDoors,
     {
+      name: 'agents/host and agents/tuning know no rule-based manager',
+      severity: 'error',
+      from: { path: '^agents/(host|tuning)/' },
+      to: { path: '^agents/managers/' },
+    },
+    {
       name: 'rules do no I/O',
       severity: 'error',
       from: { path: '^rules/' },

@@ -1,2 +1,3 @@
 export { FEATURES, preservationOf } from './features.js';
 export type { Decided, Decision, PhaseChange, ResourceManager, View } from './resource-manager.js';
+export { isValidObservation, NO_TARGET } from './validation.js';

@@ -23,6 +23,7 @@ import { announce, serve } from '../../broker/services/index.js';
 import {
   type Clock,
   FixedHistogram,
+  MIB,
   type Millis,
   messageOf,
   type Random,
@@ -372,7 +373,8 @@ class AgentHost implements RunningAgentHost {
       return;
     }
     this.counts.taken++;
-    this.#adviser.observe(observation, now);
+    const asked = (this.#owners.of(fn)?.resized?.fromMiB ?? 0) * MIB;
+    this.#adviser.observe(observation, now, asked);
     const agent = this.#agentOf(fn);
     this.#registry.see(agent, observation, now);
     const sent = this.#decide(agent, observation, epoch, now);

@@ -1,8 +1,8 @@
 import type { Contribution } from '../../broker/mean-field/index.js';
 import type { AgentsPartial, Observation, Target } from '../../broker/messages/index.js';
 import type { Millis, Random } from '../../config/index.js';
-import { isValidDecision } from '../managers/index.js';
 import type { Decision } from '../resource-manager.js';
+import { isValidDecision } from '../validation.js';
 import type { Agent } from './agent.js';
 import { MeanFieldView } from './mean-field-view.js';
 

@@ -1,7 +1,7 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Millicores, Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
-import { allocated } from './validation.js';
+import { allocated } from '../validation.js';
 
 /** Constants of ENSURE. CPU in millicores, latencies in ms. */
 export interface EnsureConstants {

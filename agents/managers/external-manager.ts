@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { Logger } from '../../broker/index.js';
 import { type Millis, managers } from '../../config/index.js';
 import type { Decided, ResourceManager, View } from '../resource-manager.js';
+import { validated } from '../validation.js';
 import { type ExternalSettings, ExternalThread, type ThreadTimes } from './external-thread.js';
 import { ManagerModuleError } from './module-path.js';
-import { validated } from './validation.js';
 
 /** With phase and description, so that inspection does not call the module. */
 interface ExternalState {

@@ -1,7 +1,7 @@
 import type { Bytes, Millicores } from '../../config/index.js';
 import { mebibytes } from '../../config/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
-import { allocated } from './validation.js';
+import { allocated } from '../validation.js';
 
 /** Constants of the greedy manager. CPU in millicores, memory in bytes. */
 export interface GreedyConstants {

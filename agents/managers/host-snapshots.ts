@@ -1,7 +1,7 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import { HOSTS_MAX } from '../hosts-max.js';
-import { busyMillis } from './validation.js';
+import { busyMillis } from '../validation.js';
 
 /** One invoker host's newest observation of a function, condensed. */
 export interface HostSnapshot {

@@ -1,8 +1,8 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
+import { CONTAINERS_MAX } from '../validation.js';
 import { busyOf, containersOf, type HostSnapshot, withHostSnapshot } from './host-snapshots.js';
-import { CONTAINERS_MAX } from './validation.js';
 
 /** Constants of the horizontal pod autoscaler. Times in ms. */
 export interface HpaConstants {

@@ -4,10 +4,3 @@ export { HPA_VPA_DEFAULT, type HpaVpaConstants, hpaVpaManager } from './hpa-vpa.
 export { kpaManager } from './kpa.js';
 export { managerFile } from './module-path.js';
 export { createManager, type ManagerSettings } from './registry.js';
-export { nominalSize, RIGHT_SIZE_DEFAULT, type RightSizeConstants } from './right-size.js';
-export {
-  busyMillis,
-  isValidDecision,
-  isValidObservation,
-  NO_TARGET,
-} from './validation.js';

@@ -1,8 +1,8 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
+import { busyMillis, CONTAINERS_MAX } from '../validation.js';
 import { containersOf, type HostSnapshot, withHostSnapshot } from './host-snapshots.js';
-import { busyMillis, CONTAINERS_MAX } from './validation.js';
 
 // Knative's defaults [Knative KPA]: windows of 60 s and 6 s in ticks of 2 s.
 const TICK = 2000;

@@ -3,6 +3,7 @@ import { type AwareChoice, type AwareParts, createAware } from '../aware/index.j
 import { marketManager } from '../market/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 import { createSimppo, type SimppoParts } from '../simppo/index.js';
+import { validated } from '../validation.js';
 import { ENSURE_DEFAULT, ENSURE_PUBLISHED, ensureManager } from './ensure.js';
 import { fixedManager } from './fixed.js';
 import { GREEDY_DEFAULT, GREEDY_FREYR, greedyManager } from './greedy.js';
@@ -10,7 +11,6 @@ import { HPA_PUBLISHED, hpaManager } from './hpa.js';
 import { HPA_VPA_DEFAULT, HPA_VPA_PUBLISHED, hpaVpaManager } from './hpa-vpa.js';
 import { kpaManager } from './kpa.js';
 import { RIGHT_SIZE_DEFAULT, rightSizeManager } from './right-size.js';
-import { validated } from './validation.js';
 import { VPA_DEFAULT, VPA_PUBLISHED, vpaManager } from './vpa.js';
 
 type Preset = 'default' | 'freyr';

@@ -1,16 +1,10 @@
-import { type Bytes, type Millis, mebibytes } from '../../config/index.js';
-import { memoryAfterOom } from '../../rules/index.js';
+import type { Bytes, Millis } from '../../config/index.js';
+import { memoryAfterOom, recommendedSize, rememberedPeak, SIZE_RULES } from '../../rules/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 
-/** Constants of right-sizing. Bytes, ms. */
+/** When the size of an action changes. Times in ms. */
 export interface RightSizeConstants {
-  /** Sizes are least + k × step up to most: OpenWhisk's default limits in the units of [FaaSRM]. */
-  readonly least: number;
-  readonly most: number;
-  readonly step: number;
-  /** Margin above the peak: the larger of a share and an amount. The share is the hook's own. */
-  readonly marginShare: number;
-  readonly minMargin: number;
+  /** Peaks halve in this time; for `gleaner actions follow` in a day. */
   readonly halfLife: Millis;
   /** The peaks of this many newest steps do not decay: a rare function keeps its peak. */
   readonly recent: number;
@@ -22,12 +16,8 @@ export interface RightSizeConstants {
   readonly activationsAfterOom: number;
 }
 
+/** The newest 8 peaks count whole, as the hook's safeguard has it. */
 export const RIGHT_SIZE_DEFAULT: RightSizeConstants = {
-  least: mebibytes(128),
-  most: mebibytes(512),
-  step: mebibytes(64),
-  marginShare: 0.25,
-  minMargin: mebibytes(32),
   halfLife: 3_600_000 as Millis,
   recent: 8,
   activationsBeforeFall: 100,
@@ -61,29 +51,10 @@ const INITIAL: RightSizeState = {
   activationsUntilFall: 0,
 };
 
-/** Smallest size that holds `bytes`; sizes continue above `most` up to the user limit. */
-export function nominalSize(
-  bytes: number,
-  user: number,
-  { least, most, step }: RightSizeConstants,
-): number {
-  const ceiling = Math.max(most, user);
-  const size = least + Math.max(0, Math.ceil((bytes - least) / step)) * step;
-  // The user limit is a size too: rounding up must not exceed it.
-  if (bytes <= user && size > user) return user;
-  return Math.min(ceiling, size);
-}
-
-/** The decayed peak, but never below the peaks of the newest steps. */
-function recentPeak(state: RightSizeState, halfLife: number, now: number): number {
-  return Math.max(state.peak * 2 ** (-Math.max(0, now - state.peakAt) / halfLife), ...state.recent);
-}
-
 /**
  * OpenWhisk admits by nominal memory, so only a smaller `limits.memory` lets more warm containers
- * fit. The size is peak + margin; it rises at once, and falls only after enough activations and
- * time. An OOM kill restores the user limit, or exceeds it once by {@link memoryAfterOom}. Hooks
- * compensate the smaller CPU weight (`FunctionState.rightSizeFactor`).
+ * fit. The size is {@link recommendedSize}; it rises at once, and falls only after enough
+ * activations and time. Hooks compensate the smaller CPU weight (`FunctionState.rightSizeFactor`).
  */
 export function rightSizeManager(constants: RightSizeConstants): ResourceManager<RightSizeState> {
   return {
@@ -104,21 +75,19 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
       const nominal = known.nominal ?? limit;
       const ended = activations + control.activations;
 
-      let peak = recentPeak({ ...known, recent: [] }, constants.halfLife, now);
+      let peak = rememberedPeak(known.peak, now - known.peakAt, constants.halfLife, []);
       let { recent } = known;
       if (ended > 0 && observation.peak.memory > 0) {
         peak = Math.max(peak, observation.peak.memory);
         recent = [...recent, observation.peak.memory].slice(-constants.recent);
       }
       let activationsUntilFall = Math.max(0, known.activationsUntilFall - ended);
-      let needed = 0;
       if (oomKills > 0) {
         activationsUntilFall = constants.activationsAfterOom;
-        // Above the user limit only if that limit itself was too small.
-        needed = limit >= user ? memoryAfterOom(limit) : user;
         // The kill proves a peak of this size; at the user limit, one that keeps the larger size
         // until it has decayed.
-        peak = Math.max(peak, limit >= user ? needed / (1 + constants.marginShare) : limit);
+        const proven = limit >= user ? memoryAfterOom(limit) / (1 + SIZE_RULES.marginShare) : limit;
+        peak = Math.max(peak, proven);
       }
       const state: RightSizeState = {
         ...known,
@@ -130,16 +99,9 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
         activations: known.activations + ended,
         activationsUntilFall,
       };
-      const highest = recentPeak(state, constants.halfLife, now);
-      if (highest > 0) {
-        const margin = Math.max(constants.marginShare * highest, constants.minMargin);
-        // The margin alone never exceeds the user limit.
-        needed = Math.max(
-          needed,
-          highest <= user ? Math.min(user, highest + margin) : highest + margin,
-        );
-      }
-      const size = needed > 0 ? nominalSize(needed, user, constants) : nominal;
+      const highest = Math.max(peak, ...recent);
+      const killedAt = oomKills > 0 ? limit : null;
+      const size = highest > 0 ? recommendedSize(highest, user, killedAt, SIZE_RULES) : nominal;
       const settled = known.changedAt === null || now - known.changedAt >= constants.hold;
       const mayFall =
         activationsUntilFall === 0 &&

@@ -96,7 +96,8 @@ const sizeAdviceSchema = z.object({
   function: functionField,
   limit: memory.describe('Memory of its newest containers.'),
   size: memory.describe(
-    'Smallest size that holds the recent peaks with a margin, for any number of activations.',
+    'Smallest size that holds the recent peaks with a margin, for any number of activations; ' +
+      "above the user's only after an OOM kill there.",
   ),
   highest: memory.describe('Highest working set of an activation.'),
   recent: memory.describe('The same, with decay.'),

@@ -1,11 +1,6 @@
 import { aimedStep, metaReward } from '../../agents/aware/index.js';
-import type { ResourceManager } from '../../agents/index.js';
-import {
-  HPA_VPA_DEFAULT,
-  hpaVpaManager,
-  kpaManager,
-  NO_TARGET,
-} from '../../agents/managers/index.js';
+import { NO_TARGET, type ResourceManager } from '../../agents/index.js';
+import { HPA_VPA_DEFAULT, hpaVpaManager, kpaManager } from '../../agents/managers/index.js';
 import type { Observation } from '../../broker/messages/index.js';
 import { type Bytes, MIB, type Millicores, type Millis, SeededRandom } from '../../config/index.js';
 import { type AwareAllocation, INITIAL } from './allocation.js';

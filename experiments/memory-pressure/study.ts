@@ -1,6 +1,7 @@
-import { fixedManager, RIGHT_SIZE_DEFAULT } from '../../agents/managers/index.js';
-import { type Millis, mebibytes } from '../../config/index.js';
+import { fixedManager } from '../../agents/managers/index.js';
+import { mebibytes } from '../../config/index.js';
 import type { SizingRules } from '../../openwhisk-plugin/openwhisk-api/index.js';
+import { SIZE_RULES } from '../../rules/index.js';
 import {
   ActivationLog,
   ClusterOutcome,
@@ -51,12 +52,7 @@ const rules = (changes: Partial<SizingRules>): SizingRules => ({
   ...changes,
 });
 
-const fineMargin = {
-  ...RIGHT_SIZE_DEFAULT,
-  step: FINE,
-  minMargin: FINE,
-  halfLife: DAY as Millis,
-};
+const fineMargin = { ...SIZE_RULES, step: FINE, minMargin: FINE };
 
 export interface PressureArm {
   readonly name: string;
@@ -97,7 +93,7 @@ export const PRESSURE_ARMS: readonly PressureArm[] = [
   {
     name: 'best constant, lent',
     about: 'after 3 activations the peak + 25 % in steps of 16 MiB, each five minutes',
-    make: () => new StagedSizes({ rules: rules({}), from: every, every, constants: fineMargin }),
+    make: () => new StagedSizes({ rules: rules({}), from: every, every, sizes: fineMargin }),
     lends: true,
   },
   {
@@ -108,7 +104,7 @@ export const PRESSURE_ARMS: readonly PressureArm[] = [
         rules: rules({}),
         from: every,
         every,
-        constants: fineMargin,
+        sizes: fineMargin,
         recommend: greedySizes,
       }),
     lends: true,

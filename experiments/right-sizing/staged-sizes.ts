@@ -1,5 +1,4 @@
 import type { Decision, ResourceManager, View } from '../../agents/index.js';
-import type { RightSizeConstants } from '../../agents/managers/index.js';
 import { SizeAdviser } from '../../agents/tuning/index.js';
 import { type Bytes, MIB, type Millis } from '../../config/index.js';
 import {
@@ -13,6 +12,7 @@ import {
   type SizingInputs,
   type SizingRules,
 } from '../../openwhisk-plugin/openwhisk-api/index.js';
+import type { SizeRules } from '../../rules/index.js';
 
 export interface StagedOptions {
   readonly rules: SizingRules;
@@ -20,8 +20,8 @@ export interface StagedOptions {
   readonly from: number;
   /** Between two turns of `gleaner actions follow`, ms; default: a minute. */
   readonly every?: number;
-  /** Margins and steps of the sizes; default: the product's. */
-  readonly constants?: RightSizeConstants;
+  /** Default: the product's. */
+  readonly sizes?: SizeRules;
   /** Default: the product's. */
   readonly recommend?: (inputs: SizingInputs) => SizeRecommendation[];
 }
@@ -64,7 +64,7 @@ export class StagedSizes implements ResourceManager<null> {
 
   constructor(options: StagedOptions) {
     this.#options = options;
-    this.adviser = new SizeAdviser(65_536, options.constants);
+    this.adviser = new SizeAdviser(65_536, options.sizes);
     this.#nextTurn = options.from;
   }
 

@@ -84,7 +84,7 @@ export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
     const { function: fn, limit, size, containers, killedAt } = evidence;
     const original = open.get(fn)?.limits.get('memory')?.original ?? null;
     const ceiling = original === null ? limit : original * MIB;
-    // Above the user's size only if that itself was too small.
+    // Above the user's size only if that itself was too small; agents may remember a larger one.
     const isOwnTooSmall = killedAt !== null && killedAt >= ceiling;
     const advised = (
       isPriced && !isOwnTooSmall

@@ -7,23 +7,22 @@ import {
   countPeak,
   IDLE_LIFE,
   intersectUserMemory,
-  memoryAfterOom,
   noPeakExcess,
+  recommendedSize,
+  rememberedPeak,
+  SIZE_RULES,
+  type SizeRules,
   type UserMemoryRange,
   userMemoryRange,
 } from '../../../rules/index.js';
-import {
-  busyMillis,
-  isValidObservation,
-  nominalSize,
-  RIGHT_SIZE_DEFAULT,
-  type RightSizeConstants,
-} from '../../managers/index.js';
+import { busyMillis, isValidObservation } from '../../validation.js';
 
 /** Hosts that are remembered: with their user-memory, and of each function. */
 const KNOWN_HOSTS_MAX = 10_000;
-/** Peaks halve in a day [VPA], as a daily peak must be remembered until the next day. */
-const ADVICE: RightSizeConstants = { ...RIGHT_SIZE_DEFAULT, halfLife: 86_400_000 as Millis };
+/** A daily peak must be remembered until the next day, ms [VPA]. */
+const PEAK_HALF_LIFE = 86_400_000;
+/** Peaks of this many newest steps count whole, so that the advice does not alternate. */
+const NEWEST = 8;
 /** Half-life of the rate of evictions, ms. */
 const EVICTION_HALF_LIFE = 300_000;
 
@@ -61,12 +60,12 @@ class Sizing {
   /** By host, the least recently seen first: when that was and how many there were. */
   readonly hosts = new Map<string, { at: Millis; containers: number }>();
   limit = 0;
-  /** The largest limit it ever had: what its user asked for, as far as was seen. */
+  /** What its user asked for: the largest limit that it ever had, seen here or by the hooks. */
   most = 0;
   highest = 0;
   /** Decayed up to `until`. */
   peak = 0;
-  /** Peaks of the newest steps; they count in full, so that the advice does not alternate. */
+  /** Peaks of the newest steps. */
   readonly newest: number[] = [];
   activations = 0;
   activationsAtLimit = 0;
@@ -84,18 +83,18 @@ class Sizing {
     this.until = now;
   }
 
-  recent(halfLife: number, now: Millis): number {
-    return Math.max(this.peak * 2 ** (-Math.max(0, now - this.until) / halfLife), ...this.newest);
+  recent(now: Millis): number {
+    return rememberedPeak(this.peak, now - this.until, PEAK_HALF_LIFE, this.newest);
   }
 
   evictionsUntil(now: Millis): number {
     return this.evictions * 2 ** (-Math.max(0, now - this.until) / EVICTION_HALF_LIFE);
   }
 
-  see(observation: Observation, { halfLife, recent }: RightSizeConstants, now: Millis): void {
+  see(observation: Observation, asked: number, now: Millis): void {
     const { user, peak, control } = observation;
     const activations = observation.activations + control.activations;
-    this.peak *= 2 ** (-Math.max(0, now - this.until) / halfLife);
+    this.peak = rememberedPeak(this.peak, now - this.until, PEAK_HALF_LIFE, []);
     this.evictions = this.evictionsUntil(now);
     if (this.activations > 0 && now - this.until < IDLE_LIFE)
       this.evictions += observation.coldStarts;
@@ -104,7 +103,7 @@ class Sizing {
       this.highest = Math.max(this.highest, peak.memory);
       this.peak = Math.max(this.peak, peak.memory);
       this.newest.push(peak.memory);
-      if (this.newest.length > recent) this.newest.shift();
+      if (this.newest.length > NEWEST) this.newest.shift();
     }
     // In a step in which the limit changes the smaller one may be what killed, and is what is safe
     // to blame.
@@ -112,7 +111,7 @@ class Sizing {
     this.activationsAtLimit =
       (user.memory === this.limit ? this.activationsAtLimit : 0) + activations;
     this.limit = user.memory;
-    this.most = Math.max(this.most, user.memory);
+    this.most = Math.max(this.most, user.memory, asked);
     this.activations += activations;
     this.busy += busyMillis(observation);
     this.coldStarts += observation.coldStarts;
@@ -139,19 +138,20 @@ const awayFor = (at: Micros, wall: Micros): Millis => Math.max(0, (wall - at) / 
  * `gleaner actions` asks for it.
  */
 export class SizeAdviser {
-  readonly #constants: RightSizeConstants;
+  readonly #sizes: SizeRules;
   readonly #sizings: LRUCache<string, Sizing>;
   readonly #userMemory: LRUCache<string, { range: UserMemoryRange; at: Millis }>;
   /** Peaks of all functions that were ever seen here. */
   readonly peaks = noPeakExcess();
 
-  constructor(functions: number, constants: RightSizeConstants = ADVICE) {
-    this.#constants = constants;
+  constructor(functions: number, sizes: SizeRules = SIZE_RULES) {
+    this.#sizes = sizes;
     this.#sizings = new LRUCache({ max: Math.max(1, functions) });
     this.#userMemory = new LRUCache({ max: KNOWN_HOSTS_MAX });
   }
 
-  observe(observation: Observation, now: Millis): void {
+  /** `asked`: the user's size in bytes if Gleaner made the action smaller, else 0. */
+  observe(observation: Observation, now: Millis, asked = 0): void {
     const { function: fn, user } = observation;
     if (!isValidObservation(observation) || !(user.memory > 0)) return;
     this.#learnHost(observation, now);
@@ -161,7 +161,7 @@ export class SizeAdviser {
       this.#sizings.set(fn, sizing);
     }
     const { activations, control, peak } = observation;
-    const before = sizing.recent(this.#constants.halfLife, now);
+    const before = sizing.recent(now);
     if (before > 0 && peak.memory > 0)
       countPeak(
         this.peaks,
@@ -169,7 +169,7 @@ export class SizeAdviser {
         activations + control.activations,
         peak.memory / before,
       );
-    sizing.see(observation, this.#constants, now);
+    sizing.see(observation, asked, now);
   }
 
   get functions(): number {
@@ -207,7 +207,7 @@ export class SizeAdviser {
         kills,
         killedAt,
       },
-      recent: sizing.recent(this.#constants.halfLife, now),
+      recent: sizing.recent(now),
       seen: now - sizing.since,
       at: wall,
     };
@@ -222,7 +222,7 @@ export class SizeAdviser {
     const sizing = new Sizing(now);
     Object.assign(sizing, sums);
     sizing.since = (now - seen - away) as Millis;
-    sizing.peak = recent * 2 ** (-away / this.#constants.halfLife);
+    sizing.peak = recent * 2 ** (-away / PEAK_HALF_LIFE);
     this.#sizings.set(fn, sizing);
     return true;
   }
@@ -273,17 +273,15 @@ export class SizeAdviser {
       kills,
       killedAt,
     } = sizing;
-    const { halfLife, marginShare, minMargin } = this.#constants;
     let containers = 0;
     for (const one of hosts.values()) if (now - one.at <= IDLE_LIFE) containers += one.containers;
-    const recent = sizing.recent(halfLife, now);
+    const recent = sizing.recent(now);
     const seen = Math.max(0, now - sizing.since) as Millis;
-    const killed = kills > 0 && killedAt >= limit ? memoryAfterOom(killedAt) : 0;
-    const needed = Math.max(killed, recent + Math.max(marginShare * recent, minMargin));
+    const killed = kills > 0 && killedAt >= limit ? killedAt : null;
     return {
       function: fn,
       limit: limit as Bytes,
-      size: (recent > 0 ? nominalSize(needed, most, this.#constants) : limit) as Bytes,
+      size: (recent > 0 ? recommendedSize(recent, most, killed, this.#sizes) : limit) as Bytes,
       highest: highest as Bytes,
       recent: recent as Bytes,
       activations,

@@ -4,7 +4,7 @@ import { runAgentHost } from '../../../agents/host/index.js';
 import { SHARDS } from '../../../agents/host/sharing/index.js';
 import type { ResourceManager } from '../../../agents/index.js';
 import { createManager, fixedManager } from '../../../agents/managers/index.js';
-import { validated } from '../../../agents/managers/validation.js';
+import { validated } from '../../../agents/validation.js';
 import { type Broker, buckets, functionToken, subjects, wildcards } from '../../../broker/index.js';
 import { runAggregator } from '../../../broker/mean-field/index.js';
 import {

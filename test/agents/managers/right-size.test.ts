@@ -1,7 +1,6 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { nominalSize, RIGHT_SIZE_DEFAULT } from '../../../agents/managers/index.js';
-import { rightSizeManager } from '../../../agents/managers/right-size.js';
+import { RIGHT_SIZE_DEFAULT, rightSizeManager } from '../../../agents/managers/right-size.js';
 import { MIB } from '../../../config/index.js';
 import { amounts } from '../../support/observations.js';
 import { play, type Step } from './play.js';
@@ -12,18 +11,6 @@ const peaks = (mib: number, changes: Step = {}): Step => ({ peak: amounts(500, m
 const sizes = (steps: Step[]): (number | undefined)[] =>
   play(manager, steps).decisions.map((d) => d.nominalMemory && d.nominalMemory / MIB);
 const times = (count: number, step: Step): Step[] => new Array<Step>(count).fill(step);
-
-test('sizes are 128, 192 … 512 MiB and the user’s own', (t) => {
-  const size = (mib: number, user: number) =>
-    nominalSize(mib * MIB, user * MIB, RIGHT_SIZE_DEFAULT) / MIB;
-  t.deepEqual(
-    [1, 128, 128.1, 192, 200, 500, 900].map((mib) => size(mib, 256)),
-    [128, 128, 192, 192, 256, 512, 512],
-  );
-  t.is(size(280, 300), 300, 'never past what was asked for, where that holds it');
-  t.is(size(50, 100), 100);
-  t.is(size(600, 2048), 640, 'a user above the standard range may come down to it');
-});
 
 test('the size falls after 100 activations, to peak + margin rounded up', (t) => {
   // 20 activations a step. 100 MiB + max(25, 32) = 132: 192. 150 + 37.5 = 187.5: 192. 160 + 40 =

@@ -1,6 +1,7 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { createManager, isValidObservation } from '../../../agents/managers/index.js';
+import { isValidObservation } from '../../../agents/index.js';
+import { createManager } from '../../../agents/managers/index.js';
 import type { Observation } from '../../../broker/messages/index.js';
 import {
   type Bytes,

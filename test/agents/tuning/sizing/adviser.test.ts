@@ -1,4 +1,5 @@
 import test from 'ava';
+import { RIGHT_SIZE_DEFAULT, rightSizeManager } from '../../../../agents/managers/right-size.js';
 import { SizeAdviser } from '../../../../agents/tuning/index.js';
 import {
   type Bytes,
@@ -8,6 +9,7 @@ import {
   mebibytes,
 } from '../../../../config/index.js';
 import { amounts, observation } from '../../../support/observations.js';
+import { play } from '../../managers/play.js';
 
 const MINUTE = 60_000;
 const user = (mib: number, shares = 256) => ({
@@ -107,8 +109,41 @@ test('an OOM kill is a sample above the limit, and it is reported', (t) => {
     observation({ step: 2, user: user(192), oomKills: 1, peak: amounts(500, 0) }),
     at(0),
   );
-  // 192 MiB + 100 MiB = 292 MiB: 320.
-  t.like(adviser.advice(at(0))[0], { kills: 1, killedAt: mebibytes(192), size: mebibytes(320) });
+  // Below the user's size: that one.
+  t.like(adviser.advice(at(0))[0], { kills: 1, killedAt: mebibytes(192), size: mebibytes(512) });
+});
+
+test('advice and manager right-size differ by the half-life of peaks alone', (t) => {
+  /** MiB that both ask for, after peaks in MiB at minutes. */
+  const sizes = (limit: number, peaks: readonly (readonly [number, number])[]): number[] => {
+    const steps = peaks.map(([mib, minutes], i) => ({
+      step: i + 1,
+      user: user(limit),
+      peak: amounts(500, mib),
+      activations: 100,
+      now: at(minutes),
+    }));
+    const adviser = new SizeAdviser(10);
+    for (const { now, ...step } of steps) adviser.observe(observation(step), now);
+    const { decisions } = play(rightSizeManager(RIGHT_SIZE_DEFAULT), steps);
+    const { size } = adviser.advice(steps.at(-1)!.now)[0]!;
+    return [size, decisions.at(-1)!.nominalMemory!].map((bytes) => bytes / mebibytes(1));
+  };
+  // 250 + 62.5 is more than the user asked for, and so is 120 + 32: no margin above that.
+  t.deepEqual(sizes(256, [[250, 0]]), [256, 256]);
+  t.deepEqual(sizes(128, [[120, 0]]), [128, 128]);
+  // 400 five hours ago: 400 x 2^(-5/24) = 346.2, and a quarter 432.8: 448. Half-life of an hour:
+  // 12.5, so that 100 + 32 counts: 192.
+  const later = Array.from({ length: 8 }, () => [100, 300] as const);
+  t.deepEqual(sizes(512, [[400, 0], ...later]), [448, 192]);
+});
+
+test('the user’s size is known from the action’s settings, not only from limits', (t) => {
+  const adviser = new SizeAdviser(10);
+  const step = observation({ user: user(192), peak: amounts(500, 180) });
+  adviser.observe(step, at(0), mebibytes(512));
+  // 180 + 45 = 225: 256. Of a user with 192 it would be 192.
+  t.is(adviser.advice(at(0))[0]!.size, mebibytes(256));
 });
 
 test('a kill in a step in which the limit was given back is blamed on the smaller one', (t) => {

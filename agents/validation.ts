@@ -2,9 +2,9 @@ import {
   type Observation,
   TARGET_CONCURRENCY_MAX,
   TARGET_FACTOR_MAX,
-} from '../../broker/messages/index.js';
-import type { Bytes, Millicores, Millis } from '../../config/index.js';
-import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
+} from '../broker/messages/index.js';
+import type { Bytes, Millicores, Millis } from '../config/index.js';
+import type { Cap, Decided, Decision, ResourceManager, View } from './resource-manager.js';
 
 /** No target: hooks apply the user limits. */
 export const NO_TARGET: Decision = { actions: [0, 0, 0] };
