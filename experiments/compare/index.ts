@@ -19,4 +19,4 @@ export { runTable } from './report/run-table.js';
 export { withVerdicts } from './report/verdict.js';
 export { runsCsv } from './runs-csv.js';
 export { withDefaultSizes } from './setting.js';
-export { ENOUGH, Slowdowns } from './slowdowns.js';
+export { Slowdowns } from './slowdowns.js';

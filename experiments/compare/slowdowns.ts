@@ -1,7 +1,9 @@
 import {
   type ActivationRecorder,
   ClusterOutcome,
+  ENOUGH,
   type SimulatedActivation,
+  SLOW,
 } from '../../simulator/engine/index.js';
 
 /** Each bucket of slowdown is this much wider than the one below. */
@@ -9,10 +11,6 @@ const GROWTH = 1.05;
 /** Slowdowns from 1 to 1.05^200 = 17,000 apart; the last bucket holds what is above. */
 const BUCKETS = 200;
 const LOG_GROWTH = Math.log(GROWTH);
-/** Slower than this x alone counts as slow, as in the engine's summary. */
-const SLOW = 1.2;
-/** Fewer activations say nothing about a function's mean. */
-export const ENOUGH = 20;
 
 /** Lower edges of the buckets. */
 export const SLOWDOWN_EDGES: readonly number[] = Array.from(

@@ -1,5 +1,5 @@
+import { ENOUGH } from '../../simulator/engine/index.js';
 import type { FunctionColumns } from './job.js';
-import { ENOUGH } from './slowdowns.js';
 
 /** A function compared with itself under `fixed`. */
 interface Victim {

@@ -1,13 +1,14 @@
 import {
   type ActivationRecorder,
   ClusterOutcome,
+  ENOUGH,
   type PolicyMaterial,
   type RunSummary,
   type SimulatedActivation,
   simulateCluster,
 } from '../../simulator/engine/index.js';
 import { activationStream, openWorkload } from '../../simulator/workload/index.js';
-import { contender, ENOUGH, FIXED, FLOORS, NOISE, REDRAWN, Slowdowns } from '../compare/index.js';
+import { contender, FIXED, FLOORS, NOISE, REDRAWN, Slowdowns } from '../compare/index.js';
 import {
   type Interval,
   isBelow,

@@ -46,11 +46,12 @@ export class Accounts {
     columns: ActivationColumns,
     functions: FunctionRows,
     recorder: ActivationRecorder | null,
+    sloFactor: number,
   ) {
     this.c = columns;
     this.functions = functions;
     this.recorder = recorder;
-    this.outcomeStatistics = new OutcomeStatistics(functions.count);
+    this.outcomeStatistics = new OutcomeStatistics(functions.count, sloFactor);
   }
 
   /** `now` is the end as its caller sees it. */

@@ -47,6 +47,7 @@ export interface BuiltCluster {
 /** @throws UnknownManagerError, UnknownPolicyError */
 export function buildCluster(options: ClusterOptions): BuiltCluster {
   const { onProgress, seed = 1, manager = 'fixed', onObservation } = options;
+  const settings = { ...defaultDecisionSettings, ...options.decision };
   const cluster = new Cluster({
     activations: options.activations,
     shape: { ...DEFAULT_CLUSTER, ...options.cluster },
@@ -57,6 +58,7 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
     failures: options.failures ?? [],
     limitChanges: options.limitChanges ?? [],
     recorder: options.recorder ?? null,
+    sloFactor: settings.sloFactor,
     endless: false,
     progress: onProgress === undefined ? null : (ended, now) => reportProgress(options, ended, now),
   });
@@ -80,7 +82,6 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
   });
   // Refuse an unknown name before anything runs, even without hosts.
   policies();
-  const settings = { ...defaultDecisionSettings, ...options.decision };
   const limitController = new HookLimitController(cluster, { settings, policies, random });
   cluster.limitController = limitController;
   for (const { decider } of limitController.hosts)

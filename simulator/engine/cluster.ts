@@ -31,6 +31,8 @@ export interface ClusterParts {
   readonly failures: readonly Failure[];
   readonly limitChanges: readonly LimitChange[];
   readonly recorder: ActivationRecorder | null;
+  /** The summary's default objective: this x the p99 alone at user limits. */
+  readonly sloFactor: number;
   readonly progress: ((ended: number, now: number) => void) | null;
   /** Time goes on after the last activation has ended, so that timers run. */
   readonly endless: boolean;
@@ -70,7 +72,7 @@ export class Cluster {
     this.levels = new Levels(stream.spanMicros, parts.seriesBuckets);
     const { activations, functions, containers, levels } = this;
     this.cores = new Cores(activations, shape.hosts, shape.cores - shape.systemCores, levels);
-    this.accounts = new Accounts(activations.columns, functions, parts.recorder);
+    this.accounts = new Accounts(activations.columns, functions, parts.recorder, parts.sloFactor);
     this.balancer = new Balancer(functions, shape.hosts, shape.userMemoryMiB, seed);
     this.dispatch = new Dispatch(
       activations,

@@ -14,6 +14,7 @@ export {
   type SimulatedSettings,
   simulatedOptions,
 } from './options.js';
+export { ENOUGH, SLOW } from './outcome-statistics.js';
 export {
   ActivationLog,
   type ActivationRecorder,

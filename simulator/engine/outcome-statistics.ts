@@ -6,14 +6,9 @@ const ClusterOutcome = OUTCOME;
 const StartKind = START_KIND;
 
 /** An activation slower than this x its contention-free duration counts as slow. */
-const SLOW = 1.2;
-/**
- * Default objective: this x the p99 alone at user limits, the factor that the product uses on the
- * control arm.
- */
-const SLO_FACTOR = 1.2;
+export const SLOW = 1.2;
 /** Fewer activations are not enough for a function's mean or p99. */
-const ENOUGH = 20;
+export const ENOUGH = 20;
 /** Octaves: slowdowns to 65,536; durations from 1 us to 2^36 us = 19 h. */
 const RATIO_OCTAVES = 16;
 const DURATION_OCTAVES = 36;
@@ -102,8 +97,14 @@ export class OutcomeStatistics {
   readonly #solo = new Float64Array(BLOCK);
   readonly #user = new Float64Array(BLOCK);
   readonly #ratios = new Float64Array(BLOCK);
+  readonly #sloFactor: number;
 
-  constructor(functions: number) {
+  /**
+   * `sloFactor`: the default objective is this x the p99 alone at user limits, as the product has
+   * it on the control arm.
+   */
+  constructor(functions: number, sloFactor: number) {
+    this.#sloFactor = sloFactor;
     this.rows = new Float64Array(WIDTH * functions);
     this.slowdowns = new Histograms(functions, RATIO_OCTAVES);
     this.latencies = new Histograms(functions, DURATION_OCTAVES);
@@ -208,7 +209,7 @@ export class OutcomeStatistics {
   functionSummary(fn: number, name: string, sloMs: number | undefined): FunctionSummary {
     const successes = this.get(fn, Row.successes);
     const known = successes > 0;
-    const slo = sloMs ?? (known ? (SLO_FACTOR * this.alone.quantile(fn, 0.99)) / 1000 : null);
+    const slo = sloMs ?? (known ? (this.#sloFactor * this.alone.quantile(fn, 0.99)) / 1000 : null);
     return {
       name,
       activations: this.get(fn, Row.activations),

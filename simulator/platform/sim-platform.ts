@@ -3,6 +3,7 @@ import {
   type Cancel,
   type Clock,
   coresToMillicores,
+  defaultConfig,
   MIB,
   type Micros,
   type Millicores,
@@ -129,6 +130,7 @@ export class SimPlatform implements Platform {
       failures: [],
       limitChanges: [],
       recorder: options.recorder ?? null,
+      sloFactor: defaultConfig.decision.sloFactor,
       progress: null,
       endless: true,
     });
