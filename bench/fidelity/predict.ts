@@ -146,7 +146,6 @@ function calledFunction(subject: Subject, profile: SoloProfile): StreamedFunctio
       payload: { median: 1, sigma: 0, cpu: 1, io: 0, memory: 0 },
       initMs: 60,
       coldStartMs: 450,
-      interference: { pressure: 0, sensitivity: 0 },
     },
   };
 }

@@ -113,7 +113,6 @@ function drawnFunctions(random: Random): MixFunction[] {
       payload: { median: 1, sigma: between(0.1, 0.8), cpu: 1, io: 0, memory: 0 },
       initMs: rounded(between(50, 200)),
       coldStartMs: 450,
-      interference: { pressure: 0, sensitivity: 0 },
     };
     const [low, high] = i % 2 === 0 ? TIGHT : RELAXED;
     return {

@@ -44,10 +44,6 @@ const profileSchema = z.strictObject({
   initMs: z.number().nonnegative().default(60),
   /** From the order to make a container to its start event, ms. */
   coldStartMs: z.number().nonnegative().default(450),
-  /** Use of the memory bus and sensitivity to others' use. Not simulated yet. */
-  interference: z
-    .strictObject({ pressure: z.number().min(0).max(10), sensitivity: z.number().min(0).max(10) })
-    .default({ pressure: 0, sensitivity: 0 }),
 });
 
 const within = z.enum(['uniform', 'poisson', 'bursty', 'even']).default('uniform');
