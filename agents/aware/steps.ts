@@ -47,7 +47,10 @@ export function decisionFor(
   };
 }
 
-/** As hooks derive it from a CPU target; undefined: there is none. */
+/**
+ * As hooks derive it from a CPU target (`HeldTarget` bounds it by the same 2); undefined: there is
+ * none.
+ */
 export function factorOf(
   { weightFactor, cpu }: Decision,
   { user }: Observation,

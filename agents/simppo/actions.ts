@@ -39,8 +39,9 @@ interface Range {
 }
 
 /**
- * The safeguard's range of one resource, from its highest known peak, as agents do not ask for what
- * a hook would clip. Null: user limits only.
+ * An estimate of the safeguard's range of one resource from the peaks in observations. The hook
+ * also knows the newest runs, the working set and how fast memory grows, and clips what is beyond
+ * its own range. Null: user limits only.
  */
 function rangeOf(
   peak: number,

@@ -12,7 +12,10 @@ export interface HostState {
   readonly held: Held;
   readonly at: Millis;
   readonly rate: number;
-  /** Highest peaks remembered, millicores and bytes; they decay as the safeguard's do. */
+  /**
+   * Highest peaks remembered, millicores and bytes. They have the safeguard's half-life, but the
+   * newest runs do not count whole as there: the shipped policies learned with it.
+   */
   readonly cpuPeak: number;
   readonly memoryPeak: number;
   /** Mean latency of the control arm, ms, and how many runs it stands for. */
