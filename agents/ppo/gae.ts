@@ -1,16 +1,25 @@
+interface AdvantageRows {
+  readonly rewards: ArrayLike<number>;
+  readonly values: ArrayLike<number>;
+  /** Per row, as steps differ in length. */
+  readonly discounts: ArrayLike<number>;
+}
+
+/** Rows `from` up to `to`. `bootstrap`: value after the last row, 0 if the task ended there. */
+interface AdvantageSegment {
+  readonly from: number;
+  readonly to: number;
+  readonly bootstrap: number;
+}
+
 /**
- * Generalized advantage estimates (Schulman et al. 2016) of rows `from` up to `to`: delta_t = r_t +
- * d_t V_t+1 - V_t, A_t = delta_t + d_t lambda A_t+1. `bootstrap`: V after the last row, 0 where the
- * task ended. Discounts are per row, as steps differ in length.
+ * Generalized advantage estimates (Schulman et al. 2016) of a segment's rows: delta_t = r_t + d_t
+ * V_t+1 - V_t, A_t = delta_t + d_t lambda A_t+1.
  */
 export function generalizedAdvantages(
-  rewards: ArrayLike<number>,
-  values: ArrayLike<number>,
-  discounts: ArrayLike<number>,
+  { rewards, values, discounts }: AdvantageRows,
+  { from, to, bootstrap }: AdvantageSegment,
   lambda: number,
-  from: number,
-  to: number,
-  bootstrap: number,
   advantages: Float32Array,
 ): void {
   let next = bootstrap;

@@ -125,20 +125,13 @@ export class PpoLearner {
     const advantages = new Float32Array(rows);
     critic.forwardBatch(rollout.inputs, rows, values);
     const value = new Float32Array(1);
+    const { rewards, discounts } = rollout;
+    const { lambda } = this.#settings;
     for (const { from, to, after } of rollout.segments) {
       if (after) critic.forward(after, value);
       const bootstrap = after ? value[0]! : 0;
-      const { lambda } = this.#settings;
-      generalizedAdvantages(
-        rollout.rewards,
-        values,
-        rollout.discounts,
-        lambda,
-        from,
-        to,
-        bootstrap,
-        advantages,
-      );
+      const segment = { from, to, bootstrap };
+      generalizedAdvantages({ rewards, values, discounts }, segment, lambda, advantages);
     }
     return {
       values,

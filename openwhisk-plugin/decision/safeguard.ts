@@ -33,16 +33,7 @@ export function cpuRange(
     );
     return;
   }
-  publishedRange(
-    grant,
-    fn,
-    peak,
-    fn.lastCpuPeak,
-    fn.lastCpuGrant,
-    settings.cpuUnit,
-    settings.cpuCap,
-    settings,
-  );
+  publishedRange(grant, fn, 'cpu', peak, settings);
 }
 
 /** The same for memory under policy `faasrm`, in bytes. */
@@ -87,16 +78,7 @@ export function memoryRange(
     grant.lower = Math.ceil(grant.lower);
     return;
   }
-  publishedRange(
-    grant,
-    fn,
-    peak,
-    fn.lastMemoryPeak,
-    fn.lastMemoryGrant,
-    settings.memoryUnit,
-    settings.memoryCap,
-    settings,
-  );
+  publishedRange(grant, fn, 'memory', peak, settings);
 }
 
 /** The least limit that a peak may be given; the published presets have whole units. */
@@ -139,13 +121,15 @@ function range(
 function publishedRange(
   grant: Grant,
   fn: FunctionState,
+  resource: 'cpu' | 'memory',
   recent: number,
-  last: number,
-  allocation: number,
-  unit: number,
-  cap: number,
   settings: DecisionSettings,
 ): void {
+  const cpu = resource === 'cpu';
+  const last = cpu ? fn.lastCpuPeak : fn.lastMemoryPeak;
+  const allocation = cpu ? fn.lastCpuGrant : fn.lastMemoryGrant;
+  const unit = cpu ? settings.cpuUnit : settings.memoryUnit;
+  const cap = cpu ? settings.cpuCap : settings.memoryCap;
   const code = settings.preset === 'freyr-code';
   // Only the program looks at failures.
   if (code && fn.lastFailed) {

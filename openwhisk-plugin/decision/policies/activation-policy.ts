@@ -14,7 +14,7 @@ export interface Oracle {
 export const noOracle: Oracle = { remainingCpu: () => Number.NaN };
 
 /** The host before the activation takes anything. */
-export interface HostSnapshot {
+interface HostSnapshot {
   /** Containers with activations running. */
   running: number;
   /** Allocatable, millicores. */

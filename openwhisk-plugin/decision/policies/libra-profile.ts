@@ -1,5 +1,7 @@
 import { MIB } from '../../../config/index.js';
+import { cpuUnitOf } from '../../../rules/index.js';
 import { FORGET, PowerFit } from '../power-fit.js';
+import type { DecisionSettings } from '../settings.js';
 import { DecayingHistogram } from '../statistics.js';
 
 /** The larger of a share and a unit within which a prediction counts as right. */
@@ -56,6 +58,18 @@ const TRUSTED = 0.9;
 /** Activations with a known size before any of this is believed. */
 const MIN_ACTIVATIONS = 20;
 
+/** What is read of a run; millicores and bytes. */
+interface EndedRun {
+  readonly payload: number;
+  readonly cpu: { readonly user: number; readonly peak: number };
+  readonly memory: { readonly peak: number };
+}
+
+type ProfileSettings = Pick<
+  DecisionSettings,
+  'cpuUnit' | 'cpuUnitShare' | 'memoryUnit' | 'halfLife'
+>;
+
 /** What Libra keeps of one function. CPU in millicores, memory in MiB. */
 export class LibraProfile {
   readonly cpu = new DemandProfile();
@@ -70,18 +84,17 @@ export class LibraProfile {
    */
   probe = 0;
 
+  /** From a run of `duration` ms. */
   learn(
-    size: number,
-    cpu: number,
-    memory: number,
+    { payload: size, cpu, memory }: EndedRun,
     duration: number,
-    cpuUnit: number,
-    memoryUnit: number,
+    settings: ProfileSettings,
     now: number,
-    halfLife: number,
   ): void {
-    this.cpu.learn(size, cpu, cpuUnit, now, halfLife);
-    this.memory.learn(size, memory, memoryUnit / MIB, now, halfLife);
+    const { memoryUnit, halfLife } = settings;
+    const working = memory.peak >= 0 ? memory.peak / MIB : Number.NaN;
+    this.cpu.learn(size, cpu.peak, cpuUnitOf(cpu.user, settings), now, halfLife);
+    this.memory.learn(size, working, memoryUnit / MIB, now, halfLife);
     if (!(size > 0)) return;
     this.#duration.add(size, duration);
     this.#sized++;

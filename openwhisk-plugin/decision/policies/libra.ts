@@ -50,19 +50,8 @@ export class LibraPolicy implements ActivationPolicy {
       profile = new LibraProfile();
       this.#profiles.set(run.fn, profile);
     }
-    const { cpu, memory } = run;
-    const unit = cpuUnitOf(cpu.user, settings);
-    const working = memory.peak >= 0 ? memory.peak / MIB : Number.NaN;
-    profile.learn(
-      run.payload,
-      cpu.peak,
-      working,
-      duration,
-      unit,
-      settings.memoryUnit,
-      now,
-      settings.halfLife,
-    );
+    profile.learn(run, duration, settings, now);
+    const { cpu } = run;
     const all = cpu.peak >= SATURATED * cpu.granted;
     profile.probe = all ? Math.min(2 * cpu.granted, Math.max(settings.cpuCap, cpu.user)) : 0;
   }

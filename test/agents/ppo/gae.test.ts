@@ -31,10 +31,11 @@ test('two steps by hand', (t) => {
   const advantages = new Float32Array(2);
   // delta_1 = 1 + .9 x 2 - .25 = 2.55; delta_0 = 1 + .9 x .25 - .5 = .725; with lambda 1: A_0 =
   // .725 + .9 x 2.55 = 3.02.
-  generalizedAdvantages([1, 1], [0.5, 0.25], [0.9, 0.9], 1, 0, 2, 2, advantages);
+  const rows = { rewards: [1, 1], values: [0.5, 0.25], discounts: [0.9, 0.9] };
+  generalizedAdvantages(rows, { from: 0, to: 2, bootstrap: 2 }, 1, advantages);
   t.true(Math.abs(advantages[1]! - 2.55) < 1e-6 && Math.abs(advantages[0]! - 3.02) < 1e-6);
   // With lambda 0 nothing but the own delta; at a real end nothing follows: delta_1 = 1 - .25.
-  generalizedAdvantages([1, 1], [0.5, 0.25], [0.9, 0.9], 0, 0, 2, 0, advantages);
+  generalizedAdvantages(rows, { from: 0, to: 2, bootstrap: 0 }, 0, advantages);
   t.true(Math.abs(advantages[1]! - 0.75) < 1e-6 && Math.abs(advantages[0]! - 0.725) < 1e-6);
 });
 
@@ -50,13 +51,9 @@ test('estimates equal the naive double loop, for discounts that differ by row', 
     const pad = (of: readonly number[]): number[] => [7, ...of, 7];
     const advantages = new Float32Array(length + 2).fill(9);
     generalizedAdvantages(
-      pad(rewards),
-      pad(values),
-      pad(discounts),
+      { rewards: pad(rewards), values: pad(values), discounts: pad(discounts) },
+      { from: 1, to: length + 1, bootstrap },
       0.95,
-      1,
-      length + 1,
-      bootstrap,
       advantages,
     );
     expected.forEach((a, i) => {

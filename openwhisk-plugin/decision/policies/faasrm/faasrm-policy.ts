@@ -131,16 +131,7 @@ export class FaasrmPolicy implements ActivationPolicy {
     choice.version = this.#version;
     const { user: userCpu } = run.cpu;
     const { user: userMemory } = run.memory;
-    fillState(
-      choice.state,
-      fn,
-      statistics,
-      userCpu,
-      userMemory,
-      context.host,
-      context.cores,
-      startedAt,
-    );
+    fillState(choice.state, run, statistics, context, startedAt);
     for (let i = 0; i < cpus; i++) choice.cpu[i] = amountFeature(this.#cpu[i] as number, userCpu);
     for (let i = 0; i < memories; i++)
       choice.memory[i] = amountFeature(this.#memory[i] as number, userMemory);

@@ -1,7 +1,7 @@
 import type { FunctionState } from '../../function-state.js';
 import type { DecisionSettings } from '../../settings.js';
 import { DecayingMean } from '../../statistics.js';
-import type { HostSnapshot } from '../activation-policy.js';
+import type { PolicyContext } from '../activation-policy.js';
 
 /** An hour in ms; times and gaps beyond it look alike. */
 const LONGEST = 3_600_000;
@@ -60,15 +60,19 @@ export class FunctionStatistics {
   }
 }
 
-/** Fills the nine. `cores`: of the host. */
+/** What is read of an activation; millicores and bytes. */
+interface Starting {
+  readonly fn: FunctionState;
+  readonly cpu: { readonly user: number };
+  readonly memory: { readonly user: number };
+}
+
+/** Fills the nine. */
 export function fillState(
   into: Float32Array,
-  fn: FunctionState,
+  { fn, cpu, memory }: Starting,
   statistics: FunctionStatistics,
-  userCpu: number,
-  userMemory: number,
-  host: HostSnapshot,
-  cores: number,
+  { host, cores }: Pick<PolicyContext, 'host' | 'cores'>,
   now: number,
 ): void {
   into[0] = shareFeature(host.running, host.running + cores);
@@ -76,8 +80,8 @@ export function fillState(
   into[2] = shareFeature(host.freeMemory, 1);
   into[3] = durationFeature(statistics.gap.mean);
   into[4] = rateFeature(statistics.rate(fn, now));
-  into[5] = amountFeature(statistics.cpuPeak.mean, userCpu);
-  into[6] = amountFeature(statistics.memoryPeak.mean, userMemory);
+  into[5] = amountFeature(statistics.cpuPeak.mean, cpu.user);
+  into[6] = amountFeature(statistics.memoryPeak.mean, memory.user);
   into[7] = durationFeature(fn.duration.mean);
   into[8] = durationFeature(fn.control.mean);
 }

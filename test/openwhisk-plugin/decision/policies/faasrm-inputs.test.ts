@@ -81,8 +81,9 @@ test('the nine inputs stand in the order that the weights were trained with', (t
   f.duration.add(50, 0, HOUR);
   f.addControl(80, 0, HOUR);
   const state = new Float32Array(STATE_FEATURES);
-  const snapshot = { running: 2, cpu: 8000, freeCpu: 0.5, freeMemory: 0.25 };
-  fillState(state, f, statistics, 1000, 1000, snapshot, 6, 5000);
+  const host = { running: 2, cpu: 8000, freeCpu: 0.5, freeMemory: 0.25 };
+  const run = { fn: f, cpu: { user: 1000 }, memory: { user: 1000 } };
+  fillState(state, run, statistics, { host, cores: 6 }, 5000);
   const expected = [
     2 / 8,
     0.5,

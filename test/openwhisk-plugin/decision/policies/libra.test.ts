@@ -1,6 +1,13 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { type Bytes, MIB, policyNames } from '../../../../config/index.js';
+import {
+  type Bytes,
+  MIB,
+  type Millicores,
+  type Millis,
+  mebibytes,
+  policyNames,
+} from '../../../../config/index.js';
 import { createPolicy } from '../../../../openwhisk-plugin/decision/index.js';
 import {
   DemandProfile,
@@ -13,6 +20,18 @@ import { decider, host, limits, Player, plain, policyContext } from '../helpers.
 const near = (a: number, b: number, share = 1e-9): boolean =>
   Math.abs(a - b) <= share * Math.abs(b);
 const context = policyContext();
+const UNITS = {
+  cpuUnit: 50 as Millicores,
+  cpuUnitShare: 0.05,
+  memoryUnit: mebibytes(16),
+  halfLife: 1000 as Millis,
+};
+/** Peaks in millicores and MiB. */
+const endedRun = (payload: number, cpu: number, memory: number) => ({
+  payload,
+  cpu: { user: 1000, peak: cpu },
+  memory: { peak: memory * MIB },
+});
 
 test('a power of the size is fitted exactly, and what does not vary explains nothing', (t) => {
   const fit = new PowerFit();
@@ -69,7 +88,7 @@ test('a function is size-related after 20 activations that all follow the size',
     const profile = new LibraProfile();
     for (let i = 0; i < activations; i++) {
       const size = i % 2 === 0 ? 100 : 400;
-      profile.learn(size, cpu(size), 50, duration(size), 50, 16 * MIB, 0, 1000);
+      profile.learn(endedRun(size, cpu(size), 50), duration(size), UNITS, 0);
     }
     return profile;
   };
@@ -227,14 +246,14 @@ test('an unknown peak or size is not learned from', (t) => {
   profile.learn(100, 0, 50, 0, 1000);
   t.true(profile.p99 >= 0, 'no use is known');
   const sized = new LibraProfile();
-  for (const bad of [Number.NaN, -1, 0]) sized.learn(bad, 100, 100, 100, 50, MIB, 0, 1000);
+  for (const bad of [Number.NaN, -1, 0]) sized.learn(endedRun(bad, 100, 100), 100, UNITS, 0);
   t.false(sized.covers(0) || sized.covers(1));
   t.true(sized.cpu.p99 >= 100);
 });
 
 test('sizes between the smallest and the largest seen are covered', (t) => {
   const profile = new LibraProfile();
-  for (const size of [200, 100, 400, 300]) profile.learn(size, 1, 1, 1, 50, MIB, 0, 1000);
+  for (const size of [200, 100, 400, 300]) profile.learn(endedRun(size, 1, 1), 1, UNITS, 0);
   t.deepEqual(
     [99, 100, 250, 400, 401].map((size) => profile.covers(size)),
     [false, true, true, true, false],
@@ -274,7 +293,7 @@ test('memory that does not follow the size makes a function size-unrelated', (t)
   const profile = new LibraProfile();
   for (let i = 0; i < 40; i++) {
     const size = i % 2 === 0 ? 100 : 400;
-    profile.learn(size, size, i % 4 < 2 ? 100 : 1000, size, 50, 16 * MIB, 0, 1000);
+    profile.learn(endedRun(size, size, i % 4 < 2 ? 100 : 1000), size, UNITS, 0);
   }
   t.false(profile.sizeRelated);
 });
