@@ -84,8 +84,8 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
       let activationsUntilFall = Math.max(0, known.activationsUntilFall - ended);
       if (oomKills > 0) {
         activationsUntilFall = constants.activationsAfterOom;
-        // The kill proves a peak of this size; at the user limit, one that keeps the larger size
-        // until it has decayed.
+        // The kill proves a peak of this size; at a user limit below 400 MiB, one that keeps the
+        // larger size until it has decayed.
         const proven = limit >= user ? memoryAfterOom(limit) / (1 + SIZE_RULES.marginShare) : limit;
         peak = Math.max(peak, proven);
       }

@@ -97,7 +97,7 @@ const sizeAdviceSchema = z.object({
   limit: memory.describe('Memory of its newest containers.'),
   size: memory.describe(
     'Smallest size that holds the recent peaks with a margin, for any number of activations; ' +
-      "above the user's only after an OOM kill there.",
+      "above the user's only after an OOM kill there, or if a peak was above it.",
   ),
   highest: memory.describe('Highest working set of an activation.'),
   recent: memory.describe('The same, with decay.'),

@@ -144,13 +144,18 @@ export function addCommands(program: Command): void {
     .addOption(storeForOption());
   addOutputOption(command).action(async (options: RestoreOptions) => {
     const globals = globalOptions(command);
-    const { config, error, source } = settingsOf(globals);
+    const settings = settingsOf(globals);
+    const { config, error, source, trust } = settings;
     checkOptions(options, config);
     if (error !== null) {
       reportError(error);
       reportProblem(`restoring nevertheless, with ${source}`, 'correct the configuration');
-    }
-    const { hosts, outcome = null } = await restore(options, config, source);
+    } else if (trust === 'recorded')
+      reportProblem(
+        `the configuration is not that of the hook: restoring with ${source}`,
+        'restore the file, or name other settings: --set hook.stateDir=FOLDER',
+      );
+    const { hosts, outcome = null } = await restore(options, settings);
     printTable(
       options.output,
       {
@@ -205,20 +210,33 @@ interface Restored {
   readonly outcome?: ModeOutcome;
 }
 
-async function restore(options: RestoreOptions, config: Config, source: string): Promise<Restored> {
+async function restore(
+  options: RestoreOptions,
+  { config, source, trust }: ReturnType<typeof settingsForRestore>,
+): Promise<Restored> {
   const { all, host, local, hold, release } = options;
   if ((hold || release) && all) return switchEverywhere(hold === true, config, options.storeFor);
   if ((hold || release) && host !== undefined)
     return { hosts: [await switchOn(host, hold === true, config)] };
   const { killSwitch } = statePaths(config);
-  if (release) return { hosts: [await releaseHere(killSwitch)] };
+  if (release) return { hosts: [judged(await releaseHere(killSwitch), trust)] };
   if (!hold && !local) return { hosts: await askHooks(host, config) };
   const failed = hold ? setKillFile(killSwitch) : null;
   // The hook of a simulated host watches the kill switch and restores by itself.
   const restored = config.platform === 'simulated' ? [] : [await restoreHere(config, source)];
   if (!hold) return { hosts: restored };
-  return { hosts: [failed ?? (await confirmedHold(config)), ...restored] };
+  return { hosts: [failed ?? judged(await confirmedHold(config), trust), ...restored] };
 }
+
+/** A kill switch in a folder that may be another hook's is not one to rely on. */
+const judged = (row: RestoredHost, trust: string): RestoredHost =>
+  trust !== 'guessed'
+    ? row
+    : {
+        ...row,
+        ok: false,
+        result: `${row.result}; the hook may use another folder: --set hook.stateDir=FOLDER`,
+      };
 
 /** Sets or releases the kill switch of all hosts. */
 async function switchEverywhere(
@@ -235,7 +253,10 @@ async function switchEverywhere(
         hosts: outcome.hosts.map((host) => ({ host, result: HELD_BY_ALL, ok: true })),
       };
     const heldBy = await heldAfterRelease(broker);
-    const hosts = outcome.hosts.map((host) => releasedBy(host, RELEASED, heldBy.get(host) ?? []));
+    const hosts = outcome.hosts.map((host) => {
+      const sources = heldBy.get(host);
+      return sources === undefined ? unknownAfter(host) : releasedBy(host, RELEASED, sources);
+    });
     return { outcome, hosts };
   });
 }
@@ -262,8 +283,16 @@ async function switchOn(host: string, kill: boolean, config: Config): Promise<Re
     callService(broker, { service: services.hook, endpoint: 'restore', request, host }),
   );
   if (kill) return switchedBy(host, HELD_BY_HOOK, answer);
-  return releasedBy(host, RELEASED, (answer as Answer | null)?.killedBy ?? []);
+  const heldBy = (answer as Answer | null)?.killedBy;
+  return heldBy === undefined ? unknownAfter(host) : releasedBy(host, RELEASED, heldBy);
 }
+
+/** The hook did not answer, or is of an earlier release. */
+const unknownAfter = (host: string): RestoredHost => ({
+  host,
+  result: `${RELEASED}, but whether something else holds it is not known: see \`gleaner status\``,
+  ok: false,
+});
 
 /** Removes the file of this host's kill switch, and waits until its hook has seen that. */
 async function releaseHere(killSwitch: string): Promise<RestoredHost> {

@@ -1,32 +1,28 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isHostName } from '../../broker/index.js';
 
 /** What an earlier `gleaner nats-config` left in a folder. */
 
 export const serverFile = (folder: string): string => join(folder, 'nats-server.conf');
 
-export const hasSeed = (folder: string, name: string): boolean =>
-  existsSync(join(folder, `${name}.nk`));
-
-/** Hosts with a seed of their own for a role, such as `hook-invoker0.nk`, in order. */
-export function seededHosts(folder: string, role: 'hook' | 'agents'): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((file) => file.startsWith(`${role}-`) && file.endsWith('.nk'))
-    .map((file) => file.slice(role.length + 1, -'.nk'.length))
-    .filter(isHostName)
-    .sort();
+export interface EarlierServer {
+  /** Null: no such line. */
+  readonly listen: string | null;
+  /** Of JetStream; null: no such line. */
+  readonly storeFolder: string | null;
+  /**
+   * Names of its users that still have a seed, such as `hook-invoker0`. A seed alone is not enough:
+   * its user may have been taken away.
+   */
+  readonly identities: readonly string[];
 }
 
-/** The server's address and JetStream's folder; null: no such line. */
-export function earlierServer(folder: string): {
-  readonly listen: string | null;
-  readonly storeFolder: string | null;
-} {
+export function earlierServer(folder: string): EarlierServer {
   const file = serverFile(folder);
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const users = [...text.matchAll(/^ +# ([\w-]+)$/gm)].map(([, name]) => name!);
   return {
+    identities: users.filter((name) => existsSync(join(folder, `${name}.nk`))),
     listen: quoted(/^listen: (".*")$/m.exec(text)),
     storeFolder: quoted(/^jetstream \{ store_dir: (".*?[^\\]")/m.exec(text)),
   };

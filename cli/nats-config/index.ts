@@ -14,7 +14,7 @@ import {
 } from '../../broker/index.js';
 import { UsageError } from '../../config/index.js';
 import { type CertificateFiles, certifiedHosts, makeCertificates } from './certificate.js';
-import { earlierServer, hasSeed, seededHosts, serverFile } from './earlier-run.js';
+import { earlierServer, serverFile } from './earlier-run.js';
 
 /** Where the server listens, and JetStream's folder, unless said otherwise. */
 export const LISTEN = '0.0.0.0:4222';
@@ -32,8 +32,8 @@ export interface NatsConfigSettings {
   /** Null: as an earlier run has it, or {@link STORE}. */
   readonly storeFolder: string | null;
   /**
-   * Invoker hosts and agent hosts with their own identity, besides those that have a seed in the
-   * folder; none at all: one identity for all.
+   * Invoker hosts and agent hosts with their own identity, besides those of an earlier run; none at
+   * all: one identity for all.
    */
   readonly hooks: readonly string[];
   readonly agents: readonly string[];
@@ -65,11 +65,8 @@ export interface WrittenNatsConfig {
 
 type Named = Omit<Identity, 'publicKey'>;
 
-/**
- * An identity that has a seed in the folder stays, so that a run which does not name it locks no
- * host out.
- */
-function identityNames({ hooks, agents, folder }: NatsConfigSettings): Named[] {
+/** `earlier` identities stay, so that a run which does not name them locks no host out. */
+function identityNames({ hooks, agents }: NatsConfigSettings, earlier: readonly string[]): Named[] {
   return ROLES.flatMap((role): Named[] => {
     const named = role === 'hook' ? hooks : role === 'agents' ? agents : [];
     for (const host of named)
@@ -79,9 +76,10 @@ function identityNames({ hooks, agents, folder }: NatsConfigSettings): Named[] {
         });
     const shared: Named = { name: role, role, host: null };
     if (role !== 'hook' && role !== 'agents') return [shared];
-    const hosts = [...new Set([...named, ...seededHosts(folder, role)])];
+    const known = earlier.filter((name) => name.startsWith(`${role}-`));
+    const hosts = [...new Set([...named, ...known.map((name) => name.slice(role.length + 1))])];
     const own = hosts.map((host): Named => ({ name: `${role}-${host}`, role, host }));
-    return own.length === 0 || hasSeed(folder, role) ? [shared, ...own] : own;
+    return own.length === 0 || earlier.includes(role) ? [shared, ...own] : own;
   });
 }
 
@@ -91,13 +89,13 @@ function identityNames({ hooks, agents, folder }: NatsConfigSettings): Named[] {
  * add a host, after an upgrade, or to replace a seed. Secret files have mode 0600.
  */
 export function writeNatsConfig(options: NatsConfigSettings): WrittenNatsConfig {
-  const names = identityNames(options);
+  const earlier = earlierServer(options.folder);
+  const names = identityNames(options, earlier.identities);
   for (const name of options.rotate)
     if (!names.some((each) => each.name === name))
       throw new UsageError(`unknown identity '${name}'`, {
         hint: `use one of: ${names.map((n) => n.name).join(', ')}`,
       });
-  const earlier = earlierServer(options.folder);
   const listen = options.listen ?? earlier.listen ?? LISTEN;
   const storeFolder = options.storeFolder ?? earlier.storeFolder ?? STORE;
   const port = portOf(listen);

@@ -62,7 +62,8 @@ export function policyRun(
   const refines = beginWith !== undefined;
   const settings = trainingSettings(manager, episodes, refines);
   return {
-    plan: { ...plan, beginWith },
+    // Without its path: the same training in another folder gives the same bytes.
+    plan: { ...plan, refines },
     episodes,
     expected: expectedPolicy(settings),
     begin: async () => {

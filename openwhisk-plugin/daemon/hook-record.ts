@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
+import type { Logger } from '../../broker/index.js';
 import { type Config, configSchema, messageOf } from '../../config/index.js';
 import { engineLockPath } from '../host/lock/index.js';
 import type { HookOptions } from './build-hook.js';
@@ -20,7 +21,7 @@ const recordSchema = z.object({
 });
 
 /** What a restore needs to know of the hook that set the limits. */
-type RecordedSettings = Pick<z.output<typeof recordSchema>, 'platform' | 'hook'>;
+type RecordedSettings = z.output<typeof recordSchema>;
 
 const recordOf = (engineLock: string): string => engineLock.replace(/(\.lock)?$/, '.json');
 
@@ -47,8 +48,15 @@ export function recordHook(
   }
 }
 
-export function removeHookRecord(engineLock: string | undefined): void {
-  if (engineLock !== undefined) rmSync(recordOf(engineLock), { force: true });
+export function removeHookRecord(engineLock: string | undefined, logger: Logger): void {
+  if (engineLock === undefined) return;
+  const path = recordOf(engineLock);
+  try {
+    rmSync(path, { force: true });
+  } catch (error) {
+    // Every limit is the user's: the stop has not failed.
+    logger.warn({ path, error: messageOf(error) }, 'cannot remove the record of this hook');
+  }
 }
 
 /**
@@ -64,7 +72,7 @@ export function recordedSettings(
   return found.length === 1 ? found[0]! : null;
 }
 
-function recordsIn(folder: string): z.output<typeof recordSchema>[] {
+function recordsIn(folder: string): RecordedSettings[] {
   try {
     return readdirSync(folder)
       .filter((name) => name.endsWith('.json'))

@@ -56,7 +56,7 @@ export class KillSwitch {
   #path = '';
   #isUnreadable = false;
   /** The note of the confirmation; empty: there is none. */
-  #confirmed = '';
+  #confirmed: string | null = '';
   #closed = false;
 
   get killed(): boolean {
@@ -129,7 +129,9 @@ export class KillSwitch {
       else nameProcess(path, note);
       this.#confirmed = note;
     } catch {
-      // Without it `gleaner restore` reports that the hook does not confirm.
+      // Without it `gleaner restore` reports that the hook does not confirm. The old one may be
+      // gone, so also the same note is written again.
+      this.#confirmed = null;
     }
   }
 

@@ -129,7 +129,7 @@ function begin(built: BuiltHook, options: HookOptions, release: () => void): Run
     stop: () => {
       stopped ??= stop(built, options, restoring, bus)
         // After a stop that left limits, a restore by the supervisor needs it.
-        .then(() => removeHookRecord(platform.engineLock))
+        .then(() => removeHookRecord(platform.engineLock, options.logger))
         .finally(release);
       return stopped;
     },

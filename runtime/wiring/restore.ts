@@ -16,6 +16,7 @@ import {
   configPath,
   flagsOf,
   type GlobalOptions,
+  SYSTEM_CONFIG,
   salvageSettings,
   statePaths,
 } from '../settings.js';
@@ -24,12 +25,15 @@ import { cgroupWriter, containerEngine } from './host-platform.js';
 interface RestoreSettings extends SalvagedConfig {
   /** Where the settings are from, for a person. */
   readonly source: string;
+  /** `recorded`: otherwise than configured. `guessed`: the state folder may be another one. */
+  readonly trust: 'configured' | 'recorded' | 'guessed';
 }
 
 /**
  * The configuration for a restore, which no problem of the file or the environment may prevent: a
- * hook that was killed may have left limits. With a problem the settings are those that the hook
- * recorded; without a record, those keys that can be read. Throws a ConfigError for flags only.
+ * hook that was killed may have left limits. What it recorded comes first, as a file that was cut
+ * or removed says nothing; without a record, those keys that can be read. Throws a ConfigError for
+ * flags only.
  */
 export function settingsForRestore(
   options: GlobalOptions,
@@ -37,27 +41,47 @@ export function settingsForRestore(
 ): RestoreSettings {
   const path = configPath(options);
   const { config, error } = salvageSettings(options, shorthands);
-  const named = path === undefined ? 'the configuration' : path;
-  if (error === null) {
-    const source =
-      path === undefined
-        ? 'default configuration; for another use --config'
-        : `configuration ${path}`;
-    return { config, error, source };
-  }
-  const record = recordedSettings(path === undefined ? null : resolve(path), config);
-  if (record === null)
-    return { config, error, source: `what can be read of ${named}, defaults for the rest` };
   const flags = flagsOf(options, shorthands);
-  const recorded = Object.entries(record.hook).filter(([key]) => !(`hook.${key}` in flags));
-  const platform = 'platform' in flags ? config.platform : record.platform;
-  const hook = { ...config.hook, ...Object.fromEntries(recorded) };
-  return {
-    config: { ...config, platform, hook },
-    error,
-    source: `settings of the hook that ran with ${named}`,
-  };
+  const record = recordFor(path, config, error !== null);
+  if (record !== null) {
+    const hook = withoutFlags(record.hook, flags);
+    const platform = 'platform' in flags ? config.platform : record.platform;
+    const recorded = { ...config, platform, hook: { ...config.hook, ...hook } };
+    const source = `settings of the hook that ran with ${record.configFile ?? 'no configuration'}`;
+    if (error !== null || !isSameHost(config, recorded))
+      return { config: recorded, error, source, trust: 'recorded' };
+  }
+  if (error === null) {
+    const named = path === undefined ? DEFAULTS : `configuration ${path}`;
+    return { config, error, source: named, trust: 'configured' };
+  }
+  const source = `what can be read of ${path ?? 'the configuration'}, defaults for the rest`;
+  // The path of a problem of the whole file is empty.
+  const isUnknown = error.problems.some(({ path: key }) => 'hook.stateDir'.startsWith(key));
+  const isGuessed = isUnknown && !('hook.stateDir' in flags);
+  return { config, error, source, trust: isGuessed ? 'guessed' : 'configured' };
 }
+
+const DEFAULTS = 'default configuration; for another use --config';
+
+function recordFor(path: string | undefined, config: Config, isDamaged: boolean) {
+  if (path !== undefined) return recordedSettings(resolve(path), config);
+  // The usual file may have been removed since.
+  const usual = recordedSettings(SYSTEM_CONFIG, config);
+  return usual ?? (isDamaged ? recordedSettings(null, config) : null);
+}
+
+const withoutFlags = <T extends object>(hook: T, flags: object): Partial<T> =>
+  Object.fromEntries(
+    Object.entries(hook).filter(([key]) => !(`hook.${key}` in flags)),
+  ) as Partial<T>;
+
+const isSameHost = (one: Config, other: Config): boolean =>
+  one.platform === other.platform &&
+  resolve(one.hook.stateDir) === resolve(other.hook.stateDir) &&
+  one.hook.engine === other.hook.engine &&
+  one.hook.engineSocket === other.hook.engineSocket &&
+  one.hook.containerPrefix === other.hook.containerPrefix;
 
 export interface RestoreSummary {
   /** Containers of which a limit stood otherwise and is the user's again. */

@@ -69,7 +69,11 @@ const arrivalsSchema = z.union([
           .max(...upTo(MOST_PER_MINUTE)),
       )
       .min(1),
-    sliceMs: z.number().positive().default(60_000),
+    sliceMs: z
+      .number()
+      .min(1000)
+      .max(...upTo(1000 * LONGEST_SECONDS))
+      .default(60_000),
     /**
      * `uniform`: exactly that many, anywhere; `poisson`: the count is drawn with that mean;
      * `bursty`: exactly that many, in bursts; `even`: equal gaps.
@@ -88,9 +92,20 @@ const arrivalsSchema = z.union([
     within: z.enum(['poisson', 'even']).default('poisson'),
   }),
   z.strictObject({
-    atMs: z.array(z.number().nonnegative()).min(1),
+    atMs: z
+      .array(
+        z
+          .number()
+          .nonnegative()
+          .max(...upTo(1000 * LONGEST_SECONDS)),
+      )
+      .min(1),
     /** Length of the recording; absent: it ends with the last activation. */
-    spanMs: z.number().positive().optional(),
+    spanMs: z
+      .number()
+      .positive()
+      .max(...upTo(1000 * LONGEST_SECONDS))
+      .optional(),
   }),
 ]);
 

@@ -259,6 +259,17 @@ test('the kill switch works with a configuration that nothing else accepts', asy
     t.true(held.out.includes(place), held.out);
     rmSync(join(state, 'kill-switch'));
   }
+  // A file that was cut is valid and says nothing.
+  writeFileSync(file, '');
+  const cut = await hold();
+  t.true(cut.out.includes(place), cut.out);
+  t.regex(cut.err, /the configuration is not that of the hook/);
+  rmSync(record);
+  rmSync(file);
+  const guessed = await hold({ GLEANER_HOOK_STATEDIR: folder });
+  t.is(guessed.code, 1);
+  t.regex(guessed.out, /the hook may use another folder/);
+  rmSync(set);
   const flagged = await gleaner([
     '-c',
     file,
@@ -379,8 +390,10 @@ test('restore --local names its engine, and refuses a simulated host', async (t)
   t.regex(simulated.err, /simulated host[\s\S]*`gleaner restore` asks the hook/);
   // No engine there: a failure, and on which.
   const absent = ['--set', 'hook.engineSocket=/nonexistent/docker.sock'];
+  const config = join(temporaryFolder('local'), 'gleaner.yaml');
+  writeFileSync(config, '');
   const { code, out } = await gleaner([...nowhere, ...absent, 'restore', '--local'], {
-    GLEANER_CONFIG: '',
+    GLEANER_CONFIG: config,
   });
   t.is(code, 1);
   t.regex(out, /\(platform host, containers wsk… on \/nonexistent\/docker\.sock; /);

@@ -93,14 +93,19 @@ export function nameProcess(path: string, note = ''): string {
 /** Only root may write here. In a container it must be the host's, or hooks miss each other. */
 export const ENGINE_LOCKS = '/var/lib/gleaner/engines';
 
-/** Without the links of a path: `/var/run/docker.sock` is `/run/docker.sock` on most hosts. */
-function realPath(path: string): string {
+/**
+ * Without the links of a path, but below `/var/run` as most configurations and earlier releases
+ * have it: a container with the host's socket may lack the host's link from there to `/run`.
+ */
+const realPath = (path: string): string => withoutLinks(path).replace(/^\/run\//, '/var/run/');
+
+function withoutLinks(path: string): string {
   try {
     return realpathSync(path);
   } catch {
     // An engine that is stopped may have removed its socket, but not the folder.
     const folder = dirname(path);
-    return folder === path ? path : join(realPath(folder), basename(path));
+    return folder === path ? path : join(withoutLinks(folder), basename(path));
   }
 }
 

@@ -160,7 +160,7 @@ test('of a trace of which nothing is left the error says what was odd', (t) => {
 });
 
 test('more than a million activations in a minute are refused with their line', (t) => {
-  for (const row of ['o,a,g,http,1,1e12', 'o,a,f,http,1000000,0'])
+  for (const row of ['o,a,f,http,1,1e12', 'o,a,f,http,1000000,0'])
     t.throws(() => importAzure2019(sampleWith({ invocations: [row] }), { name: 'test' }), {
       instanceOf: TraceError,
       message: /^inv.csv: line 3: \d+ activations in a minute, more than 1000000/,
