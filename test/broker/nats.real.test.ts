@@ -256,7 +256,8 @@ if (natsServerHere()) {
     time.advance(millis(5000));
     await bucket.put('k0', bytes('5'));
     await until(() => values.get('k0') === '5', 'one more');
-    t.is(reads, 1);
+    // The heartbeat, which runs meanwhile, may see the change before its notice; no other is read.
+    t.true(reads === 1 || reads === 2, `${reads} reads`);
   });
 
   test.serial('a refused client is distinguished from a missing server', async (t) => {

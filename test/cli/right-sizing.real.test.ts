@@ -157,7 +157,7 @@ test('a size is recommended, written, and undone after an OOM kill', async (t) =
       (entry) => entry.kind === 'killed' && entry.memory === smaller,
     ),
   );
-  // And it is not tried again.
+  // And neither it nor a smaller one is tried again.
   await following.turn();
-  t.is(size(), 512);
+  t.true(size() > smaller);
 });
