@@ -9,7 +9,8 @@ import {
   switchMode,
 } from '../../broker/index.js';
 import { modeField } from '../../broker/messages/index.js';
-import { callEveryInstance } from '../../broker/services/index.js';
+import { askEvery, callEveryInstance } from '../../broker/services/index.js';
+import type { Mode } from '../../config/index.js';
 import type { ActionResponse } from '../wire.js';
 
 const fn = z.string().refine(isFunctionName, 'is not the name of an action');
@@ -41,16 +42,15 @@ export async function act(broker: Broker, action: Action): Promise<ActionRespons
           ? `${action.function} is paused on every host`
           : `${action.function} is managed again`,
       );
-    case 'mode':
-      return switched(
-        await switchMode(
-          broker,
-          action.function ?? null,
-          { mode: action.mode === 'default' ? null : action.mode },
-          who,
-        ),
+    case 'mode': {
+      const mode = action.mode === 'default' ? null : action.mode;
+      const done = switched(
+        await switchMode(broker, action.function ?? null, { mode }, who),
         `${action.function ?? 'all functions'}: mode ${action.mode}`,
       );
+      if (!done.ok || mode === null || action.function === undefined) return done;
+      return (await restriction(broker, action.function, mode)) ?? done;
+    }
     case 'restore': {
       const answers = await callEveryInstance(broker, {
         service: services.hook,
@@ -74,6 +74,16 @@ export async function act(broker: Broker, action: Action): Promise<ActionRespons
       );
     }
   }
+}
+
+/** What keeps a function from its new mode; null: nothing, or no hook says so. */
+async function restriction(broker: Broker, fn: string, mode: Mode): Promise<ActionResponse | null> {
+  const { answers } = await askEvery(broker, 'hook', 'mode', { function: fn });
+  const others = [...answers.values()].filter((one) => one.restrictedBy && one.mode !== mode);
+  const text = others.map(
+    (one) => `not in force on ${one.host}: mode ${one.mode} by ${one.restrictedBy}`,
+  );
+  return others.length === 0 ? null : { ok: false, text: text.join('; ') };
 }
 
 /** A change that is in force but not stored is lost when the hooks restart, so it is not `ok`. */

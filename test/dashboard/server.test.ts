@@ -226,6 +226,13 @@ test('the token allows pause, resume, restore, retrain and mode changes only', a
   t.is((await act(dashboard, { action: 'mode', function: name, mode: 'observe' })).status, 200);
   t.is((await act(dashboard, { action: 'resume', function: name })).status, 200);
   t.like(await kept(), { paused: false, mode: 'observe' });
+  gleaner.mode = 'observe';
+  gleaner.restrictedBy = 'functions.exclude';
+  const excluded = await act(dashboard, { action: 'mode', function: name, mode: 'enforce' });
+  t.like(JSON.parse(excluded.text), {
+    ok: false,
+    text: `not in force on ${HOST}: mode observe by functions.exclude`,
+  });
   t.is((await act(dashboard, { action: 'restore' })).status, 200);
   t.is(gleaner.restored, 1);
   t.regex(

@@ -40,6 +40,8 @@ export class SyntheticGleaner {
   /** Of all functions together. */
   controlSamples = 60;
   mode: HostView['mode'] = 'enforce';
+  /** Of the answers about a function's mode. */
+  restrictedBy: string | null = null;
   lostBridges: readonly string[] = [];
   audit: HostView['audit'] = { cause: null, waiting: 0, dropped: 0 };
   /** Older hooks count harvest for each function only. */
@@ -91,7 +93,7 @@ export class SyntheticGleaner {
       resume: ({ function: name }) => ({ function: name, paused: false }),
       mode: ({ mode }) => {
         if (mode !== undefined) this.modes.push(mode);
-        return { host: HOST, mode: this.mode, killed: false };
+        return { host: HOST, mode: this.mode, killed: false, restrictedBy: this.restrictedBy };
       },
       restore: () => {
         this.restored++;
