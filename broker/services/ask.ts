@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { millis } from '../../config/index.js';
+import { type Mode, millis } from '../../config/index.js';
 import type { Broker } from '../port.js';
 import { services } from '../subjects.js';
 import { AGENTS_PAGE, agentsService } from './agents-service.js';
@@ -60,6 +60,18 @@ export async function askEvery<S extends keyof Contracts, E extends keyof Contra
   const schema = answerSchema<AnswerOf<Contracts[S][E]>>(service, endpoint);
   return await checked(broker, services[service], schema, (expected) =>
     callEveryInstance(broker, { service: services[service], endpoint, request, expected }),
+  );
+}
+
+/** Hosts on which something keeps a function from a mode that was set for it, and what. */
+export async function restrictedHosts(
+  broker: Broker,
+  fn: string,
+  mode: Mode,
+): Promise<{ readonly host: string; readonly mode: Mode; readonly by: string }[]> {
+  const { answers } = await askEvery(broker, 'hook', 'mode', { function: fn });
+  return [...answers.values()].flatMap(({ host, mode: inForce, restrictedBy }) =>
+    restrictedBy && inForce !== mode ? [{ host, mode: inForce, by: restrictedBy }] : [],
   );
 }
 

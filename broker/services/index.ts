@@ -1,7 +1,13 @@
 export * from './agents-service.js';
 export { aggregatorSchema, aggregatorService } from './aggregator-service.js';
 export { announce, InstanceDirectory } from './announcements.js';
-export { askEvery, askEveryPage, expectedInstances, silentHosts } from './ask.js';
+export {
+  askEvery,
+  askEveryPage,
+  expectedInstances,
+  restrictedHosts,
+  silentHosts,
+} from './ask.js';
 export { contractedEndpoints, type ServiceContract } from './contract.js';
 export * from './hook-service.js';
 export {

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { type Broker, storedModes } from '../../broker/index.js';
-import { askEvery } from '../../broker/services/index.js';
+import { restrictedHosts } from '../../broker/services/index.js';
 import { EXIT, type Mode, messageOf, modes, reportProblem } from '../../config/index.js';
 import {
   inspectHooks,
@@ -38,14 +38,13 @@ interface ModeOptions extends OutputOptions {
 
 /** Reports hosts where something keeps the function from its new mode. @returns false: some */
 async function isInForce(broker: Broker, fn: string, mode: Mode): Promise<boolean> {
-  const { answers } = await askEvery(broker, 'hook', 'mode', { function: fn });
-  const others = [...answers.values()].filter((one) => one.restrictedBy && one.mode !== mode);
-  for (const { host, mode: inForce, restrictedBy } of others)
+  const restricted = await restrictedHosts(broker, fn, mode);
+  for (const { host, mode: inForce, by } of restricted)
     reportProblem(
-      `not in force on ${plainText(host)}: mode ${inForce} by ${plainText(restrictedBy!)}`,
+      `not in force on ${plainText(host)}: mode ${inForce} by ${plainText(by)}`,
       'the mode is stored and applies without that restriction (docs/functions.md)',
     );
-  return others.length === 0;
+  return restricted.length === 0;
 }
 
 interface StoredMode {

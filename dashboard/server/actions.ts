@@ -9,7 +9,7 @@ import {
   switchMode,
 } from '../../broker/index.js';
 import { modeField } from '../../broker/messages/index.js';
-import { askEvery, callEveryInstance } from '../../broker/services/index.js';
+import { callEveryInstance, restrictedHosts } from '../../broker/services/index.js';
 import type { Mode } from '../../config/index.js';
 import type { ActionResponse } from '../wire.js';
 
@@ -78,12 +78,11 @@ export async function act(broker: Broker, action: Action): Promise<ActionRespons
 
 /** What keeps a function from its new mode; null: nothing, or no hook says so. */
 async function restriction(broker: Broker, fn: string, mode: Mode): Promise<ActionResponse | null> {
-  const { answers } = await askEvery(broker, 'hook', 'mode', { function: fn });
-  const others = [...answers.values()].filter((one) => one.restrictedBy && one.mode !== mode);
-  const text = others.map(
-    (one) => `not in force on ${one.host}: mode ${one.mode} by ${one.restrictedBy}`,
+  const restricted = await restrictedHosts(broker, fn, mode);
+  const text = restricted.map(
+    (one) => `not in force on ${one.host}: mode ${one.mode} by ${one.by}`,
   );
-  return others.length === 0 ? null : { ok: false, text: text.join('; ') };
+  return restricted.length === 0 ? null : { ok: false, text: text.join('; ') };
 }
 
 /** A change that is in force but not stored is lost when the hooks restart, so it is not `ok`. */
