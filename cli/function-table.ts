@@ -1,6 +1,6 @@
 import { type FunctionView, functionViewSchema } from '../broker/services/index.js';
 import { errorClass, suggest } from '../config/index.js';
-import { comparisonOf, noComparison, reasonText } from '../rules/index.js';
+import { comparisonOf, modeInForce, noComparison, reasonText } from '../rules/index.js';
 import {
   type Colors,
   type Column,
@@ -34,8 +34,6 @@ export const functionJson = (row: FunctionRow): Record<string, unknown> =>
 export const NARROW = 100;
 
 const figure = (value: number): string => (value === 0 ? '-' : value.toFixed(1));
-const modeText = (row: FunctionRow): string =>
-  row.killed ? 'stopped' : row.paused ? 'paused' : row.mode;
 const weightText = (value: number): string => String(Math.round(value));
 const pair = (now: string, user: string): string => `${now}/${user}`;
 
@@ -76,7 +74,7 @@ function narrowColumns(rows: readonly FunctionRow[], colors: Colors): Column<Fun
   return [
     left<FunctionRow>('function', (row) => row.name),
     hosts.size > 1 && left<FunctionRow>('host', (row) => row.host),
-    left('mode', modeText),
+    left('mode', modeInForce),
     right<FunctionRow>('activations', (row) => count(row.activations)),
     quota &&
       right<FunctionRow>('cores now/user', (row) =>
@@ -109,7 +107,7 @@ function wideColumns(rows: readonly FunctionRow[], colors: Colors): Column<Funct
   return [
     left<FunctionRow>('function', (row) => row.name),
     left<FunctionRow>('host', (row) => row.host),
-    left('mode', modeText),
+    left('mode', modeInForce),
     figureOf('activations', (row) => count(row.activations)),
     figureOf('running', (row) => count(row.running)),
     figureOf('containers', (row) => count(row.containers)),

@@ -1,5 +1,5 @@
 import type { FunctionView, HostView } from '../broker/services/index.js';
-import { reasonText } from '../rules/index.js';
+import { modeInForce, reasonText } from '../rules/index.js';
 import {
   type Colors,
   type Column,
@@ -208,8 +208,7 @@ export function renderPlain(model: LiveModel): string {
   }
   const judged = kept + missed;
   const slo = judged === 0 ? 'learning' : `kept ${kept}/${judged}`;
-  const mode =
-    model.hosts.map((host) => (host.killed ? 'stopped' : host.mode)).join(',') || 'starting';
+  const mode = model.hosts.map(modeInForce).join(',') || 'starting';
   const up = model.upSeconds === null ? '' : `up ${model.upSeconds} s  `;
   const [verdict] = verdictLines(model.hosts, model.functions);
   const compared = verdict === undefined ? '' : `  ${verdict}`;

@@ -6,10 +6,10 @@
 
 export interface HostRow {
   readonly host: string;
+  /** In force: `stopped` while its kill switch holds. */
   readonly mode: string;
   readonly platform: string;
   readonly version: string;
-  readonly killed: boolean;
   readonly killedBy: readonly string[];
   readonly isEngineReachable: boolean;
   /** One sentence per interface on which the tap does not listen. */
@@ -60,7 +60,9 @@ export interface ComparisonView {
 export interface FunctionRow {
   readonly name: string;
   readonly hosts: number;
+  /** In force: also `paused`, or `stopped` by a kill switch; `mixed`: hosts differ. */
   readonly mode: string;
+  /** On some host. */
   readonly paused: boolean;
   readonly alarm: boolean;
   readonly manager: string;
@@ -249,6 +251,8 @@ export interface Tick {
   readonly now: number;
   readonly pages: Pages;
   readonly nats: NatsState;
+  /** Where the kill switch holds, and how to release it; empty: on no host. */
+  readonly killSwitch: string;
   readonly totals: Totals;
   readonly hosts: readonly HostRow[];
   readonly functions?: readonly FunctionRow[];

@@ -1,6 +1,7 @@
 export * from './arm-comparison.js';
 export * from './faasrm-layout.js';
 export * from './idle-life.js';
+export * from './mode-in-force.js';
 export * from './oom.js';
 export * from './peak-excess.js';
 export * from './recommended-size.js';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isFunctionName, services } from '../../broker/index.js';
 import { errorClass, messageOf, reportProblem, UsageError } from '../../config/index.js';
+import { killSwitchText, RELEASE_HINT } from '../../rules/index.js';
 import {
   type Column,
   type GlobalOptions,
@@ -174,10 +175,5 @@ export function checkFunctionName(name: string | undefined): void {
 /** Reports hosts where a kill switch keeps a change from having an effect. */
 export function noteKilled(hooks: readonly HookAnswer[]): void {
   for (const { host } of hooks)
-    if (host.killed)
-      reportProblem(
-        `the kill switch holds on ${plainText(host.host)} (${host.killedBy.join(', ')}): ` +
-          'user limits apply until it is released',
-        '`gleaner restore --release` releases the file, with --all or --host the others',
-      );
+    if (host.killed) reportProblem(plainText(killSwitchText([host])), RELEASE_HINT);
 }

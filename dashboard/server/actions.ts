@@ -9,8 +9,9 @@ import {
   switchMode,
 } from '../../broker/index.js';
 import { modeField } from '../../broker/messages/index.js';
-import { callEveryInstance, restrictedHosts } from '../../broker/services/index.js';
+import { askEvery, callEveryInstance, restrictedHosts } from '../../broker/services/index.js';
 import type { Mode } from '../../config/index.js';
+import { killSwitchText } from '../../rules/index.js';
 import type { ActionResponse } from '../wire.js';
 
 const fn = z.string().refine(isFunctionName, 'is not the name of an action');
@@ -35,12 +36,17 @@ export async function act(broker: Broker, action: Action): Promise<ActionRespons
   const who = { author: AUTHOR };
   switch (action.action) {
     case 'pause':
-    case 'resume':
       return switched(
-        await switchMode(broker, action.function, { paused: action.action === 'pause' }, who),
-        action.action === 'pause'
-          ? `${action.function} is paused on every host`
-          : `${action.function} is managed again`,
+        await switchMode(broker, action.function, { paused: true }, who),
+        `${action.function} is paused on every host`,
+      );
+    case 'resume':
+      return withKillSwitch(
+        broker,
+        switched(
+          await switchMode(broker, action.function, { paused: false }, who),
+          `${action.function} is managed again`,
+        ),
       );
     case 'mode': {
       const mode = action.mode === 'default' ? null : action.mode;
@@ -48,8 +54,11 @@ export async function act(broker: Broker, action: Action): Promise<ActionRespons
         await switchMode(broker, action.function ?? null, { mode }, who),
         `${action.function ?? 'all functions'}: mode ${action.mode}`,
       );
-      if (!done.ok || mode === null || action.function === undefined) return done;
-      return (await restriction(broker, action.function, mode)) ?? done;
+      const restricted =
+        done.ok && mode !== null && action.function !== undefined
+          ? await restriction(broker, action.function, mode)
+          : null;
+      return withKillSwitch(broker, restricted ?? done);
     }
     case 'restore': {
       const answers = await callEveryInstance(broker, {
@@ -74,6 +83,13 @@ export async function act(broker: Broker, action: Action): Promise<ActionRespons
       );
     }
   }
+}
+
+/** Adds to a change of modes where the kill switch keeps it from having an effect. */
+async function withKillSwitch(broker: Broker, response: ActionResponse): Promise<ActionResponse> {
+  const { answers } = await askEvery(broker, 'hook', 'inspect', { limit: 0, containers: 0 });
+  const held = killSwitchText([...answers.values()].map(({ host }) => host));
+  return held === '' ? response : { ...response, text: `${response.text}; ${held}` };
 }
 
 /** What keeps a function from its new mode; null: nothing, or no hook says so. */

@@ -282,7 +282,8 @@ export class Collector {
     if (entry.view !== null && entry.view.boot !== view.boot) this.#forget(host);
     entry.view = view;
     entry.seen = now;
-    for (const one of functions) this.functions.takeView(host, one, now, entry.clockRate);
+    for (const one of functions)
+      this.functions.takeView(host, { ...one, killed: view.killed }, now, entry.clockRate);
     this.#offsets.set(host, nextOffset(request, total));
     this.overview.host(view, now, events.safeguard ?? 0);
   }

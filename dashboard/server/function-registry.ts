@@ -1,6 +1,6 @@
 import { LatencyHistogram, type Observation, withoutPart } from '../../broker/messages/index.js';
 import type { FunctionView } from '../../broker/services/index.js';
-import { comparisonOver, reasonText } from '../../rules/index.js';
+import { comparisonOver, modeInForce, reasonText } from '../../rules/index.js';
 import { FUNCTION_COLUMNS, type FunctionColumn, type FunctionRow } from '../wire.js';
 import { comparisonView } from './comparison.js';
 import { RATE_WINDOW, RateWindow } from './rates.js';
@@ -10,11 +10,14 @@ import { rounded, Series } from './series.js';
 const POINTS = 240;
 const LEARNING_POINTS = 600;
 
+/** A function on one host, whose kill switch may hold. */
+type HostFunctionView = FunctionView & { readonly killed: boolean };
+
 /** One function over all hosts, and its history. */
 export class FunctionEntry {
   readonly name: string;
   /** The newest answer of each host's hook. */
-  readonly views = new Map<string, FunctionView>();
+  readonly views = new Map<string, HostFunctionView>();
   readonly history = new Series<FunctionColumn>(FUNCTION_COLUMNS, POINTS);
   readonly learning: { step: number; reward: number }[] = [];
   readonly #activations = new RateWindow(RATE_WINDOW);
@@ -30,7 +33,7 @@ export class FunctionEntry {
   }
 
   /** `clockRate`: of the host's clock. */
-  takeView(host: string, view: FunctionView, now: number, clockRate: number): void {
+  takeView(host: string, view: HostFunctionView, now: number, clockRate: number): void {
     this.views.set(host, view);
     this.#activations.take(host, now, view.activations, clockRate);
     this.#row = null;
@@ -122,10 +125,11 @@ export class FunctionEntry {
       containers === 0
         ? sum(of) / views.length
         : sum((view) => of(view) * view.containers) / containers;
+    const modes = new Set(views.map(modeInForce));
     return {
       name: this.name,
       hosts: views.length,
-      mode: views.every(({ mode }) => mode === first.mode) ? first.mode : 'mixed',
+      mode: modes.size === 1 ? modeInForce(first) : 'mixed',
       paused: views.some(({ paused }) => paused),
       alarm: views.some(({ slowerThanControl }) => slowerThanControl),
       manager: this.#manager || first.target?.author.split('@')[0] || '',
@@ -208,7 +212,7 @@ export class FunctionRegistry {
   /**
    * A hook may list a function long after its last activation, so listing evicts no other function.
    */
-  takeView(host: string, view: FunctionView, now: number, clockRate: number): void {
+  takeView(host: string, view: HostFunctionView, now: number, clockRate: number): void {
     let entry = this.#entries.get(view.name);
     if (entry === undefined) {
       if (this.#entries.size >= this.#maxFunctions) return;

@@ -1,6 +1,6 @@
 import type { HostReport } from '../../broker/messages/index.js';
 import { auditText, type HostView, tapText } from '../../broker/services/index.js';
-import { verdictOf } from '../../rules/index.js';
+import { killSwitchText, modeInForce, RELEASE_HINT, verdictOf } from '../../rules/index.js';
 import type { HostRow, Verdict } from '../wire.js';
 import { comparisonView } from './comparison.js';
 import { isContended } from './contention-window.js';
@@ -86,6 +86,12 @@ export class HostRegistry {
     return { ...comparisonView(comparison), text };
   }
 
+  /** Where the kill switch holds, and how to release it; empty: on no host. */
+  killSwitch(): string {
+    const held = killSwitchText(this.views().sort((a, b) => a.host.localeCompare(b.host)));
+    return held === '' ? '' : `${held}; ${RELEASE_HINT}`;
+  }
+
   /**
    * Removes the hosts that are silent, and returns their names. No host is heard before
    * `connectedAt`, so silence counts from then on.
@@ -104,10 +110,9 @@ export class HostRegistry {
       const { view, report, seen, clockRate, silentMillis, waitShare } = entry;
       rows.push({
         host,
-        mode: view?.mode ?? report?.mode ?? '',
+        mode: view === null ? (report?.mode ?? '') : modeInForce(view),
         platform: view?.platform ?? '',
         version: view?.version ?? '',
-        killed: view?.killed ?? false,
         killedBy: view?.killedBy ?? [],
         isEngineReachable: view?.isEngineReachable ?? true,
         tapLost: (view?.tap ?? []).filter(({ state }) => state !== 'listening').map(tapText),

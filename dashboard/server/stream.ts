@@ -114,12 +114,13 @@ export class Stream {
     };
   }
 
-  #base(): Pick<Tick, 'now' | 'pages' | 'nats' | 'totals' | 'hosts'> {
+  #base(): Pick<Tick, 'now' | 'pages' | 'nats' | 'killSwitch' | 'totals' | 'hosts'> {
     const now = this.#clock.wall() / 1000;
     return {
       now: now / 1000,
       pages: this.pages,
       nats: this.#collector.nats,
+      killSwitch: this.#collector.hosts.killSwitch(),
       totals: this.#collector.totals(),
       hosts: this.#collector.hosts.rows(),
     };

@@ -127,6 +127,8 @@ function showLink(): void {
   setText(find('server'), nats.server);
   const writable = state.writable ? '' : ', read-only';
   setText(find('version'), state.version === '' ? '' : `Gleaner ${state.version}${writable}`);
+  find('kill-switch').hidden = state.killSwitch === '';
+  setText(find('kill-switch'), state.killSwitch);
   find('banner').hidden = good;
   const lost = isReceiving
     ? `NATS is disconnected since ${clock(nats.since)}; the page shows the state of that time. ` +

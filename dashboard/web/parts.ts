@@ -60,13 +60,27 @@ function sparkPath(values: readonly (number | null)[]): string {
 export const chip = (text: string, tone: Tone | '' = '', title = ''): HTMLElement =>
   h('span', { class: tone ? `chip tone-${tone}` : 'chip', title: title || null }, text);
 
-export const modeTone = (mode: string): Tone | '' =>
-  mode === 'enforce' ? 'green' : mode === 'recommend' ? 'blue' : '';
+const MODE_TONES: Readonly<Record<string, Tone>> = {
+  enforce: 'green',
+  recommend: 'blue',
+  paused: 'amber',
+  stopped: 'red',
+};
+
+export const modeTone = (mode: string): Tone | '' => MODE_TONES[mode] ?? '';
+
+const MODE_TITLES: Readonly<Record<string, string>> = {
+  paused: 'user limits until it is resumed',
+  stopped: 'user limits until the kill switch is released',
+};
+
+/** Whether user limits apply on every host, whatever its mode. */
+export const isStopped = ({ mode }: FunctionRow): boolean => MODE_TITLES[mode] !== undefined;
 
 /** Mode of a function, and what needs attention. */
 export function functionChips(row: FunctionRow): HTMLElement[] {
-  const chips = [chip(row.mode, modeTone(row.mode))];
-  if (row.paused) chips.push(chip('paused', 'amber', 'user limits until it is resumed'));
+  const chips = [chip(row.mode, modeTone(row.mode), MODE_TITLES[row.mode])];
+  if (row.paused && !isStopped(row)) chips.push(chip('paused', 'amber', 'on some hosts'));
   if (row.alarm)
     chips.push(chip('slower than control', 'red', 'significantly slower than its own control arm'));
   if (isMissingObjective(row)) chips.push(chip('misses its objective', 'red'));

@@ -26,6 +26,7 @@ export class State {
   now = 0;
   pages: Pages = { open: 0, missedTicks: 0, dead: 0 };
   nats: NatsState = { connected: false, server: '', since: 0, problem: '' };
+  killSwitch = '';
   totals: Totals | null = null;
   hosts: readonly HostRow[] = [];
   readonly functions = new Map<string, FunctionRow>();
@@ -52,6 +53,7 @@ export class State {
     this.now = tick.now;
     this.pages = tick.pages;
     this.nats = tick.nats;
+    this.killSwitch = tick.killSwitch;
     this.totals = tick.totals;
     this.hosts = tick.hosts;
     for (const row of tick.functions ?? []) this.functions.set(row.name, row);

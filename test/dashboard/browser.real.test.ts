@@ -581,6 +581,31 @@ test.serial('a host whose audit log cannot be written needs attention', async (t
   t.deepEqual(pageErrors, []);
 });
 
+test.serial(
+  'each page shows at its top that a kill switch holds, and no mode in force',
+  async (t) => {
+    const made = await stage(t, 5, { width: 1920, height: 1080 });
+    if (made === null) return;
+    const { page, gleaner, pageErrors } = made;
+    const banner = page
+      .getByRole('alert')
+      .getByText(
+        'the kill switch holds on invoker0 (file): user limits apply until it is released',
+      );
+    const stopped = page.locator('#page .chip', { hasText: 'stopped' });
+    gleaner.killedBy = ['file'];
+    for (const hash of ['#/', '#/functions', '#/hosts', `#/function${gleaner.names[0]!}`]) {
+      await go(page, hash);
+      await banner.waitFor();
+      await stopped.first().waitFor();
+    }
+    gleaner.killedBy = [];
+    await banner.waitFor({ state: 'detached' });
+    await page.waitForFunction("!document.querySelector('#page').textContent.includes('stopped')");
+    t.deepEqual(pageErrors, []);
+  },
+);
+
 test.serial('the dialog has a name, closes with Escape and gives the focus back', async (t) => {
   const made = await stage(t, 5, { width: 1280, height: 860 });
   if (made === null) return;

@@ -7,6 +7,7 @@ import { HOST, SyntheticGleaner } from './synthetic.js';
 const views = new SyntheticGleaner(new MemoryBus(new ManualTime()).connect(), 0);
 const view = (name: string, harvestedCpuSeconds = 0) => ({
   ...views.view(name),
+  killed: false,
   harvestedCpuSeconds,
 });
 const names = (registry: FunctionRegistry): string[] => [...registry.all()].map(({ name }) => name);
@@ -43,6 +44,18 @@ test('a rate is counted by the hook, so that lost observations do not lower it',
   t.is(rate(70_000), null);
   list(HOST, 25, 80_000);
   t.is(rate(80_000), 2);
+});
+
+test('a function has the mode in force, of hosts that agree', (t) => {
+  const registry = new FunctionRegistry(1);
+  const mode = (host: string, change: object) => {
+    registry.takeView(host, { ...view('/guest/a'), ...change }, 0, 1);
+    return registry.get('/guest/a')?.row(0)?.mode;
+  };
+  t.is(mode(HOST, {}), 'enforce');
+  t.is(mode(HOST, { paused: true }), 'paused');
+  t.is(mode('b', { killed: true }), 'mixed');
+  t.is(mode(HOST, { paused: true, killed: true }), 'stopped');
 });
 
 test('the row of a function is made once for each change', (t) => {

@@ -233,6 +233,16 @@ test('the token allows pause, resume, restore, retrain and mode changes only', a
     ok: false,
     text: `not in force on ${HOST}: mode observe by functions.exclude`,
   });
+  gleaner.killedBy = ['file', 'kv'];
+  gleaner.restrictedBy = null;
+  const held = `the kill switch holds on ${HOST} (file, kv)`;
+  for (const [change, done] of [
+    [{ action: 'mode', mode: 'enforce' }, 'all functions: mode enforce'],
+    [{ action: 'resume', function: name }, `${name} is managed again`],
+  ] as const)
+    t.like(JSON.parse((await act(dashboard, change)).text), {
+      text: `${done}; ${held}: user limits apply until it is released`,
+    });
   t.is((await act(dashboard, { action: 'restore' })).status, 200);
   t.is(gleaner.restored, 1);
   t.regex(

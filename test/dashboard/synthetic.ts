@@ -42,6 +42,8 @@ export class SyntheticGleaner {
   mode: HostView['mode'] = 'enforce';
   /** Of the answers about a function's mode. */
   restrictedBy: string | null = null;
+  /** What holds the kill switch. */
+  killedBy: readonly string[] = [];
   lostBridges: readonly string[] = [];
   audit: HostView['audit'] = { cause: null, waiting: 0, dropped: 0 };
   /** Older hooks count harvest for each function only. */
@@ -93,7 +95,8 @@ export class SyntheticGleaner {
       resume: ({ function: name }) => ({ function: name, paused: false }),
       mode: ({ mode }) => {
         if (mode !== undefined) this.modes.push(mode);
-        return { host: HOST, mode: this.mode, killed: false, restrictedBy: this.restrictedBy };
+        const { killed } = this.#host();
+        return { host: HOST, mode: this.mode, killed, restrictedBy: this.restrictedBy };
       },
       restore: () => {
         this.restored++;
@@ -301,8 +304,8 @@ export class SyntheticGleaner {
       version: '1.2.3',
       platform: 'host',
       mode: this.mode,
-      killed: false,
-      killedBy: [],
+      killed: this.killedBy.length > 0,
+      killedBy: [...this.killedBy],
       isEngineReachable: true,
       tap: [
         { interface: 'docker0', state: 'listening', cause: '', since: null },

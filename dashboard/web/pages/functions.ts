@@ -16,6 +16,7 @@ import {
   comparisonTone,
   functionChips,
   functionHref,
+  isStopped,
   LimitBar,
   pageHead,
   space,
@@ -71,7 +72,7 @@ const columns: readonly Column<FunctionRow>[] = [
       element.dataset.state = text;
       element.replaceChildren(
         ...functionChips(row)
-          .slice(0, row.paused || row.alarm ? 2 : 1)
+          .slice(0, isStopped(row) || !(row.paused || row.alarm) ? 1 : 2)
           .slice(-1),
       );
     },

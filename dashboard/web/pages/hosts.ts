@@ -105,8 +105,8 @@ export function hostsPage(): Page {
 
 function hostCard(host: HostRow, now: number): HTMLElement {
   const chips = h('span.chips');
-  if (host.killed) chips.append(chip('stopped', 'red', `kill switch: ${host.killedBy.join(', ')}`));
-  else chips.append(chip(host.mode, modeTone(host.mode)));
+  const by = host.killedBy.join(', ');
+  chips.append(chip(host.mode, modeTone(host.mode), by === '' ? '' : `kill switch: ${by}`));
   if (host.platform !== '' && host.platform !== 'host') chips.append(chip(host.platform));
   if (host.clockRate !== 1) chips.append(chip(`time ${times(host.clockRate)}`, 'amber'));
   if (host.tapLost.length > 0) chips.append(chip('tap lost', 'red', host.tapLost.join('; ')));

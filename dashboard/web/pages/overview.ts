@@ -276,16 +276,12 @@ class VerdictCard {
 function modeChips({ hosts }: State): HTMLElement[] {
   const chips: HTMLElement[] = [];
   const counts = new Map<string, number>();
-  for (const { mode, killed } of hosts) {
-    const name = killed ? 'stopped' : mode;
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
+  for (const { mode } of hosts) counts.set(mode, (counts.get(mode) ?? 0) + 1);
   for (const [mode, count] of counts) {
-    const tone = mode === 'stopped' ? 'red' : modeTone(mode);
     chips.push(
       chip(
         hosts.length === 1 ? `mode ${mode}` : `${mode} on ${count} of ${hosts.length} hosts`,
-        tone,
+        modeTone(mode),
       ),
     );
   }
@@ -316,7 +312,6 @@ function attentionLines(
     add('NATS', 'red', 'disconnected: hosts keep user limits and local policies');
   for (const host of hosts) {
     const link = (page = '#/hosts'): Node => h('a', { href: page }, host.host);
-    if (host.killed) add('stopped', 'red', link(), host.killedBy.join(', '));
     for (const text of host.tapLost) add('tap', 'red', link(), text, text);
     if (host.auditProblem !== '') add('audit', 'amber', link(), host.auditProblem);
     if (!host.isEngineReachable) add('engine', 'red', link(), 'is unreachable');
