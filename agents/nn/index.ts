@@ -1,4 +1,4 @@
-export type { Checkpoint, Expected } from './checkpoint/checkpoint.js';
+export { type Checkpoint, type Expected, expectCheckpoint } from './checkpoint/checkpoint.js';
 export { loadCheckpoint, readShipped, saveCheckpoint, writeDurably } from './checkpoint/folder.js';
 export { decodeCheckpoint } from './checkpoint/layers-format.js';
 export { PolicyStore } from './checkpoint/store.js';

@@ -1,7 +1,7 @@
 import type { Logger } from '../../broker/index.js';
 import type { ManagerName } from '../../config/index.js';
 import { defaultEngine, type Engine, type PolicyStore } from '../nn/index.js';
-import { InlineTrainer, type Trainer } from '../ppo/index.js';
+import { InlineTrainer, type LearnerState, type Trainer } from '../ppo/index.js';
 import type { Cap } from '../resource-manager.js';
 import { type CpuMode, shippedPolicy } from './base-policy.js';
 import { BrokerBasePolicyStore } from './base-policy-store.js';
@@ -29,6 +29,8 @@ export interface SimppoParts {
   /** Default: learns where it decides. */
   readonly trainer?: Trainer;
   readonly seed?: number;
+  /** Policy that all agents start from, in either mode; default: the shipped one of each. */
+  readonly trained?: LearnerState;
   readonly onStep?: (step: TrajectoryStep) => void;
   readonly trigger?: RetrainTrigger;
   /** Weights of functions' own rest here. */
@@ -50,7 +52,7 @@ export function settingsOf(
   return { ...(name === 'simppo' ? simppoSettings : singleAgentSettings), ...changes };
 }
 
-/** On the shipped policies, which learn on; without one agents begin online, untrained. */
+/** On trained policies, which learn on; without one agents begin online, untrained. */
 export function createSimppo(
   name: SimppoName,
   {
@@ -59,6 +61,7 @@ export function createSimppo(
     hook,
     trainer,
     seed = 1,
+    trained,
     policies,
     logger,
     onStep,
@@ -76,7 +79,7 @@ export function createSimppo(
     trigger,
   };
   const managerOf = (mode: CpuMode): SimppoManager => {
-    const base = shippedPolicy(name, mode, asked);
+    const base = trained ?? shippedPolicy(name, mode, asked);
     const settings: SimppoSettings = base === null ? { ...asked, begin: 'online' } : asked;
     const stored = { manager: `${name}-${mode}`, settings, seed, logger };
     const stores =

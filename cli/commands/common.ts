@@ -28,6 +28,9 @@ export function addOutputOption(command: Command): Command {
   );
 }
 
+/** `text` as one word for a shell. */
+export const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
 /** Prints `value` as JSON, or the text. */
 export function print(output: OutputFormat, value: unknown, text: () => string): void {
   processScreen.write(output === 'json' ? json(value) : text());

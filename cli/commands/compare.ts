@@ -1,21 +1,32 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { Command } from 'commander';
-import { EXIT, packageVersion } from '../../config/index.js';
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  EXIT,
+  GleanerError,
+  messageOf,
+  packageVersion,
+  policyNames,
+  UsageError,
+} from '../../config/index.js';
 import {
   type Comparison,
   type ComparisonRequest,
+  type Contender,
   compareRuns,
   comparisonOverview,
   comparisonReport,
+  contenderNames,
   placeOf,
   planJobs,
   planSections,
   runJobs,
   runsCsv,
+  trainedContender,
   withVerdicts,
 } from '../../experiments/compare/index.js';
+import { loadTrainedPolicy, type TrainedPolicy } from '../../experiments/training/index.js';
 import {
   compactJson,
   type GlobalOptions,
@@ -35,6 +46,7 @@ import {
   makeOutputFolder,
   type OutputOptions,
   print,
+  quote,
   wholeNumber,
 } from './common.js';
 import {
@@ -53,6 +65,8 @@ import {
 
 interface CompareOptions extends OutputOptions, HostOptions, GlobalOptions {
   readonly managers: string[];
+  /** `NAME=FOLDER` each. */
+  readonly policy?: readonly string[];
   readonly seeds: number;
   readonly firstSeed: number;
   readonly workloads: string[];
@@ -80,6 +94,11 @@ export function addCommands(program: Command): void {
     .option('--managers <names>', `all, or comma-separated: ${MANAGERS_HINT}`, listOf(String), [
       'all',
     ])
+    .option(
+      '--policy <name=folder>',
+      'also compare the policy that `gleaner train` wrote to the folder, as name (repeatable)',
+      policyOption,
+    )
     .option('--seeds <n>', 'number of seeds', wholeNumber, 5)
     .option('--first-seed <n>', 'first seed', wholeNumber, 1)
     .option(
@@ -126,8 +145,13 @@ export function addCommands(program: Command): void {
     for (const workload of options.workloads)
       hostsOf(placeOf(workload).workload, options, LARGE_HOSTS);
     for (const name of options.managers) if (name !== 'all') namedContender(name);
+    const added = [
+      ...(settings.configured === undefined ? [] : [simulatedContender(settings.configured)]),
+      ...(await trainedContenders(options)),
+    ];
     makeOutputFolder(options.out);
-    const comparison = withVerdicts(await compare(options, settings, commandOf(self, options)));
+    const command = commandOf(self, options);
+    const comparison = withVerdicts(await compare(options, settings, added, command));
     // Before the files: no figure is lost if one cannot be written.
     print(options.output, comparison, () => `${comparisonOverview(comparison)}\n`);
     const files: [string, string][] = [
@@ -152,7 +176,8 @@ export function addCommands(program: Command): void {
 
 async function compare(
   options: CompareOptions,
-  { settings, configured }: SimulationSettings,
+  { settings }: SimulationSettings,
+  added: readonly Contender[],
   command: string,
 ): Promise<Comparison> {
   const seeds = Array.from({ length: options.seeds }, (_, i) => options.firstSeed + i);
@@ -168,7 +193,7 @@ async function compare(
     defaultHosts: LARGE_HOSTS,
     densityMiB: options.density || [],
     settings,
-    configured: configured && simulatedContender(configured),
+    added,
   };
   const sections = planSections(request);
   const jobs = planJobs(sections, seeds);
@@ -191,10 +216,64 @@ async function compare(
   }
 }
 
+const POLICY_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+
+/** Names of contenders that a policy cannot have. */
+const isTaken = (name: string): boolean =>
+  ['all', 'configured', ...contenderNames(), ...policyNames].includes(name);
+
+/** The two sides of `NAME=FOLDER`; a folder may have more of `=` in its name. */
+function nameAndFolder(text: string): [name: string, folder: string] {
+  const at = text.indexOf('=');
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** Parses one `--policy` after others. */
+function policyOption(text: string, before: readonly string[] = []): string[] {
+  const [name, folder] = nameAndFolder(text);
+  if (!text.includes('=') || folder === '') throw new InvalidArgumentError('must be NAME=FOLDER');
+  if (!POLICY_NAME.test(name))
+    throw new InvalidArgumentError(
+      'NAME has 1 to 40 letters, digits, - and _, a letter or digit first',
+    );
+  if (isTaken(name) || before.some((other) => nameAndFolder(other)[0] === name))
+    throw new InvalidArgumentError(`a manager, a policy or another --policy is called '${name}'`);
+  return [...before, text];
+}
+
+/** @throws UsageError for a policy that cannot be read, or that no section would play */
+async function trainedContenders({ policy = [], modes }: CompareOptions): Promise<Contender[]> {
+  const contenders: Contender[] = [];
+  for (const [name, folder] of policy.map(nameAndFolder)) {
+    const trained = await trainedPolicy(name, folder);
+    if (!modes.includes(trained.mode))
+      throw new UsageError(
+        `--policy ${name}: it was trained in ${trained.mode} mode, which --modes leaves out`,
+        { hint: `add ${trained.mode} to --modes, or leave the policy out` },
+      );
+    contenders.push(trainedContender(name, trained));
+  }
+  return contenders;
+}
+
+async function trainedPolicy(name: string, folder: string): Promise<TrainedPolicy> {
+  try {
+    return await loadTrainedPolicy(folder);
+  } catch (error) {
+    throw new UsageError(`--policy ${name}: ${messageOf(error)}`, {
+      hint: error instanceof GleanerError ? error.hint : 'name a folder that `gleaner train` wrote',
+      cause: error,
+    });
+  }
+}
+
 /** Options without effect on the results. */
 const OUTPUT_OPTIONS = ['workers', 'out', 'output'];
 /** Shown also with their defaults. */
 const SHOWN_OPTIONS = ['managers', 'seeds'];
+
+/** Quoted only if it must be: people read it. */
+const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : quote(text));
 
 /** The command that repeats the comparison, without the output folder and workers. */
 function commandOf(self: Command, { config, set = [] }: GlobalOptions): string {
@@ -204,12 +283,14 @@ function commandOf(self: Command, { config, set = [] }: GlobalOptions): string {
     if (option.negate) return value === false ? [`--${name}`] : [];
     if (option.hidden || value === false || OUTPUT_OPTIONS.includes(name)) return [];
     const isDefault = String(value) === String(option.defaultValue);
-    return isDefault && !SHOWN_OPTIONS.includes(name) ? [] : [`--${name} ${value}`];
+    if (isDefault && !SHOWN_OPTIONS.includes(name)) return [];
+    const values = name === 'policy' ? (value as readonly string[]) : [String(value)];
+    return values.map((one) => `--${name} ${shellWord(one)}`);
   });
   return [
     'gleaner',
-    ...(config === undefined ? [] : [`--config ${config}`]),
-    ...set.map((one) => `--set ${one}`),
+    ...(config === undefined ? [] : [`--config ${shellWord(config)}`]),
+    ...set.map((one) => `--set ${shellWord(one)}`),
     'compare',
     ...flags,
   ].join(' ');

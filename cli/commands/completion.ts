@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { processScreen } from '../../runtime/index.js';
+import { quote } from './common.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -44,8 +45,6 @@ export function wordsOf(program: Command): Words[] {
   walk(program, '');
   return all;
 }
-
-const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Looks the words up by the command typed so far. Zsh uses the same through bashcompinit. */
 function bash(all: readonly Words[]): string {

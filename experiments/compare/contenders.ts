@@ -10,6 +10,7 @@ import {
   suggest,
 } from '../../config/index.js';
 import type { ClusterMode } from '../../simulator/engine/index.js';
+import type { TrainedPolicy } from '../training/index.js';
 
 /**
  * Who is compared: a resource manager and activation policies, under the one name that comparisons
@@ -22,6 +23,8 @@ export interface Contender {
   readonly safeguard: boolean;
   readonly quotaPolicy: string;
   readonly weightPolicy: string;
+  /** Absent: managers and policies that learn are as shipped. */
+  readonly trained?: TrainedPolicy;
   /** Modes in which it has an effect; in others it would equal `fixed`. */
   readonly modes: readonly ClusterMode[];
   /** `fixed` with other draws: shows the noise. */
@@ -71,6 +74,16 @@ export function configuredContender(
 
 /** What a new installation runs: the configuration's defaults. */
 const DEFAULT: Contender = configuredContender('default', defaultConfig);
+
+/** A policy of `gleaner train`, beside the activation policies that it was trained with. */
+export function trainedContender(name: string, trained: TrainedPolicy): Contender {
+  const { manager, mode } = trained;
+  const decides =
+    manager === 'faasrm'
+      ? { manager: 'fixed', quotaPolicy: 'faasrm' }
+      : { manager, quotaPolicy: NEUTRAL };
+  return { ...DEFAULT, name, ...decides, trained, modes: [mode] };
+}
 
 /** Choices without learning, which a learner must beat. */
 export const FLOORS: readonly string[] = [
@@ -130,24 +143,18 @@ function unknown(name: string): UnknownContenderError {
  * ranges, then those asked for, each once.
  *
  * @param names `all` stands for every name there is.
- * @param configured of the configuration that the comparison was given
+ * @param added contenders that no name stands for
  * @throws UnknownContenderError
  */
 export function lineUp(
   names: readonly string[],
   mode: ClusterMode,
-  configured?: Contender,
+  added: readonly Contender[] = [],
 ): Contender[] {
   const asked = names
     .flatMap((name) => (name === 'all' ? contenderNames() : [name]))
     .map(contender);
-  const always = [
-    FIXED,
-    ...NOISE,
-    DEFAULT,
-    ...FLOORS.map(contender),
-    ...(configured === undefined ? [] : [configured]),
-  ];
+  const always = [FIXED, ...NOISE, DEFAULT, ...FLOORS.map(contender), ...added];
   const all = new Map([...always, ...asked].map((one) => [one.name, one]));
   return [...all.values()].filter(({ modes }) => modes.includes(mode));
 }

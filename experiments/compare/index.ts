@@ -9,6 +9,7 @@ export {
   FLOORS,
   NOISE,
   REDRAWN,
+  trainedContender,
   UnknownContenderError,
 } from './contenders.js';
 export { type ComparisonRequest, placeOf, planJobs, planSections } from './plan.js';

@@ -117,6 +117,7 @@ export function runJob(
     mode: setting.mode,
     ...simulatedOptions(setting.settings),
     manager: contender.manager,
+    trained: contender.trained?.state,
     safeguard: contender.safeguard,
     quotaPolicy: contender.quotaPolicy,
     weightPolicy: contender.weightPolicy,

@@ -23,9 +23,10 @@ export interface ComparisonRequest {
   readonly defaultHosts: HostShape;
   /** User memories per host of the density section; empty: none. */
   readonly densityMiB: readonly number[];
-  /** What a configuration changes in the decision, and whom it runs. */
+  /** What a configuration changes in the decision. */
   readonly settings?: SimulatedSettings;
-  readonly configured?: Contender;
+  /** Contenders that no name stands for: of a configuration, and trained policies. */
+  readonly added?: readonly Contender[];
 }
 
 /**
@@ -91,7 +92,7 @@ export function planSections(request: ComparisonRequest): SectionPlan[] {
     const isOnce = places.indexOf(place.workload) === places.lastIndexOf(place.workload);
     const label = isOnce ? place.workload : spec;
     for (const mode of unique(request.modes)) {
-      const runners = lineUp(contenders, mode, request.configured);
+      const runners = lineUp(contenders, mode, request.added);
       for (const load of unique(request.loads)) {
         const name = `${label}, ${mode} mode, load ${load}`;
         sections.push({

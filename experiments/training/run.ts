@@ -92,7 +92,7 @@ const COLUMNS = [
   'explainedVariance',
 ] as const satisfies readonly (keyof EpisodeResult)[];
 /** Of a checkpoint's configuration. */
-const PLAN = 'training';
+export const PLAN = 'training';
 /** Episodes between saves. */
 const SAVED_EVERY = 10;
 

@@ -1,6 +1,7 @@
 import { faasrmParameters, faasrmWeights, shippedFaasrm } from '../../agents/faasrm/index.js';
 import type { ResourceManager } from '../../agents/index.js';
 import { createManager } from '../../agents/managers/index.js';
+import type { LearnerState } from '../../agents/ppo/index.js';
 import {
   type Bytes,
   defaultConfig,
@@ -46,7 +47,7 @@ export interface BuiltCluster {
 
 /** @throws UnknownManagerError, UnknownPolicyError */
 export function buildCluster(options: ClusterOptions): BuiltCluster {
-  const { onProgress, seed = 1, manager = 'fixed', onObservation } = options;
+  const { onProgress, seed = 1, manager = 'fixed', trained, onObservation } = options;
   const settings = { ...defaultDecisionSettings, ...options.decision };
   const cluster = new Cluster({
     activations: options.activations,
@@ -75,7 +76,7 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
       names: { manager: name, quotaPolicy: '', weightPolicy: '' },
     };
   const random = new SeededRandom(seed).fork('hooks');
-  const { parameters, weights } = options.quotaParameters ?? materialOf(quotaPolicy);
+  const { parameters, weights } = options.quotaParameters ?? materialOf(quotaPolicy, trained);
   const policies = (): Policies => ({
     quota: createPolicy(quotaPolicy, parameters, weights),
     weight: createPolicy(weightPolicy, options.weightParameters),
@@ -90,7 +91,7 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
   if (setsTargets || onObservation !== undefined) {
     const sides = { ...DEFAULT_CONTROL, ...options.control };
     control = new ControlPlane(cluster, limitController, {
-      manager: managerOf(manager, sides, settings),
+      manager: managerOf(manager, sides, settings, trained),
       options: sides,
       random: new SeededRandom(seed).fork('managers'),
       onObservation: onObservation ?? null,
@@ -100,9 +101,9 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
   return { cluster, limitController, control, names: { manager: name, quotaPolicy, weightPolicy } };
 }
 
-/** Learned policies use their shipped weights. */
-function materialOf(policy: string): PolicyMaterial {
-  const state = policy === 'faasrm' ? shippedFaasrm('cluster') : null;
+/** Learned policies use their shipped weights unless others are given. */
+function materialOf(policy: string, trained: LearnerState | undefined): PolicyMaterial {
+  const state = policy === 'faasrm' ? (trained ?? shippedFaasrm('cluster')) : null;
   return state === null
     ? {}
     : { parameters: faasrmParameters(0, false), weights: faasrmWeights(state) };
@@ -112,6 +113,7 @@ function managerOf(
   manager: string | ResourceManager,
   { capMillicores, capMiB, staleMs }: ControlOptions,
   settings: DecisionSettings,
+  trained: LearnerState | undefined,
 ): ResourceManager {
   if (typeof manager !== 'string') return manager;
   return createManager(manager, {
@@ -121,6 +123,7 @@ function managerOf(
       ...(settings.preset === 'default' ? settings : defaultDecisionSettings),
       targetStale: staleMs as Millis,
     },
+    trained,
   });
 }
 

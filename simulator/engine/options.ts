@@ -1,4 +1,5 @@
 import type { ResourceManager } from '../../agents/index.js';
+import type { LearnerState } from '../../agents/ppo/index.js';
 import type { Observation } from '../../broker/messages/index.js';
 import { defaultConfig } from '../../config/index.js';
 import type {
@@ -126,6 +127,11 @@ export interface ClusterOptions {
   readonly mode?: ClusterMode;
   /** Name of a resource manager, or one made already; default `fixed`. */
   readonly manager?: string | ResourceManager;
+  /**
+   * What the named manager (`simppo`, `single-agent`), or else the range policy `faasrm`, has
+   * learned; default: as shipped.
+   */
+  readonly trained?: LearnerState;
   /**
    * The hook's decisions (safeguard, pools, policies) on every host. Default: with any manager but
    * `fixed`, or with a policy named.

@@ -6,8 +6,10 @@ import {
   contenderNames,
   FLOORS,
   NOISE,
+  trainedContender,
   UnknownContenderError,
 } from '../../../experiments/compare/index.js';
+import type { TrainedPolicy } from '../../../experiments/training/index.js';
 
 test('fixed is OpenWhisk alone', (t) => {
   const { manager, safeguard, modes } = contender('fixed');
@@ -104,6 +106,28 @@ test('the default is what an installation without a configuration of its own run
     [manager, safeguard, quotaPolicy, weightPolicy],
     [agents.manager, true, decision.policy.quota, decision.policy.weight],
   );
+});
+
+test('a trained policy decides in its mode, beside the policies of its training', (t) => {
+  const state = {} as TrainedPolicy['state'];
+  const agents = trainedContender('trial', { manager: 'simppo', mode: 'weight', state });
+  t.like(agents, {
+    name: 'trial',
+    manager: 'simppo',
+    safeguard: true,
+    quotaPolicy: 'target',
+    weightPolicy: 'deadline-first',
+    modes: ['weight'],
+  });
+  const scores = trainedContender('scored', { manager: 'faasrm', mode: 'quota', state });
+  t.like(scores, {
+    manager: 'fixed',
+    quotaPolicy: 'faasrm',
+    weightPolicy: 'deadline-first',
+    modes: ['quota'],
+  });
+  const weight = lineUp(['greedy'], 'weight', [agents, scores]).map(({ name }) => name);
+  t.true(weight.includes('trial') && !weight.includes('scored'));
 });
 
 test('all is every name, where it can act', (t) => {

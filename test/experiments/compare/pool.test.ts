@@ -1,9 +1,15 @@
 import test from 'ava';
+import { shippedFaasrm } from '../../../agents/faasrm/index.js';
+import type { LearnerState } from '../../../agents/ppo/index.js';
+import { settingsOf, shippedPolicy } from '../../../agents/simppo/index.js';
 import {
   type ComparisonRequest,
+  type Contender,
+  contender,
   planJobs,
   planSections,
   runJobs,
+  trainedContender,
 } from '../../../experiments/compare/index.js';
 import { batches, ComparisonRunError } from '../../../experiments/compare/pool.js';
 import { REQUEST } from './comparison.js';
@@ -56,6 +62,38 @@ test('adding a manager changes no other run', async (t) => {
       job.contender.name,
     );
   }
+});
+
+const figuresOf = async (contenders: readonly Contender[]) => {
+  const [section] = planSections({ ...SMALL, contenders: [] });
+  const own = planJobs([{ ...section!, contenders }], [1]);
+  return (await runJobs(own, { workers: 1 })).map(({ figures }) => figures);
+};
+
+test('a trained policy is played as the shipped one is, with its own weights', async (t) => {
+  const shipped = shippedPolicy('simppo', 'quota', settingsOf('simppo'))!;
+  const scorer = shippedFaasrm('cluster')!;
+  // The last layer's weights and bias the other way: the worst score becomes the best.
+  const reversed = (state: LearnerState, last: number): LearnerState => ({
+    ...state,
+    actor: state.actor.map((value, i, all) => (i < all.length - last ? value : -value)),
+  });
+  const agents = { manager: 'simppo', mode: 'quota' } as const;
+  const scores = { manager: 'faasrm', mode: 'quota' } as const;
+  const [own, same, other] = await figuresOf([
+    contender('simppo+deadline-first'),
+    trainedContender('same', { ...agents, state: shipped }),
+    trainedContender('other', { ...agents, state: reversed(shipped, 65 * 7) }),
+  ]);
+  t.deepEqual(same, own);
+  t.notDeepEqual(other, own);
+  const [ownScores, sameScores, otherScores] = await figuresOf([
+    contender('faasrm+deadline-first'),
+    trainedContender('same', { ...scores, state: scorer }),
+    trainedContender('other', { ...scores, state: reversed(scorer, 17) }),
+  ]);
+  t.deepEqual(sameScores, ownScores);
+  t.notDeepEqual(otherScores, ownScores);
 });
 
 test('a run that fails is named', async (t) => {
