@@ -138,32 +138,43 @@ export interface SalvagedConfig {
   readonly config: Config;
   /** What is wrong with it; null: nothing. */
   readonly error: ConfigError | null;
+  /** Variables with a wrong value, in place of which the file's is used. */
+  readonly ignored: readonly string[];
 }
 
 /**
- * As {@link loadConfig}; but what is wrong in the file or the environment, or a file that cannot be
- * read at all, leaves the defaults. Throws {@link ConfigError} for flags, which were just typed.
+ * As {@link loadConfig}; but what is wrong in the file, or a file that cannot be read, leaves the
+ * defaults, and a wrong variable of the environment the file's value. Throws {@link ConfigError}
+ * for flags, which were just typed.
  */
 export function salvageConfig(inputs: ConfigInputs): SalvagedConfig {
   try {
-    return { config: loadConfig(inputs).config, error: null };
+    return { config: loadConfig(inputs).config, error: null, ignored: [] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     if (error.problems.some(({ source }) => source.startsWith(FLAG))) throw error;
-    return { config: validKeys(inputs), error };
+    return { ...validKeys(inputs), error };
   }
 }
 
 /** The keys with values in their own ranges; rules between keys are not checked. */
-function validKeys(inputs: ConfigInputs): Config {
+function validKeys(inputs: ConfigInputs): Omit<SalvagedConfig, 'error'> {
   const origins = new Map<string, Origin>();
   const { tree } = readTree(inputs, []);
   const fileTree = structuredClone(tree);
   applyOverrides(tree, inputs, origins, []);
   const valid: Tree = {};
-  for (const { path, schema } of KEYS.values()) {
-    const value = valueAt(tree, path);
-    if (value !== undefined && schema.safeParse(value).success) setAt(valid, path, value);
+  const ignored: string[] = [];
+  for (const [dotted, { path, schema }] of KEYS) {
+    const isValid = (value: unknown): boolean =>
+      value !== undefined && schema.safeParse(value).success;
+    const [value, written] = [valueAt(tree, path), valueAt(fileTree, path)];
+    if (isValid(value)) setAt(valid, path, value);
+    else if (isValid(written)) {
+      setAt(valid, path, written);
+      ignored.push(origins.get(dotted)?.source ?? dotted);
+      origins.delete(dotted);
+    }
   }
   const config = configSchema.parse(valid);
   if (inputs.path !== undefined)
@@ -172,7 +183,7 @@ function validKeys(inputs: ConfigInputs): Config {
       dirname(inputs.path),
       (dotted) => valueAt(fileTree, dotted.split('.')) !== undefined && !origins.has(dotted),
     );
-  return config;
+  return { config, ignored };
 }
 
 /** Makes relative paths that the file has relative to its folder. */

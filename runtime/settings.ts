@@ -84,8 +84,8 @@ export function salvageSettings(
   options: GlobalOptions,
   shorthands: Readonly<Record<string, unknown>> = {},
 ): SalvagedConfig {
-  const { config, error } = salvageConfig(inputsOf(options, shorthands));
-  return { config: withPrefix(config), error };
+  const salvaged = salvageConfig(inputsOf(options, shorthands));
+  return { ...salvaged, config: withPrefix(salvaged.config) };
 }
 
 export const ACTIONS_JOURNAL = 'actions.journal';

@@ -3,7 +3,13 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isFunctionName, services } from '../../broker/index.js';
-import { errorClass, messageOf, reportProblem, UsageError } from '../../config/index.js';
+import {
+  errorClass,
+  messageOf,
+  reportError,
+  reportProblem,
+  UsageError,
+} from '../../config/index.js';
 import { killSwitchText, RELEASE_HINT } from '../../rules/index.js';
 import {
   type Column,
@@ -15,6 +21,7 @@ import {
   processScreen,
   table,
 } from '../../runtime/index.js';
+import type { RestoreSettings } from '../../runtime/wiring/index.js';
 
 export interface OutputOptions {
   readonly output: OutputFormat;
@@ -173,6 +180,25 @@ export function checkFunctionName(name: string | undefined): void {
   throw new UsageError(`'${name}' is not the name of an action`, {
     hint: 'write it as /namespace/package/action or /namespace/action',
   });
+}
+
+/** Reports settings of a restore that are not those of a valid configuration, or of one hook. */
+export function noteRestoreSettings({ error, places }: RestoreSettings): void {
+  const recorded = places.find(({ trust }) => trust === 'recorded');
+  if (error !== null) {
+    reportError(error);
+    reportProblem(`restoring nevertheless, with ${places[0].source}`, 'correct the configuration');
+  } else if (recorded !== undefined)
+    reportProblem(
+      `the configuration is not that of the hook: restoring with ${recorded.source}`,
+      'restore the file, or name other settings: --set hook.stateDir=FOLDER',
+    );
+  if (places.length === 1) return;
+  const engines = places.map(({ config }) => config.hook.engineSocket).join(', ');
+  reportProblem(
+    `hooks with this configuration ran on ${places.length} engines: ${engines}`,
+    'a restore on this host covers each; --set hook.engineSocket=SOCKET names one',
+  );
 }
 
 /** Reports hosts where a kill switch keeps a change from having an effect. */

@@ -4,14 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type Broker, type ModeOutcome, services } from '../../broker/index.js';
 import { callEveryInstance, callService } from '../../broker/services/index.js';
-import {
-  type Config,
-  EXIT,
-  messageOf,
-  reportError,
-  reportProblem,
-  UsageError,
-} from '../../config/index.js';
+import { type Config, EXIT, messageOf, UsageError } from '../../config/index.js';
 import { killFile, killSwitchHolder } from '../../openwhisk-plugin/daemon/index.js';
 import { engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import {
@@ -25,7 +18,13 @@ import {
   statePaths,
   withBroker,
 } from '../../runtime/index.js';
-import { authorOfRestore, restoreHost, settingsForRestore } from '../../runtime/wiring/index.js';
+import {
+  authorOfRestore,
+  type RestorePlace,
+  type RestoreSettings,
+  restoreHost,
+  settingsForRestore,
+} from '../../runtime/wiring/index.js';
 import {
   changeEverywhere,
   modeOutcomeJson,
@@ -36,6 +35,7 @@ import {
   addOutputOption,
   author,
   globalOptions,
+  noteRestoreSettings,
   type OutputOptions,
   printTable,
   reportNoAnswer,
@@ -145,23 +145,13 @@ export function addCommands(program: Command): void {
   addOutputOption(command).action(async (options: RestoreOptions) => {
     const globals = globalOptions(command);
     const settings = settingsOf(globals);
-    const { config, error, source, trust } = settings;
-    checkOptions(options, config);
-    if (error !== null) {
-      reportError(error);
-      reportProblem(`restoring nevertheless, with ${source}`, 'correct the configuration');
-    } else if (trust === 'recorded')
-      reportProblem(
-        `the configuration is not that of the hook: restoring with ${source}`,
-        'restore the file, or name other settings: --set hook.stateDir=FOLDER',
-      );
-    const { hosts, outcome = null } = await restore(options, settings);
+    checkOptions(options, settings);
+    noteRestoreSettings(settings);
+    const { hosts, held = false, outcome = null } = await restore(options, settings);
     printTable(
       options.output,
       {
-        held:
-          options.hold === true &&
-          (outcome !== null || options.host !== undefined || hosts[0]?.ok === true),
+        held: options.hold === true && (outcome !== null || options.host !== undefined || held),
         hosts,
         ...(outcome && modeOutcomeJson(outcome)),
       },
@@ -176,9 +166,9 @@ export function addCommands(program: Command): void {
 }
 
 /** With the platform of a `gleaner up` that runs, which its `--platform` may have changed. */
-function settingsOf(globals: GlobalOptions): ReturnType<typeof settingsForRestore> {
+function settingsOf(globals: GlobalOptions): RestoreSettings {
   const settings = settingsForRestore(globals);
-  const { config } = settings;
+  const [{ config }] = settings.places;
   const platform = runningUp(statePaths(config).running)?.platform;
   if (platform === undefined || platform === config.platform || 'platform' in flagsOf(globals))
     return settings;
@@ -186,7 +176,10 @@ function settingsOf(globals: GlobalOptions): ReturnType<typeof settingsForRestor
 }
 
 /** @throws UsageError for options that exclude each other */
-function checkOptions({ all, host, local, hold, release }: RestoreOptions, config: Config): void {
+function checkOptions(
+  { all, host, local, hold, release }: RestoreOptions,
+  { places }: RestoreSettings,
+): void {
   if (release && (hold || local))
     throw new UsageError('--release cannot be used with --hold or --local', {
       hint: 'use --release alone',
@@ -197,7 +190,7 @@ function checkOptions({ all, host, local, hold, release }: RestoreOptions, confi
     });
   if (host !== undefined && local)
     throw new UsageError('--host cannot be used with --local', { hint: '--local means this host' });
-  if (local && config.platform === 'simulated')
+  if (local && places.every(({ config }) => config.platform === 'simulated'))
     throw new UsageError(
       '--local cannot restore a simulated host: its containers exist in its hook only',
       { hint: '`gleaner restore` asks the hook, `gleaner restore --hold` sets its kill switch' },
@@ -206,30 +199,40 @@ function checkOptions({ all, host, local, hold, release }: RestoreOptions, confi
 
 interface Restored {
   readonly hosts: readonly RestoredHost[];
+  /** Whether every kill switch on this host is set; absent: none was to be. */
+  readonly held?: boolean;
   /** Outcome of a kill switch for all hosts, which is a change of mode. */
   readonly outcome?: ModeOutcome;
 }
 
-async function restore(
-  options: RestoreOptions,
-  { config, source, trust }: ReturnType<typeof settingsForRestore>,
-): Promise<Restored> {
+async function restore(options: RestoreOptions, { places }: RestoreSettings): Promise<Restored> {
   const { all, host, local, hold, release } = options;
+  const [{ config }] = places;
   if ((hold || release) && all) return switchEverywhere(hold === true, config, options.storeFor);
   if ((hold || release) && host !== undefined)
     return { hosts: [await switchOn(host, hold === true, config)] };
-  const { killSwitch } = statePaths(config);
-  if (release) return { hosts: [judged(await releaseHere(killSwitch), trust)] };
-  if (!hold && !local) return { hosts: await askHooks(host, config) };
-  const failed = hold ? setKillFile(killSwitch) : null;
-  // The hook of a simulated host watches the kill switch and restores by itself.
-  const restored = config.platform === 'simulated' ? [] : [await restoreHere(config, source)];
-  if (!hold) return { hosts: restored };
-  return { hosts: [failed ?? judged(await confirmedHold(config), trust), ...restored] };
+  if (!hold && !local && !release) return { hosts: await askHooks(host, config) };
+  // Every kill switch first: a restore may take long.
+  const failed = hold
+    ? places.map((place) => setKillFile(statePaths(place.config).killSwitch))
+    : [];
+  const switches: RestoredHost[] = [];
+  const restored: RestoredHost[] = [];
+  for (const [i, place] of places.entries()) {
+    const { config, source } = place;
+    if (release) {
+      switches.push(judged(await releaseHere(statePaths(config).killSwitch), place));
+      continue;
+    }
+    // The hook of a simulated host watches the kill switch and restores by itself.
+    if (config.platform !== 'simulated') restored.push(await restoreHere(config, source));
+    if (hold) switches.push(failed[i] ?? judged(await confirmedHold(config), place));
+  }
+  return { held: switches.every((row) => row.ok), hosts: [...switches, ...restored] };
 }
 
 /** A kill switch in a folder that may be another hook's is not one to rely on. */
-const judged = (row: RestoredHost, trust: string): RestoredHost =>
+const judged = (row: RestoredHost, { trust }: RestorePlace): RestoredHost =>
   trust !== 'guessed'
     ? row
     : {

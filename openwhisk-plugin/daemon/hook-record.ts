@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Logger } from '../../broker/index.js';
@@ -60,36 +60,40 @@ export function removeHookRecord(engineLock: string | undefined, logger: Logger)
 }
 
 /**
- * Settings of the hook with this configuration file (null: with none) that runs or was killed.
- * Null: none is recorded, or several are.
+ * Settings of the hooks with this configuration file (null: with none) that run or were killed:
+ * one for each engine, the newest first.
  */
 export function recordedSettings(
   configFile: string | null,
   { hook }: Config,
-): RecordedSettings | null {
+): readonly RecordedSettings[] {
   const folder = dirname(engineLockPath(hook.engineSocket, hook.stateDir));
-  const found = recordsIn(folder).filter((record) => record.configFile === configFile);
-  return found.length === 1 ? found[0]! : null;
+  const byEngine = new Map<string, RecordedSettings>();
+  for (const record of recordsIn(folder))
+    if (record.configFile === configFile && !byEngine.has(record.hook.engineSocket))
+      byEngine.set(record.hook.engineSocket, record);
+  return [...byEngine.values()];
 }
 
+/** Newest first. */
 function recordsIn(folder: string): RecordedSettings[] {
   try {
     return readdirSync(folder)
       .filter((name) => name.endsWith('.json'))
-      .flatMap((name) => {
-        const { success, data } = recordSchema.safeParse(readJson(join(folder, name)));
-        return success ? [data] : [];
-      });
+      .flatMap((name) => readRecord(join(folder, name)))
+      .sort((a, b) => b.at - a.at)
+      .map(({ record }) => record);
   } catch {
     return [];
   }
 }
 
-function readJson(path: string): unknown {
+function readRecord(path: string): { readonly record: RecordedSettings; readonly at: number }[] {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    const record = recordSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return [{ record, at: statSync(path).mtimeMs }];
   } catch {
-    // Removed meanwhile, or cut by a full disk.
-    return null;
+    // Removed meanwhile, cut by a full disk, or of another release.
+    return [];
   }
 }

@@ -4,5 +4,12 @@ export { arrivalsOf } from './docker-workload.js';
 export { holdsOf } from './holds.js';
 export { withJournal } from './journal.js';
 export type { Part } from './part.js';
-export { authorOfRestore, HOOK_ENDED, restoreHost, settingsForRestore } from './restore.js';
+export {
+  authorOfRestore,
+  HOOK_ENDED,
+  type RestorePlace,
+  type RestoreSettings,
+  restoreHost,
+  settingsForRestore,
+} from './restore.js';
 export { FOLLOW_STOP, followSizes, rightSizingOf, sizingRules } from './right-sizing.js';

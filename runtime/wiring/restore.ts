@@ -22,11 +22,20 @@ import {
 } from '../settings.js';
 import { cgroupWriter, containerEngine } from './host-platform.js';
 
-interface RestoreSettings extends SalvagedConfig {
+/** What a hook may have left limits on, and where its state is. */
+export interface RestorePlace {
+  readonly config: Config;
   /** Where the settings are from, for a person. */
   readonly source: string;
   /** `recorded`: otherwise than configured. `guessed`: the state folder may be another one. */
   readonly trust: 'configured' | 'recorded' | 'guessed';
+}
+
+export interface RestoreSettings {
+  /** What is wrong with the configuration; null: nothing. */
+  readonly error: SalvagedConfig['error'];
+  /** Several if hooks with this file ran on several engines; the newest first. */
+  readonly places: readonly [RestorePlace, ...RestorePlace[]];
 }
 
 /**
@@ -40,35 +49,41 @@ export function settingsForRestore(
   shorthands: Readonly<Record<string, unknown>> = {},
 ): RestoreSettings {
   const path = configPath(options);
-  const { config, error } = salvageSettings(options, shorthands);
+  const { config, error, ignored } = salvageSettings(options, shorthands);
   const flags = flagsOf(options, shorthands);
-  const record = recordFor(path, config, error !== null);
-  if (record !== null) {
+  const named = path === undefined ? DEFAULTS : `configuration ${path}`;
+  const configured = { config, source: named, trust: 'configured' } as const;
+  const records = recordsFor(path, config, error !== null);
+  const engine = flags['hook.engineSocket'];
+  const ofEngine = records.filter(({ hook }) => !engine || hook.engineSocket === engine);
+  const used = ofEngine.length > 0 ? ofEngine : records.slice(0, 1);
+  const [first, ...others] = used.map((record) => {
     const hook = withoutFlags(record.hook, flags);
     const platform = 'platform' in flags ? config.platform : record.platform;
     const recorded = { ...config, platform, hook: { ...config.hook, ...hook } };
     const source = `settings of the hook that ran with ${record.configFile ?? 'no configuration'}`;
-    if (error !== null || !isSameHost(config, recorded))
-      return { config: recorded, error, source, trust: 'recorded' };
-  }
-  if (error === null) {
-    const named = path === undefined ? DEFAULTS : `configuration ${path}`;
-    return { config, error, source: named, trust: 'configured' };
-  }
-  const source = `what can be read of ${path ?? 'the configuration'}, defaults for the rest`;
+    return error === null && isSameHost(config, recorded)
+      ? configured
+      : ({ config: recorded, source, trust: 'recorded' } as const);
+  });
+  if (first !== undefined) return { error, places: [first, ...others] };
+  if (error === null) return { error, places: [configured] };
+  const file = path ?? 'the configuration';
+  const instead = ignored.length === 0 ? '' : ` (its values in place of ${ignored.join(', ')})`;
+  const source = `what can be read of ${file}${instead}, defaults for the rest`;
   // The path of a problem of the whole file is empty.
   const isUnknown = error.problems.some(({ path: key }) => 'hook.stateDir'.startsWith(key));
-  const isGuessed = isUnknown && !('hook.stateDir' in flags);
-  return { config, error, source, trust: isGuessed ? 'guessed' : 'configured' };
+  const trust = isUnknown && !('hook.stateDir' in flags) ? 'guessed' : 'configured';
+  return { error, places: [{ config, source, trust }] };
 }
 
 const DEFAULTS = 'default configuration; for another use --config';
 
-function recordFor(path: string | undefined, config: Config, isDamaged: boolean) {
+function recordsFor(path: string | undefined, config: Config, isDamaged: boolean) {
   if (path !== undefined) return recordedSettings(resolve(path), config);
   // The usual file may have been removed since.
   const usual = recordedSettings(SYSTEM_CONFIG, config);
-  return usual ?? (isDamaged ? recordedSettings(null, config) : null);
+  return usual.length === 0 && isDamaged ? recordedSettings(null, config) : usual;
 }
 
 const withoutFlags = <T extends object>(hook: T, flags: object): Partial<T> =>

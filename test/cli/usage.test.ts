@@ -233,6 +233,10 @@ test('the kill switch works with a configuration that nothing else accepts', asy
   rmSync(set);
   writeFileSync(file, good.replace(', bogus: 1', ''));
   t.is((await hold({ GLEANER_HOOK_SAMPLEMS: 'abc' })).code, 0);
+  // What the file has applies in place of a wrong variable.
+  const misspelled = await hold({ GLEANER_PLATFORM: 'simulatd' });
+  t.is(misspelled.code, 0, misspelled.err);
+  t.regex(misspelled.err, /its values in place of GLEANER_PLATFORM/);
   t.not(lstatSync(set, { throwIfNoEntry: false }), undefined);
 
   // If nothing can be read, the settings are those of the hook that ran with this file.
@@ -259,6 +263,24 @@ test('the kill switch works with a configuration that nothing else accepts', asy
     t.true(held.out.includes(place), held.out);
     rmSync(join(state, 'kill-switch'));
   }
+  // Hooks with this file on two engines were killed: both are stopped.
+  const both = [join(folder, 'other.sock'), join(folder, 'other')] as const;
+  const second = engineLockPath(both[0], '/var/lib/gleaner').replace(/lock$/, 'json');
+  const others = { ...hook, engineSocket: both[0], stateDir: both[1] };
+  writeFileSync(second, JSON.stringify({ configFile: file, platform: 'host', hook: others }));
+  t.teardown(() => rmSync(second, { force: true }));
+  const twice = await hold();
+  for (const stateDir of [state, both[1]]) {
+    t.true(twice.out.includes(`kill switch set (${join(stateDir, 'kill-switch')})`), twice.out);
+    rmSync(join(stateDir, 'kill-switch'));
+  }
+  t.regex(twice.err, /ran on 2 engines: \S*other\.sock, \S*docker\.sock/);
+  const one = ['--config', file, '--set', `hook.engineSocket=${socket}`, 'restore', '--hold'];
+  const { out: only } = await gleaner(one);
+  t.true(only.includes(`kill switch set (${join(state, 'kill-switch')})`), only);
+  t.false(only.includes(both[1]), only);
+  rmSync(join(state, 'kill-switch'));
+  rmSync(second);
   // A file that was cut is valid and says nothing.
   writeFileSync(file, '');
   const cut = await hold();

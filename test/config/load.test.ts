@@ -402,6 +402,11 @@ test('a restore reads what it can of a configuration, whatever is wrong with it'
     t.is(config.hook.containerPrefix, 'wsk7');
     t.is(config.hook.engine, 'docker');
   }
+  // A wrong variable does not hide what the file has.
+  const env = { GLEANER_HOOK_ENGINE: 'podman', GLEANER_PLATFORM: 'dokcer' };
+  const { config, ignored } = salvaged(`${good}, engine: kubernetes }`, { env });
+  t.deepEqual([config.hook.engine, config.platform], ['kubernetes', 'docker']);
+  t.deepEqual(ignored, ['GLEANER_PLATFORM', 'GLEANER_HOOK_ENGINE']);
   // Of a text that cannot be read nothing is guessed.
   for (const text of ['hook: { stateDir: /x', 'a: 1\n b: 2', '- 1'])
     t.deepEqual(salvaged(text).config, defaultConfig, text);

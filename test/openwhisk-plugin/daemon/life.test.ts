@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import test from 'ava';
 import { silentLogger } from '../../../broker/index.js';
 import { type Config, configSchema, SeededRandom } from '../../../config/index.js';
@@ -182,13 +182,28 @@ test('a hook records its settings for a restore until it has stopped', async (t)
   // What can be read of a damaged configuration is not used.
   const damaged = configSchema.parse({ hook: { stateDir: rig.folder } });
   const { stateDir, engine, engineSocket, containerPrefix } = hook;
-  t.like(recordedSettings(file, damaged), {
+  const recorded = {
+    configFile: file,
     platform: 'host',
     hook: { stateDir, engine, engineSocket, containerPrefix },
-  });
-  t.is(recordedSettings(join(rig.folder, 'other.yaml'), damaged), null);
+  } as const;
+  t.deepEqual(recordedSettings(file, damaged), [recorded]);
+  t.deepEqual(recordedSettings(join(rig.folder, 'other.yaml'), damaged), []);
+
+  // Of hooks with the same file each engine's newest counts.
+  const leave = (engineSocket: string, name: string, at: number): object => {
+    const record = { ...recorded, hook: { ...recorded.hook, engineSocket } };
+    const path = join(dirname(engineLock), `engine-${name}-${process.pid}.json`);
+    writeFileSync(path, JSON.stringify(record));
+    utimesSync(path, at, at);
+    t.teardown(() => rmSync(path));
+    return record;
+  };
+  const other = leave('/run/other.sock', 'other', 2000);
+  leave('/run/other.sock', 'older', 1000);
+  t.deepEqual(recordedSettings(file, damaged), [recorded, other]);
   await rig.hook.stop();
-  t.is(recordedSettings(file, damaged), null);
+  t.deepEqual(recordedSettings(file, damaged), [other]);
 });
 
 test('a kill switch that is on at the start lets nothing be written', async (t) => {
