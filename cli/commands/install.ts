@@ -9,12 +9,12 @@ import {
   type GlobalOptions,
   json,
   left,
-  loadSettings,
   plainText,
   processScreen,
   styled,
   table,
 } from '../../runtime/index.js';
+import { settingsForRestore } from '../../runtime/wiring/index.js';
 import {
   checkInstallation,
   install,
@@ -23,13 +23,19 @@ import {
   programFolder,
   type RemoveOptions,
   remove,
-  restoreWhereEngineIs,
+  restoreWhereEnginesAre,
   rollback,
   SERVICE_PARTS,
   type ServicePart,
   serviceManagerOf,
 } from '../install/index.js';
-import { addOutputOption, author, globalOptions, type OutputOptions } from './common.js';
+import {
+  addOutputOption,
+  author,
+  globalOptions,
+  noteRestoreSettings,
+  type OutputOptions,
+} from './common.js';
 
 interface RootOptions extends OutputOptions {
   readonly root: string;
@@ -140,11 +146,15 @@ function addRemove(program: Command): void {
   );
 }
 
-/** Reads the configuration at once: an error in it must not come after services were stopped. */
-function restorerOf(layout: Layout, global: GlobalOptions): RemoveOptions['restore'] {
+/**
+ * Restores with the settings of now: a hook that stops removes its record. Problems of the
+ * configuration are reported and do not prevent it; throws a ConfigError for flags only.
+ */
+export function restorerOf(layout: Layout, global: GlobalOptions): RemoveOptions['restore'] {
   // An engine that is named below another root is that of this host, which it does not manage.
   if (layout.root !== '/') return async () => ({ notRestored: [] });
   const own = layout.config;
-  const { config } = loadSettings(existsSync(own) ? { config: own, ...global } : global);
-  return () => restoreWhereEngineIs(config, author());
+  const settings = settingsForRestore(existsSync(own) ? { config: own, ...global } : global);
+  noteRestoreSettings(settings);
+  return () => restoreWhereEnginesAre(settings, author());
 }

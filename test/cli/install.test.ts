@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { restorerOf } from '../../cli/commands/install.js';
 import {
   checkInstallation,
   install,
@@ -28,6 +29,7 @@ import {
 import { SYSTEMCTL_TIMEOUT_MILLIS } from '../../cli/install/service-manager.js';
 import { HOOK_FLAGS } from '../../cli/up/children.js';
 import { gleaner } from '../support/gleaner.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 /** Notes what systemd was asked for, in order. */
 class RecordingServiceManager implements ServiceManager {
@@ -422,6 +424,27 @@ test('remove --root neither restores on this host nor reads its configuration', 
   });
   t.is(code, 0, err);
   t.deepEqual(remainsOf(layout), []);
+});
+
+test('remove restores whatever is wrong with the configuration, before it deletes', async (t) => {
+  const folder = temporaryFolder('damaged');
+  const file = join(folder, 'gleaner.yaml');
+  const socket = join(folder, 'docker.sock');
+  const restorer = (text: string, ...set: string[]) => {
+    writeFileSync(file, text);
+    return restorerOf(layoutOf('/'), { config: file, set });
+  };
+  // Nothing there: no engine, no limit.
+  const good = `hook: { stateDir: ${folder}, engineSocket: ${socket}`;
+  for (const text of [`${good}, bogus: 1 }`, `${good}, sampleMs: soon }`])
+    t.deepEqual(await restorer(text)(), { notRestored: [] }, text);
+  const flags = [`hook.stateDir=${folder}`, `hook.engineSocket=${socket}`];
+  t.deepEqual(await restorer('hook: {', ...flags)(), { notRestored: [] });
+  // No engine answers on a plain file: what cannot be restored keeps everything.
+  writeFileSync(socket, '');
+  await t.throwsAsync(restorer(`${good}, bogus: 1 }`)());
+  await t.throwsAsync(restorer('hook: {', ...flags)());
+  t.throws(() => restorer(`${good} }`, 'hook.stateDr=/x'), { code: 'GLN_CONFIG_INVALID' });
 });
 
 test('without an installation, check, remove and a rollback say that there is none', async (t) => {
