@@ -43,6 +43,8 @@ export interface RunningAggregator {
   /** The last published mean field; null before the first, or while another one publishes. */
   readonly latest: MeanField | null;
   readonly publishing: boolean;
+  /** By an operator: nothing is published until it is resumed. */
+  readonly paused: boolean;
   stop(): Promise<void>;
 }
 
@@ -223,6 +225,10 @@ class AggregatorLoop implements RunningAggregator {
       id,
     });
     return [cancelAnnouncements, () => service.stop()];
+  }
+
+  get paused(): boolean {
+    return this.#paused;
   }
 
   #pause(paused: boolean) {

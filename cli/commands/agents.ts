@@ -60,7 +60,20 @@ export function decisionJson({ at, host, price, decision, ...rest }: AgentDecisi
   };
 }
 
-type Row = AgentsList['functions'][number] & { readonly host: string };
+type Row = AgentsList['functions'][number] & {
+  readonly host: string;
+  /** The agent host as a whole. */
+  readonly hostPaused: boolean;
+};
+
+export function phaseText({
+  phase,
+  paused,
+  hostPaused,
+}: Pick<Row, 'phase' | 'paused' | 'hostPaused'>): string {
+  if (hostPaused) return `${phase} (host paused)`;
+  return paused ? `${phase} (paused)` : phase;
+}
 
 /** `gleaner agents` runs an agent host; its subcommands ask the running ones. */
 export function addAgentCommands(agents: Command): void {
@@ -74,8 +87,8 @@ export function addAgentCommands(agents: Command): void {
       ...pages.at(-1)!,
       functions: pages.flatMap(({ functions }) => functions),
     }));
-    const rows: Row[] = hosts.flatMap(({ host, functions }) =>
-      functions.map((row) => ({ host, ...row })),
+    const rows: Row[] = hosts.flatMap(({ host, paused, functions }) =>
+      functions.map((row) => ({ host, hostPaused: paused, ...row })),
     );
     printTable(
       options.output,
@@ -85,7 +98,7 @@ export function addAgentCommands(agents: Command): void {
         left('function', (row) => row.function),
         left('agent host', (row) => row.host),
         left('manager', (row) => row.manager),
-        left('phase', (row) => (row.paused ? `${row.phase} (paused)` : row.phase)),
+        left('phase', phaseText),
         right('steps', (row) => count(row.steps)),
         left('requested', (row) => (row.decision ? targetText(row.decision) : '-')),
       ],

@@ -100,6 +100,17 @@ export function tapCheck(tap: readonly TapView[]): HealthCheck {
   return { name: 'tap', state: isListening ? 'ok' : 'degraded', detail };
 }
 
+/**
+ * What an operator has stopped, empty: nothing; then it is absent. Degraded: the part is ready, and
+ * a restart of it would be no help.
+ */
+export const operatorCheck = (stopped: string): HealthCheck[] =>
+  stopped === '' ? [] : [{ name: 'operator', state: 'degraded', detail: stopped }];
+
+/** Of an agent host or an aggregator as a whole. */
+export const pausedText = ({ paused }: { readonly paused: boolean }): string =>
+  paused ? 'paused: publishes nothing until `resume`' : '';
+
 /** Degraded: limits are set all the same, and their lines are kept as long as there is room. */
 export function auditCheck(audit: AuditView): HealthCheck {
   const state = audit.cause === null ? 'ok' : 'degraded';

@@ -1,4 +1,4 @@
-export { auditCheck, tapCheck } from './health.js';
+export { auditCheck, operatorCheck, pausedText, tapCheck } from './health.js';
 export { HookMetrics } from './hook-metrics.js';
 export { Operating } from './operating.js';
 export { updateAgents, updateAggregator } from './other-metrics.js';

@@ -43,7 +43,7 @@ import {
 import { defaultDecisionSettings } from '../../openwhisk-plugin/decision/index.js';
 import { connectPart } from '../broker.js';
 import type { Running } from '../child.js';
-import { updateAgents } from '../metrics/index.js';
+import { operatorCheck, pausedText, updateAgents } from '../metrics/index.js';
 import type { PartInputs } from './part.js';
 
 /** Agents serve many hosts: without configured caps, each hook applies its own. */
@@ -184,7 +184,7 @@ export async function runAgentsPart({
   operating.watch({
     broker,
     update: (metrics) => updateAgents(metrics, agents, trajectories, trainer, offlineTrainer),
-    checks: () => [],
+    checks: () => operatorCheck(pausedText(agents)),
   });
   return {
     stop: async () => {

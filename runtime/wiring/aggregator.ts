@@ -2,7 +2,7 @@ import { runAggregator } from '../../broker/mean-field/index.js';
 import { packageVersion } from '../../config/index.js';
 import { connectPart } from '../broker.js';
 import type { Running } from '../child.js';
-import { updateAggregator } from '../metrics/index.js';
+import { operatorCheck, pausedText, updateAggregator } from '../metrics/index.js';
 import type { PartInputs } from './part.js';
 
 export async function runAggregatorPart({
@@ -30,7 +30,7 @@ export async function runAggregatorPart({
   operating.watch({
     broker,
     update: (metrics) => updateAggregator(metrics, aggregator),
-    checks: () => [],
+    checks: () => operatorCheck(pausedText(aggregator)),
   });
   return {
     stop: async () => {

@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { type Config, messageOf, packageVersion, SeededRandom } from '../../config/index.js';
 import { runHook } from '../../openwhisk-plugin/daemon/index.js';
 import type { Platform } from '../../openwhisk-plugin/host/ports/index.js';
+import { killSwitchText } from '../../rules/index.js';
 import { connectPart } from '../broker.js';
 import type { Running } from '../child.js';
-import { auditCheck, HookMetrics, tapCheck } from '../metrics/index.js';
+import { auditCheck, HookMetrics, operatorCheck, tapCheck } from '../metrics/index.js';
 import { hostPlatform } from './host-platform.js';
 import type { PartInputs } from './part.js';
 
@@ -54,6 +55,7 @@ export async function runHookPart(
           state: host.isEngineReachable ? 'ok' : 'failed',
           detail: host.isEngineReachable ? 'answers' : 'silent',
         },
+        ...operatorCheck(killSwitchText([host])),
         tapCheck(host.tap),
         auditCheck(host.audit),
         { name: 'containers', state: unmanaged > 0 ? 'degraded' : 'ok', detail },

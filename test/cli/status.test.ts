@@ -1,5 +1,6 @@
 import test from 'ava';
 import { serve } from '../../broker/services/index.js';
+import { phaseText } from '../../cli/commands/agents.js';
 import { missingServices, pausedServices, serviceLines } from '../../cli/commands/status.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
@@ -65,4 +66,12 @@ test('a paused agent host and a paused aggregator are shown', async (t) => {
     [true, false],
   );
   t.true(paused.has('gleaner-aggregator h2'));
+});
+
+test('`agents list` shows the pause of an agent, and that of its whole host', (t) => {
+  const shown = (paused: boolean, hostPaused: boolean): string =>
+    phaseText({ phase: 'serving', paused, hostPaused });
+  t.is(shown(false, false), 'serving');
+  t.is(shown(true, false), 'serving (paused)');
+  t.is(shown(true, true), 'serving (host paused)');
 });

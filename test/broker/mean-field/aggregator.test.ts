@@ -368,6 +368,7 @@ test('a paused aggregator keeps its lease, publishes nothing and resumes', async
   const { epoch, publishing, paused } = await ask('list');
   t.deepEqual({ publishing, paused }, { publishing: true, paused: false });
   const stopped = await ask('pause');
+  t.true(only.paused);
   t.deepEqual(stopped, { ...stopped, publishing: false, paused: true, epoch });
   await pass(time, 2000);
   t.is(published, 1);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { silentLogger } from '../../../broker/index.js';
 import { configSchema, millis } from '../../../config/index.js';
-import { Operating } from '../../../runtime/metrics/index.js';
+import { Operating, operatorCheck, pausedText } from '../../../runtime/metrics/index.js';
 import { ManualTime } from '../../support/manual-time.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { rawExchange, rawGet } from '../../support/raw-http.js';
@@ -73,6 +73,23 @@ test('readyz: not before the start, degraded without NATS, failed without engine
   engine = 'failed';
   clock.advance(millis(250));
   t.is((await page('/readyz')).status, 503);
+});
+
+test('readyz names what an operator has stopped, and the part stays ready', async (t) => {
+  const clock = new ManualTime();
+  const { operating, page } = await started(clock);
+  t.teardown(() => operating.stop());
+  const part = { paused: false };
+  operating.watch({
+    broker: null,
+    update: () => undefined,
+    checks: () => operatorCheck(pausedText(part)),
+  });
+  t.is((await page('/readyz')).text, 'ok\n');
+  part.paused = true;
+  clock.advance(millis(250));
+  t.deepEqual(await page('/readyz'), { status: 200, text: 'ok, degraded: operator\n' });
+  t.regex((await page('/readyz?verbose')).text, /^\[~\] operator: paused: publishes nothing/m);
 });
 
 test('three pages by GET, and nothing else', async (t) => {
