@@ -2,14 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import {
-  EXIT,
-  GleanerError,
-  messageOf,
-  packageVersion,
-  policyNames,
-  UsageError,
-} from '../../config/index.js';
+import { EXIT, packageVersion } from '../../config/index.js';
 import {
   type Comparison,
   type ComparisonRequest,
@@ -17,16 +10,18 @@ import {
   compareRuns,
   comparisonOverview,
   comparisonReport,
-  contenderNames,
+  type Job,
+  type JobResult,
+  KeptRuns,
+  type PartOf,
+  partOf,
   placeOf,
   planJobs,
   planSections,
   runJobs,
   runsCsv,
-  trainedContender,
   withVerdicts,
 } from '../../experiments/compare/index.js';
-import { loadTrainedPolicy, type TrainedPolicy } from '../../experiments/training/index.js';
 import {
   compactJson,
   type GlobalOptions,
@@ -49,6 +44,7 @@ import {
   quote,
   wholeNumber,
 } from './common.js';
+import { policyOption, trainedContenders } from './policy-option.js';
 import {
   addActivationsOption,
   addHostOptions,
@@ -76,9 +72,13 @@ interface CompareOptions extends OutputOptions, HostOptions, GlobalOptions {
   readonly modes: ClusterMode[];
   readonly density: number[] | false;
   readonly workers: number;
+  readonly keep?: boolean;
+  readonly part?: PartOf;
   readonly out: string;
 }
 
+/** Folder of the kept runs, in that of `--out`. */
+const RUNS = 'runs';
 const WORKLOADS = ['azure-sample', 'profiles-12@1'];
 const LOADS = [0.5, 0.7, 0.9];
 const MODES: ClusterMode[] = ['weight', 'quota'];
@@ -137,7 +137,17 @@ export function addCommands(program: Command): void {
       'threads, without effect on results (default: one per core)',
       wholeNumber,
     )
-    .option('--out <folder>', 'folder of the files', 'gleaner-comparison');
+    .option('--out <folder>', 'folder of the files', 'gleaner-comparison')
+    .option(
+      '--keep',
+      `keep each run in the folder ${RUNS} of --out; one that is there is not played again`,
+    )
+    .option(
+      '--part <i/n>',
+      `only keep the i-th of n disjoint parts of the runs; copy the folders ${RUNS} of all parts ` +
+        'into one, then compare with --keep',
+      partOption,
+    );
   addOutputOption(command).action(async (own: CompareOptions, self: Command) => {
     const options = { ...own, ...globalOptions(self) };
     const settings = simulationSettings(options);
@@ -147,11 +157,12 @@ export function addCommands(program: Command): void {
     for (const name of options.managers) if (name !== 'all') namedContender(name);
     const added = [
       ...(settings.configured === undefined ? [] : [simulatedContender(settings.configured)]),
-      ...(await trainedContenders(options)),
+      ...(await trainedContenders(options.policy, options.modes)),
     ];
     makeOutputFolder(options.out);
-    const command = commandOf(self, options);
-    const comparison = withVerdicts(await compare(options, settings, added, command));
+    const request = requestOf(options, settings, added);
+    if (options.part !== undefined) return playPart(request, options.part, options);
+    const comparison = withVerdicts(await compare(request, options, commandOf(self, options)));
     // Before the files: no figure is lost if one cannot be written.
     print(options.output, comparison, () => `${comparisonOverview(comparison)}\n`);
     const files: [string, string][] = [
@@ -174,101 +185,78 @@ export function addCommands(program: Command): void {
   });
 }
 
-async function compare(
+const requestOf = (
   options: CompareOptions,
   { settings }: SimulationSettings,
   added: readonly Contender[],
+): ComparisonRequest => ({
+  contenders: options.managers,
+  seeds: Array.from({ length: options.seeds }, (_, i) => options.firstSeed + i),
+  workloads: options.workloads,
+  functions: options.functions,
+  activations: options.activations,
+  loads: options.loads,
+  modes: options.modes,
+  hosts: hostOptions(options),
+  defaultHosts: LARGE_HOSTS,
+  densityMiB: options.density || [],
+  settings,
+  added,
+});
+
+async function compare(
+  request: ComparisonRequest,
+  options: CompareOptions,
   command: string,
 ): Promise<Comparison> {
-  const seeds = Array.from({ length: options.seeds }, (_, i) => options.firstSeed + i);
-  const request: ComparisonRequest = {
-    contenders: options.managers,
-    seeds,
-    workloads: options.workloads,
-    functions: options.functions,
-    activations: options.activations,
-    loads: options.loads,
-    modes: options.modes,
-    hosts: hostOptions(options),
-    defaultHosts: LARGE_HOSTS,
-    densityMiB: options.density || [],
-    settings,
-    added,
-  };
+  const { seeds } = request;
   const sections = planSections(request);
   const jobs = planJobs(sections, seeds);
+  const results = await play(jobs, options);
+  return compareRuns(sections, jobs, results, { command, gleaner: packageVersion(), seeds });
+}
+
+async function playPart(
+  request: ComparisonRequest,
+  part: PartOf,
+  options: CompareOptions,
+): Promise<void> {
+  const all = planJobs(planSections(request), request.seeds);
+  const jobs = partOf(all, part);
+  await play(jobs, { ...options, keep: true });
+  const folder = join(options.out, RUNS);
+  print(
+    options.output,
+    { folder, kept: jobs.length, runs: all.length },
+    () => `${jobs.length} of ${all.length} runs are kept\n${folder}\n`,
+  );
+}
+
+async function play(
+  jobs: readonly Job[],
+  { workers = availableParallelism(), keep, out }: CompareOptions,
+): Promise<JobResult[]> {
   const progress = stderrProgress();
-  const onDone = (done: number) =>
-    progress.update(done / jobs.length, `${done} of ${jobs.length} runs`);
-  onDone(0);
   try {
-    const results = await runJobs(jobs, {
-      workers: options.workers ?? availableParallelism(),
-      onDone,
-    });
-    return compareRuns(sections, jobs, results, {
-      command,
-      gleaner: packageVersion(),
-      seeds,
+    return await runJobs(jobs, {
+      workers,
+      kept: keep === true ? new KeptRuns(join(out, RUNS)) : undefined,
+      onDone: (done) => progress.update(done / jobs.length, `${done} of ${jobs.length} runs`),
     });
   } finally {
     progress.end();
   }
 }
 
-const POLICY_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
-
-/** Names of contenders that a policy cannot have. */
-const isTaken = (name: string): boolean =>
-  ['all', 'configured', ...contenderNames(), ...policyNames].includes(name);
-
-/** The two sides of `NAME=FOLDER`; a folder may have more of `=` in its name. */
-function nameAndFolder(text: string): [name: string, folder: string] {
-  const at = text.indexOf('=');
-  return [text.slice(0, at), text.slice(at + 1)];
-}
-
-/** Parses one `--policy` after others. */
-function policyOption(text: string, before: readonly string[] = []): string[] {
-  const [name, folder] = nameAndFolder(text);
-  if (!text.includes('=') || folder === '') throw new InvalidArgumentError('must be NAME=FOLDER');
-  if (!POLICY_NAME.test(name))
-    throw new InvalidArgumentError(
-      'NAME has 1 to 40 letters, digits, - and _, a letter or digit first',
-    );
-  if (isTaken(name) || before.some((other) => nameAndFolder(other)[0] === name))
-    throw new InvalidArgumentError(`a manager, a policy or another --policy is called '${name}'`);
-  return [...before, text];
-}
-
-/** @throws UsageError for a policy that cannot be read, or that no section would play */
-async function trainedContenders({ policy = [], modes }: CompareOptions): Promise<Contender[]> {
-  const contenders: Contender[] = [];
-  for (const [name, folder] of policy.map(nameAndFolder)) {
-    const trained = await trainedPolicy(name, folder);
-    if (!modes.includes(trained.mode))
-      throw new UsageError(
-        `--policy ${name}: it was trained in ${trained.mode} mode, which --modes leaves out`,
-        { hint: `add ${trained.mode} to --modes, or leave the policy out` },
-      );
-    contenders.push(trainedContender(name, trained));
-  }
-  return contenders;
-}
-
-async function trainedPolicy(name: string, folder: string): Promise<TrainedPolicy> {
-  try {
-    return await loadTrainedPolicy(folder);
-  } catch (error) {
-    throw new UsageError(`--policy ${name}: ${messageOf(error)}`, {
-      hint: error instanceof GleanerError ? error.hint : 'name a folder that `gleaner train` wrote',
-      cause: error,
-    });
-  }
+function partOption(text: string): PartOf {
+  const [, part, of] = /^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(text)?.map(Number) ?? [];
+  if (part === undefined || of === undefined || part > of)
+    throw new InvalidArgumentError('must be I/N with I from 1 to N, such as 2/3');
+  return { part, of };
 }
 
 /** Options without effect on the results. */
-const OUTPUT_OPTIONS = ['workers', 'out', 'output'];
+const OUTPUT_OPTIONS = ['workers', 'out', 'output', 'keep', 'part'];
 /** Shown also with their defaults. */
 const SHOWN_OPTIONS = ['managers', 'seeds'];
 

@@ -12,8 +12,10 @@ export {
   trainedContender,
   UnknownContenderError,
 } from './contenders.js';
+export type { Job, JobResult } from './job.js';
+export { KeptRuns } from './kept-runs.js';
 export { type ComparisonRequest, placeOf, planJobs, planSections } from './plan.js';
-export { runJobs } from './pool.js';
+export { type PartOf, partOf, runJobs } from './pool.js';
 export { comparisonOverview } from './report/overview.js';
 export { comparisonReport } from './report/report.js';
 export { runTable } from './report/run-table.js';

@@ -1,6 +1,7 @@
 import { errorClass } from '../../config/index.js';
 import { playInThreads } from '../piece-threads.js';
 import type { Job, JobResult } from './job.js';
+import type { KeptRuns } from './kept-runs.js';
 
 /** One run of a comparison failed; the others are of no use without it. */
 export class ComparisonRunError extends errorClass('GLN_COMPARISON_RUN') {}
@@ -21,24 +22,48 @@ export function batches(jobs: readonly Job[]): Job[][] {
   return all;
 }
 
+/** One of `of` disjoint parts, from 1. */
+export interface PartOf {
+  readonly part: number;
+  readonly of: number;
+}
+
+/** Batches take turns, so that seeds of a setting are spread over the parts. */
+export const partOf = (jobs: readonly Job[], { part, of }: PartOf): Job[] =>
+  batches(jobs)
+    .filter((_, i) => i % of === part - 1)
+    .flat();
+
 /**
  * Runs jobs on worker threads. Results are in the order of the jobs and no job affects another: the
- * number of workers changes only the duration.
+ * number of workers changes only the duration. Those in `kept` are read from there, others saved.
  *
  * @throws ComparisonRunError with the run that failed
  */
 export async function runJobs(
   jobs: readonly Job[],
-  options: { readonly workers: number; readonly onDone?: (done: number) => void },
+  options: {
+    readonly workers: number;
+    readonly kept?: KeptRuns;
+    readonly onDone?: (done: number) => void;
+  },
 ): Promise<JobResult[]> {
+  const { workers, kept, onDone } = options;
   const results: JobResult[] = [];
-  let done = 0;
-  await playInThreads(batches(jobs), {
+  const missing = jobs.filter((job) => {
+    const result = kept?.read(job);
+    if (result !== undefined) results[job.index] = result;
+    return result === undefined;
+  });
+  let done = jobs.length - missing.length;
+  onDone?.(done);
+  await playInThreads(batches(missing), {
     script: new URL('./worker.js', import.meta.url),
-    workers: options.workers,
+    workers,
     onResult: (job, result) => {
       results[job.index] = result as JobResult;
-      options.onDone?.(++done);
+      kept?.save(job, result as JobResult);
+      onDone?.(++done);
     },
     failure: (job, why, cause) => new ComparisonRunError(job ? nameOf(job) : 'a run', why, cause),
   });

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { gleanerProgram } from '../../cli/program.js';
@@ -65,6 +65,42 @@ test('trained policies are compared under their names, each in its mode', async 
   for (const file of ['comparison.json', 'runs.csv', 'report.html'])
     t.is(read(again, file), read(out, file), file);
 });
+
+test('the kept runs of all parts give the bytes of an undivided comparison', async (t) => {
+  const root = temporaryFolder('compare-parts');
+  const compare = (out: string, ...options: string[]) =>
+    gleaner([
+      ...['compare', ...SMALL, '--activations', '500', '--seeds', '2', '--managers', 'greedy'],
+      ...['--modes', 'quota', '--no-density', '--out', join(root, out), ...options],
+    ]);
+  for (const part of ['1', '2']) {
+    const { code, out, err } = await compare(part, '--part', `${part}/2`);
+    t.is(code, 0, err);
+    // fixed three times, default, the three baselines and greedy, with one of two seeds.
+    t.is(out, `8 of 16 runs are kept\n${join(root, part, 'runs')}\n`);
+    cpSync(join(root, part, 'runs'), join(root, 'joined', 'runs'), { recursive: true });
+  }
+  t.is(readdirSync(join(root, 'joined', 'runs')).length, 16);
+  const [joined, whole] = await Promise.all([compare('joined', '--keep'), compare('whole')]);
+  t.is(joined.code, 0, joined.err);
+  t.is(whole.code, 0, whole.err);
+  for (const file of ['comparison.json', 'runs.csv', 'report.html'])
+    t.is(
+      readFileSync(join(root, 'joined', file), 'utf8'),
+      readFileSync(join(root, 'whole', file), 'utf8'),
+      file,
+    );
+  t.false(existsSync(join(root, 'whole', 'runs')), 'nothing is kept unless asked for');
+});
+
+for (const part of ['0/2', '3/2', '1', '1/0', '1/2/3', 'a/b', '1.5/2'])
+  test(`wrong usage: --part ${part}`, async (t) => {
+    const words = (await gleanerProgram('compare')).parseAsync(['compare', `--part=${part}`], {
+      from: 'user',
+    });
+    const error = await t.throwsAsync(words, { instanceOf: UsageError });
+    t.regex(error!.message, /must be I\/N with I from 1 to N/);
+  });
 
 test('a policy that cannot be compared is one error, before anything runs', async (t) => {
   const root = temporaryFolder('compare-refused');

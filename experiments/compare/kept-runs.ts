@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { deserialize, serialize } from 'node:v8';
+import { packageVersion } from '../../config/index.js';
+import { PieceFiles } from '../piece-files.js';
+import type { Job, JobResult } from './job.js';
+
+/**
+ * Runs of comparisons as files of a folder: a comparison that was stopped continues, and folders of
+ * parts can be copied together. A workload's file is known by its path only.
+ */
+export class KeptRuns {
+  readonly #files: PieceFiles;
+
+  constructor(folder: string) {
+    this.#files = new PieceFiles(folder, { gleaner: packageVersion() });
+  }
+
+  save(job: Job, result: JobResult): void {
+    // Not as JSON, which has neither NaN nor typed arrays.
+    this.#files.save(keyOf(job), serialize(result).toString('base64'));
+  }
+
+  /** Undefined: it is not there, or it is damaged. */
+  read(job: Job): JobResult | undefined {
+    const text = this.#files.read(keyOf(job));
+    if (typeof text !== 'string') return undefined;
+    return { ...(deserialize(Buffer.from(text, 'base64')) as JobResult), index: job.index };
+  }
+}
+
+/** All that the run depends on, its place in a comparison not. */
+function keyOf({ setting, contender, seed }: Job): string {
+  const { trained, ...rules } = contender;
+  const hash = createHash('sha256').update(JSON.stringify([setting, rules, seed]));
+  if (trained !== undefined) hash.update(serialize(trained));
+  return `run-${hash.digest('hex').slice(0, 32)}`;
+}
