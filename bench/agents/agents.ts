@@ -106,8 +106,8 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
   const { rounds: count, first, play, records, log } = options;
   const stride = MINUTES / count;
   const minutes = options.minutes ?? stride;
+  let kept = readRounds(records);
   return withAgents(async ({ plan, invoker, gleaner, learners }) => {
-    let kept = readRounds(records);
     const part = (round: number): Arrival[] => partOf(plan, (round % count) * stride, minutes);
     // Warm-up: containers, histories and agents.
     const warm = await playWorkload(invoker, part(first - 1 + count - 1));

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import {
@@ -74,4 +74,16 @@ test('rounds of several parts are judged together, repeated ones once', (t) => {
   t.true(near(of('new.weight.above'), 1.496 - 1.198));
   t.is(of('new.quota.above'), 0);
   t.is(of('new.failed'), 0);
+});
+
+test('a file of rounds that an earlier version wrote is refused by its name and key', (t) => {
+  const file = join(temporaryFolder('new-function'), 'rounds.json');
+  const { running, ...arm } = ROUND.arms.aware;
+  const calls = { ...ROUND, arms: { ...ROUND.arms, aware: { ...arm, calls: running } } };
+  writeFileSync(file, JSON.stringify({ version: 1, rounds: [ROUND, calls] }));
+  t.throws(() => readRounds(file), {
+    message: new RegExp(`^${file}: rounds\\.1\\.arms\\.aware\\.running: .*another file`),
+  });
+  writeFileSync(file, '{"version":1,"rou');
+  t.throws(() => readRounds(file), { message: new RegExp(`^${file}: .*JSON`) });
 });
