@@ -12,7 +12,10 @@ export interface Clock {
 
 export const timeOfDay = (clock: Clock, stamp: Micros): Micros => clock.timeOfDay?.(stamp) ?? stamp;
 
-/** Deferred work as an argument, so that simulated hosts can run it in simulated time. */
+/**
+ * Deferred work as an argument, so that simulated hosts can run it in simulated time. A promise
+ * that it returns is not awaited, and must not reject.
+ */
 export interface Timers {
   after(delay: Millis, run: () => void): Cancel;
   every(period: Millis, run: () => void): Cancel;

@@ -135,7 +135,7 @@ export class NatsKeyValue implements KeyValue {
   watch(listener: (entry: KeyValueEntry) => void): KeyValueWatch {
     const watch = this.#watchers.add(listener);
     this.#subscribeToChanges();
-    this.#stopHeartbeat ??= this.#timers.every(HEARTBEAT, () => void this.#heartbeat());
+    this.#stopHeartbeat ??= this.#timers.every(HEARTBEAT, () => this.#heartbeat());
     void this.#resync();
     return {
       ready: watch.ready,
@@ -233,6 +233,7 @@ export class NatsKeyValue implements KeyValue {
       this.#timers.after(wait as Millis, () => void this.#changed(key, attempt + 1));
   }
 
+  /** Resolves once what it reads is delivered. */
   async #heartbeat(): Promise<void> {
     if (!this.#connection() || this.#reading || this.#isInspecting) return;
     this.#isInspecting = true;
@@ -246,10 +247,10 @@ export class NatsKeyValue implements KeyValue {
       const isSame = String(created) === this.#created && last >= known;
       const unnoticed = last - this.#lastRevision - this.#knownAfter.size;
       if (!isSame || unnoticed > CHANGED_MAX || this.#heartbeats % FULL_READ_EVERY === 0)
-        void this.#resync();
+        await this.#resync();
       else await this.#catchUp(last);
     } catch {
-      void this.#resync();
+      await this.#resync();
     } finally {
       this.#isInspecting = false;
     }

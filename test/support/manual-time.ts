@@ -3,7 +3,7 @@ import type { Cancel, Clock, Micros, Millis, Timers } from '../../config/index.j
 interface Entry {
   at: number;
   order: number;
-  readonly run: () => void;
+  readonly run: () => unknown;
   readonly period: number;
 }
 
@@ -13,6 +13,7 @@ export class ManualTime implements Clock, Timers {
   readonly #epoch: number;
   #order = 0;
   #queue: Entry[] = [];
+  readonly #running = new Set<unknown>();
 
   constructor(epochMicros = 1_700_000_000_000_000, startMillis = 0) {
     this.#epoch = epochMicros;
@@ -58,12 +59,23 @@ export class ManualTime implements Clock, Timers {
       } else {
         this.#queue.splice(this.#queue.indexOf(next), 1);
       }
-      next.run();
+      const result = next.run();
+      if (result instanceof Promise) this.#await(result);
     }
     this.#now = until;
   }
 
-  #add(delay: number, run: () => void, period: number): Cancel {
+  /** Resolves once the work that `advance` has begun is done. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  #await(work: Promise<unknown>): void {
+    this.#running.add(work);
+    void work.finally(() => this.#running.delete(work));
+  }
+
+  #add(delay: number, run: () => unknown, period: number): Cancel {
     const entry = { at: this.#now + Math.max(0, delay), order: this.#order++, run, period };
     this.#queue.push(entry);
     return () => {
