@@ -30,6 +30,8 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
   boosted = false;
   /** It was boosted before: a container starts only once. */
   wasBoosted = false;
+  /** A request of it could not be read: something runs in it, perhaps of no known function. */
+  unread = false;
   /** Newest memory limit requested, -1 before the first; a reduction takes effect later. */
   desiredMemory = -1;
   /** Memory limit during the last activation. */
@@ -70,6 +72,7 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
     this.limited = false;
     this.boosted = false;
     this.wasBoosted = false;
+    this.unread = false;
     this.desiredMemory = -1;
     this.memoryInForce = 0;
     this.oomKills = 0;

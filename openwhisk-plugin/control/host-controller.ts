@@ -87,8 +87,8 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   #scaleWeights(): void {
     const { weights } = this.decider;
     weights.isAllowed = true;
-    for (const { revision, mayLimit } of this.#byState.values())
-      if (revision !== null && !mayLimit) weights.isAllowed = false;
+    for (const { revision, mayLimit, unread } of this.#byState.values())
+      if ((revision !== null || unread) && !mayLimit) weights.isAllowed = false;
     const before = this.#commonWeight;
     this.#commonWeight = this.decider.commonWeight;
     if (this.#commonWeight === before) return;
@@ -164,7 +164,8 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     const { fn } = revision;
     fn.running++;
     if (this.decider.commonWeight !== this.#commonWeight) this.#scaleWeights();
-    run.enforced = fn.enforced && container.tapped && !activation.late;
+    run.enforced = container.mayLimit && !activation.late;
+    run.late = container.mayLimit && activation.late;
     const wasBoosted = container.boosted;
     container.boosted = false;
     this.#decide(activation, now);
@@ -181,7 +182,8 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     activation.hasTarget = revision.fn.target.applyTo(run, now);
     usage.atStart(activation, now);
     // Before the decision, which counts with the loan.
-    if (run.enforced && revision.state.mayBorrow) this.#lendMemory(container, revision);
+    const mayLend = run.enforced || run.late;
+    if (mayLend && revision.state.mayBorrow) this.#lendMemory(container, revision);
     this.decider.start(run, now);
     revision.fn.noteStart(container.state, now);
     reports.decided(activation);
@@ -209,6 +211,12 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
       limits.setMemory(container, run.memoryLimit, change);
       return;
     }
+    this.#writeLoan(activation);
+  }
+
+  #writeLoan(activation: Activation<C>): void {
+    const { container, revision } = activation;
+    const { limits } = this.#ports;
     limits.protectMemory(container);
     const { memoryLoan } = container.state;
     if (memoryLoan > 0) {
@@ -218,16 +226,42 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     }
   }
 
-  /** Modes observe and recommend, a late start, or a tap that is not trusted. */
+  /** Modes observe and recommend, a tap that is not trusted, or a late start. */
   #leaveAtUserLimits(activation: Activation<C>, wasBoosted: boolean): void {
-    const { container } = activation;
+    const { container, run } = activation;
     const { limits } = this.#ports;
     // The safeguard does not watch this activation: limits lowered for another one must go.
     if (container.limited) this.#revertLimits(activation, 'not_enforced');
-    if (!wasBoosted) return;
-    const change = this.#by('boost', 'ended');
-    limits.setShares(container, container.user.shares, change);
-    limits.setQuota(container, container.user.quota, change);
+    if (wasBoosted) {
+      const change = this.#by('boost', 'ended');
+      limits.setShares(container, container.state.shares, change);
+      limits.setQuota(container, container.user.quota, change);
+    }
+    if (run.late) this.#writeLate(activation);
+  }
+
+  /** With its own weight it would wait for every raised one. */
+  #writeLate(activation: Activation<C>): void {
+    const { container, run, revision } = activation;
+    container.limited = true;
+    this.#ports.limits.setShares(container, run.shares, this.#by('policy', 'late', activation));
+    if (revision.state.memoryPolicy === 'guarantee') this.#writeLoan(activation);
+  }
+
+  /**
+   * A request that cannot be read runs in the container: user limits. Its weight is neutral if the
+   * function is known; otherwise the others' must not be raised far above it.
+   */
+  onUnreadRequest(container: C, now: Millis): void {
+    if (this.#ports.limits.isChanged(container))
+      this.restore(container, 'safeguard', 'unknown_request', now);
+    this.endBoost(container, 'unknown_function');
+    container.unread = true;
+    if (container.mayLimit) {
+      this.decider.requestUnread(container.state);
+      const change = this.#by('safeguard', 'unknown_request');
+      this.#ports.limits.setShares(container, container.state.shares, change);
+    } else this.#scaleWeights();
   }
 
   /** For a function that has reached its user limit, or that Gleaner made smaller. */

@@ -81,10 +81,7 @@ export class Pipeline implements TapListener {
       if (request.identity === null) counters.unreadableHead++;
       else counters.unknownFunction++;
       this.tracker.nextHead(request.connection);
-      // An unknown activation runs in the container from now on, so all user limits apply.
-      if (this.#parts.applier.isChanged(container))
-        this.restore(container, 'safeguard', 'unknown_request');
-      this.controller.endBoost(container, 'unknown_function');
+      this.controller.onUnreadRequest(container, this.#parts.clock.monotonic());
       return;
     }
     this.tracker.begin(container, revision, request.identity, request);

@@ -56,9 +56,10 @@ export function chooseWeight(
 ): void {
   const choosesWeight =
     policy.kind === 'weight' || (policy.kind === 'both' && run.container.mode === 'weight');
-  const factor = run.control || !choosesWeight ? Number.NaN : policy.choose(run, run.cpu, context);
+  const isNeutral = run.control || run.late;
+  const factor = isNeutral || !choosesWeight ? Number.NaN : policy.choose(run, run.cpu, context);
   if (context.settings.preset !== 'default') return;
-  if (run.control) {
+  if (isNeutral) {
     const neutral = ownWeight(run.container, context.neutralWeight);
     run.shares = Math.min(neutral, Math.floor(context.mostWeight));
     return;

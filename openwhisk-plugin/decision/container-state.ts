@@ -123,6 +123,11 @@ export class Run {
   expectedCpu = Number.NaN;
   /** False (modes observe and recommend): nothing is taken from pools and nothing counts. */
   enforced = true;
+  /**
+   * Of an enforced function, but seen too late for a quota or a memory limit (`enforced` is false):
+   * it has its user's, and the weight of control activations.
+   */
+  late = false;
 
   readonly cpu = new Grant();
   readonly memory = new Grant();
@@ -179,6 +184,7 @@ export class Run {
     this.payload = -1 as Bytes;
     this.expectedCpu = Number.NaN;
     this.enforced = true;
+    this.late = false;
     this.cpu.reset(container.userCpu);
     this.memory.reset(container.user.memory);
     this.shares = container.user.shares;

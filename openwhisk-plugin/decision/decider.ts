@@ -374,6 +374,13 @@ export class Decider {
     return true;
   }
 
+  /** A request that could not be read runs in it: `container.shares` is the neutral weight. */
+  requestUnread(container: ContainerState): void {
+    const neutral = ownWeight(container, this.weights.neutral(this.commonWeight));
+    container.shares = Math.min(neutral, Math.floor(this.weights.most(container)));
+    this.weights.update(container);
+  }
+
   /** {@link MemoryLoans.lend} */
   memoryLoan(container: ContainerState, fn: FunctionState, ceiling?: () => Bytes): Bytes {
     return this.#loans.lend(container, fn, this.settings, ceiling);
@@ -471,7 +478,7 @@ export class Decider {
   /** The outputs, and the counters of starts. */
   #count(run: Run): void {
     const { fn, container } = run;
-    if (run.enforced) container.shares = run.shares;
+    if (run.enforced || run.late) container.shares = run.shares;
     run.quota = (container.mode === 'weight' ? NO_LIMIT : run.cpu.granted) as Millicores;
     // The first reading may count a throttled period of the container's previous run, which had at
     // most the user's limit.

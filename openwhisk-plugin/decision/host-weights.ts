@@ -145,7 +145,7 @@ export class HostWeights {
       const shares = Math.max(Math.round(own), lowered);
       if (shares >= container.shares) continue;
       container.shares = shares;
-      for (const run of container.runs) if (run.enforced) run.shares = shares;
+      for (const run of container.runs) if (run.enforced || run.late) run.shares = shares;
       this.update(container);
       visit(container);
     }

@@ -2,7 +2,7 @@ import test from 'ava';
 import type { Millis } from '../../../config/index.js';
 import { type Bytes, MIB } from '../../../config/index.js';
 import { decider, host, limits } from '../decision/helpers.js';
-import { FakeHost } from './fake-host.js';
+import { type FakeContainer, FakeHost } from './fake-host.js';
 
 test('a request writes weight and quota, an answer restores the quota and then reports', (t) => {
   const fake = new FakeHost(decider());
@@ -38,10 +38,101 @@ test('user limits apply to a late request, without a trusted tap and without mod
       fake.record.mode = 'recommend';
     }
     const activation = fake.request(container, why === 'late');
-    t.deepEqual(fake.taken(), why === 'mode' ? ['recommend'] : [], why);
-    t.is(container.quota, 2000);
+    const written = { late: ['shares 128 policy late'], tap: [], mode: ['recommend'] }[why];
+    t.deepEqual(fake.taken(), written, why);
+    t.deepEqual([container.shares, container.quota], [128, 2000]);
     t.is(activation.run.cpu.granted, 400);
   }
+});
+
+/** Beside `container`, something runs with four times its own weight. */
+function besideRaised(): [FakeHost, FakeContainer] {
+  const fake = new FakeHost(decider());
+  const raised = fake.container(limits(256, 2));
+  fake.request(raised);
+  raised.state.shares = 512;
+  fake.controller.decider.weights.update(raised.state);
+  return [fake, fake.container(limits(256, 2))];
+}
+
+test('a late start waits for raised weights no longer than without Gleaner', (t) => {
+  // Own weights 128 and 128: half of the CPU each, so with 512 against it also 512.
+  for (const before of ['own weight', 'boosted', 'raised', 'lowered']) {
+    const [fake, container] = besideRaised();
+    if (before === 'boosted') fake.controller.beginBoost(container, fake.now);
+    else fake.answer(fake.request(container));
+    if (before === 'raised') container.state.shares = 2048;
+    if (before === 'lowered') container.state.shares = 16;
+    const late = fake.request(container, true);
+    t.deepEqual([container.shares, container.quota], [512, 2000], before);
+    t.is(late.run.shares, 512, 'explained as it is in force');
+    // Weights that change for all change for it too.
+    fake.controller.containerStarted(fake.container(limits(256, 2, 2)));
+    fake.request(fake.container(limits(256, 2, 2)));
+    t.is(container.shares, 512 * 16);
+    fake.record.enforced = false;
+    fake.controller.onModeChanged([container], true, 'mode', fake.now);
+    t.is(container.shares, 128);
+  }
+});
+
+test('a late start writes no weight if the function is not enforced or not seen', (t) => {
+  for (const why of ['tap', 'mode']) {
+    const [fake, container] = besideRaised();
+    if (why === 'tap') container.tapped = false;
+    fake.controller.identify(container, '/guest/f', '0.0.1', fake.now);
+    if (why === 'mode') fake.record.enforced = false;
+    fake.taken();
+    fake.request(container, true);
+    t.deepEqual(fake.taken(), [], why);
+    t.is(container.shares, 128);
+  }
+});
+
+test('a late start of an action that was made smaller is lent its memory', (t) => {
+  const fake = new FakeHost(decider());
+  fake.controller.decider.headroom.update(0 as Bytes, 0 as Bytes);
+  const container = fake.container(limits(128));
+  fake.controller.identify(container, '/guest/f', '0.0.1', fake.now)!.state.rightSizeFactor = 2;
+  fake.whole(container, 0.3);
+  t.is(container.memory, 128 * MIB);
+  const late = fake.request(container, true);
+  t.is(container.memory, 256 * MIB);
+  fake.pass(container, 100, 0.3);
+  fake.answer(late);
+  t.is(container.memory, 128 * MIB);
+});
+
+test('a request that cannot be read waits no longer than without Gleaner', (t) => {
+  const [fake, container] = besideRaised();
+  fake.answer(fake.request(container));
+  container.state.shares = 16;
+  container.shares = 16;
+  fake.controller.onUnreadRequest(container, fake.now);
+  t.deepEqual([container.shares, container.state.shares, container.quota], [512, 512, 2000]);
+  fake.record.enforced = false;
+  fake.taken();
+  fake.controller.onModeChanged([container], true, 'mode', fake.now);
+  t.deepEqual(fake.taken(), ['user limits 0 mode mode']);
+  fake.controller.onUnreadRequest(container, fake.now);
+  t.deepEqual(fake.taken(), [], 'modes observe and recommend');
+});
+
+test('beside a request of no known function weights are not raised for all', (t) => {
+  const fake = new FakeHost(decider());
+  const { decider: rules } = fake.controller;
+  const running = fake.container(limits(256, 0, 2));
+  fake.request(running);
+  t.deepEqual([rules.commonWeight, rules.weights.highest], [16, 4096]);
+  const unknown = fake.container(limits(256, 0, 2));
+  fake.taken();
+  fake.controller.onUnreadRequest(unknown, fake.now);
+  t.is(unknown.shares, 2);
+  t.deepEqual([rules.commonWeight, rules.weights.highest], [1, 16]);
+  t.is(running.shares, 2);
+  // The next request names the function.
+  fake.request(unknown);
+  t.deepEqual([rules.commonWeight, rules.weights.highest], [16, 4096]);
 });
 
 test('an activation that is not enforced reverts limits that another lowered', (t) => {
@@ -229,7 +320,11 @@ test('a boost ends at the first request, and its limits go even if nothing is en
   fake.controller.beginBoost(container, fake.now);
   fake.taken();
   fake.request(container, true);
-  t.deepEqual(fake.taken(), ['shares 128 boost ended', 'quota 2000 boost ended']);
+  t.deepEqual(fake.taken(), [
+    'shares 128 boost ended',
+    'quota 2000 boost ended',
+    'shares 128 policy late',
+  ]);
 });
 
 test('a function that reached its memory limit gets a loan with the next request', (t) => {

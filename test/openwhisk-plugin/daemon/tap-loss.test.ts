@@ -91,6 +91,25 @@ test('an unreadable head restores the user’s weight, quota and memory', async 
   await rig.hook.stop();
 });
 
+test('beside a raised weight a late start and an unreadable head wait no longer', async (t) => {
+  const { rig, long } = await weighed();
+  // 10 ms of CPU a call, against a reference of 100 ms: 128 x 100 / 10.
+  const short = rig.container({ name: 'wsk0_2_guest_short' });
+  short.call(10, 1000, { action: '/guest/short' });
+  short.run({ action: '/guest/short' });
+  const { shares } = short.cgroup.inForce;
+  t.true(shares > 128 * 8);
+  // Of equal own weights each would have half of the CPU.
+  const late = long.run({ action: '/guest/long', late: 100 });
+  t.deepEqual(long.cgroup.inForce, { ...user(0), shares });
+  long.answer(late);
+  long.unreadable();
+  t.deepEqual(long.cgroup.inForce, { ...user(0), shares });
+  rig.hook.toggleKillSwitch();
+  t.deepEqual(long.cgroup.inForce, user(0));
+  await rig.hook.stop();
+});
+
 test('a boost ends when the tap is lost', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container({ quota: 500 }, false);
