@@ -7,9 +7,9 @@ import { scaleShares } from './weights.js';
 
 /**
  * Cold-start boosts of one host: weight and quota from a container's start until `/init` is
- * answered. Of containers that start together the n-th gets an n-th of the factor
- * (docs/decisions/0007): the whole factor for each of a burst would starve warm activations, which
- * then need more containers.
+ * answered. Of containers that start together the n-th gets 1 / n^2 of the factor
+ * (docs/decisions/0007-boosts-share-one-factor.md): more for each of a burst would starve warm
+ * activations, which then need more containers.
  */
 export class Boosts {
   readonly #starting: ContainerState[] = [];
@@ -29,7 +29,7 @@ export class Boosts {
   }
 
   /**
-   * Sets `container.shares`, at most `most` x `common` x the user's and at least `neutral`, and
+   * Sets `container.shares`, at most `most` x `common` x the user's and at least `least`, and
    * `boostUntil`. Returns the quota to write where the container has one: the host's cores;
    * {@link NO_LIMIT} in weight mode.
    */
@@ -38,13 +38,13 @@ export class Boosts {
     { boostTime }: DecisionSettings,
     now: Millis,
     common = 1,
-    neutral = 0,
+    least = 0,
     most = MAX_WEIGHT_FACTOR,
   ): Millicores {
     if (container.boostUntil > 0) this.end(container);
-    const factor = most / (this.starting(now) + 1);
+    const factor = most / (this.starting(now) + 1) ** 2;
     const boosted = scaleShares(container.user.shares, common * Math.max(1, factor));
-    container.shares = Math.max(boosted, neutral);
+    container.shares = Math.max(boosted, least);
     container.boostUntil = now + boostTime;
     this.#starting.push(container);
     return container.userQuota > NO_LIMIT ? this.#cpu : (NO_LIMIT as Millicores);

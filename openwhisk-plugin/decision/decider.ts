@@ -336,21 +336,20 @@ export class Decider {
   /** {@link Boosts.begin} */
   boost(container: ContainerState, now: Millis): Millicores {
     const { commonWeight } = this;
-    const neutral = this.#neutralShares(container);
-    const isWide = this.#policies.host.weight.wide === true && this.settings.preset === 'default';
-    const most = isWide ? this.weights.boost : MAX_WEIGHT_FACTOR;
-    const quota = this.#boosts.begin(container, this.settings, now, commonWeight, neutral, most);
+    const least = ownWeight(container, this.weights.typical(commonWeight));
+    const { orders } = this.#policies.host.weight;
+    const isRanked = orders === true && this.settings.preset === 'default';
+    const most = isRanked ? this.weights.boost : MAX_WEIGHT_FACTOR;
+    const quota = this.#boosts.begin(container, this.settings, now, commonWeight, least, most);
     container.shares = Math.min(container.shares, Math.floor(this.weights.most(container)));
     this.weights.update(container);
     return quota;
   }
 
-  /** {@link Boosts.expire}, with what control activations have. */
+  /** {@link Boosts.expire}, with {@link HostWeights.typical}. */
   boostExpired(container: ContainerState, now: Millis): void {
-    const shares = Math.min(
-      this.#neutralShares(container),
-      Math.floor(this.weights.most(container)),
-    );
+    const typical = ownWeight(container, this.weights.typical(this.commonWeight));
+    const shares = Math.min(typical, Math.floor(this.weights.most(container)));
     this.#boosts.expire(container, this.settings, now, shares);
     this.weights.update(container);
   }
@@ -368,7 +367,7 @@ export class Decider {
 
   /** An idle container's weight falls to what control activations have. True: write it. */
   neutralizeWeight(container: ContainerState): boolean {
-    const neutral = this.#neutralShares(container);
+    const neutral = ownWeight(container, this.weights.neutral(this.commonWeight));
     if (container.shares <= neutral) return false;
     container.shares = neutral;
     return true;
@@ -419,11 +418,6 @@ export class Decider {
   /** The objective for agents, ms: a guess while control samples are few; NaN = unknown. */
   slo(fn: FunctionState): number {
     return this.objectives.provisionalSlo(fn, this.settings);
-  }
-
-  /** With these a container gets what it would get without Gleaner. */
-  #neutralShares(container: ContainerState): number {
-    return ownWeight(container, this.weights.neutral(this.commonWeight));
   }
 
   #readDeadline(fn: FunctionState, now: Millis): void {

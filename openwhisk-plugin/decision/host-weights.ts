@@ -4,7 +4,7 @@ import { MAX_SHARES, MIN_SHARES } from './weights.js';
 
 /** Measured: docs/decisions/0014-range-and-reference.md, 0007-boosts-share-one-factor.md. */
 const WIDE_FACTOR = MAX_WEIGHT_FACTOR ** 3;
-const WIDE_BOOST = WIDE_FACTOR / 8;
+const WIDE_BOOST = WIDE_FACTOR / 2;
 
 /** Factors on its own weight that the kernel can express for a container. */
 export interface WeightRange {
@@ -101,7 +101,10 @@ export class HostWeights {
     return this.#isShared ? MAX_WEIGHT_FACTOR : WIDE_FACTOR;
   }
 
-  /** The largest factor of a container that starts; the shortest warm activations have more. */
+  /**
+   * The largest factor of a container that starts beside activations that a policy orders; the
+   * shortest of these have more.
+   */
   get boost(): number {
     return this.#isShared ? MAX_WEIGHT_FACTOR : WIDE_BOOST;
   }
@@ -116,6 +119,19 @@ export class HostWeights {
    */
   neutral(common: number): number {
     return this.#running.length > 0 && this.#own > 0 ? this.#inForce / this.#own : common;
+  }
+
+  /**
+   * The least factor of a container that starts: the geometric mean of weight in force / own
+   * weight. It is read once for the whole start, and a single short activation, which the neutral
+   * factor would follow, soon ends.
+   */
+  typical(common: number): number {
+    if (this.#running.length === 0) return common;
+    let logs = 0;
+    for (const { countedShares, countedOwn } of this.#running)
+      logs += Math.log(countedShares / countedOwn);
+    return Math.exp(logs / this.#running.length);
   }
 
   /** Sum of the weights in force of the containers in which something runs. */

@@ -59,8 +59,11 @@ export interface ActivationPolicy {
   readonly kind: PolicyKind;
   /** `weight`: its factors are relative, so that the host makes room for them. */
   readonly relative?: boolean;
-  /** `weight`: its factors use the whole range, so that a starting container needs more than 16. */
-  readonly wide?: boolean;
+  /**
+   * `weight`: it puts activations far above others, so that a starting container would wait for
+   * them with 16 times its weight.
+   */
+  readonly orders?: boolean;
   /**
    * It predicts the demand of this activation: a range that comes from recent peaks is widened to
    * [floor, cap], if there is a mid-run safeguard.

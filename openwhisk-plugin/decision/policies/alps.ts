@@ -28,6 +28,7 @@ const EQUAL_SHARES = 1024;
 export class AlpsPolicy implements ActivationPolicy {
   readonly name = 'alps';
   readonly kind = 'weight';
+  readonly orders = true;
   readonly #activations = new Float64Array(BUCKETS);
   #total = 0;
   #weight = 1;

@@ -25,7 +25,7 @@ export class DeadlineFirstPolicy implements ActivationPolicy {
   readonly name = 'deadline-first';
   readonly kind = 'weight';
   readonly relative = true;
-  readonly wide = true;
+  readonly orders = true;
   readonly #gittins = new GittinsPolicy();
   readonly #danger: number;
 

@@ -32,7 +32,7 @@ export class GittinsPolicy implements ActivationPolicy {
   readonly name = 'gittins';
   readonly kind = 'weight';
   readonly relative = true;
-  readonly wide = true;
+  readonly orders = true;
 
   choose(run: Run, _grant: Grant, context: PolicyContext): number {
     return this.revise(run, 0, context);

@@ -39,7 +39,7 @@ const atStartOnly = (policy: ActivationPolicy): ActivationPolicy => ({
   name: policy.name,
   kind: policy.kind,
   relative: policy.relative === true,
-  wide: policy.wide === true,
+  orders: policy.orders === true,
   choose: (run, grant, context) => policy.choose(run, grant, context),
 });
 

@@ -28,6 +28,7 @@ const FULL_HOST = 1024;
 export class SfsPolicy implements ActivationPolicy {
   readonly name = 'sfs';
   readonly kind = 'weight';
+  readonly orders = true;
   readonly #arrivals = new Float64Array(WINDOW);
   #count = 0;
 

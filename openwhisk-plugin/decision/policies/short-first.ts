@@ -13,6 +13,7 @@ export class ShortFirstPolicy implements ActivationPolicy {
   readonly name = 'short-first';
   readonly kind = 'weight';
   readonly relative = true;
+  readonly orders = true;
   readonly #alpha: number;
 
   constructor(alpha = Number.POSITIVE_INFINITY) {

@@ -30,6 +30,7 @@ const MIDDLE = Math.sqrt(MIN_SHARES * MAX_SHARES);
 export class ShortestRemainingFirstPolicy implements ActivationPolicy {
   readonly name = 'shortest-remaining-first';
   readonly kind = 'weight';
+  readonly orders = true;
   readonly #exponent: number;
 
   constructor(exponent = 2) {

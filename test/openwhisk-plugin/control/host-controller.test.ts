@@ -280,7 +280,7 @@ test('a cold start is boosted once and until its end; a known container is not',
   fake.controller.beginBoost(container, fake.now);
   t.deepEqual(fake.taken(), [
     'boosted',
-    'shares 2048 boost cold_start',
+    'shares 262144 boost cold_start', // 2048 x 128
     'quota 8000 boost cold_start',
   ]);
   fake.controller.endBoost(container, 'init_answered');
@@ -292,7 +292,7 @@ test('a cold start is boosted once and until its end; a known container is not',
   t.deepEqual(fake.taken(), []);
 });
 
-test('an init longer than the boost gets the mean weight of what runs until its answer', (t) => {
+test('an init longer than the boost gets the typical weight of what runs until its answer', (t) => {
   const fake = new FakeHost(decider());
   const starting = fake.container(limits(256, 2));
   fake.controller.beginBoost(starting, fake.now);

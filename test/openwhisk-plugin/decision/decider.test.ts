@@ -376,7 +376,7 @@ test('with several activations in a container CPU rises at once and falls in ste
 });
 
 test('a cold start gets sixteen times the weight and the whole host, until its first run', (t) => {
-  const one = decider({}, host(4));
+  const one = decider({}, host(4), undefined, 'target');
   const player = new Player(one, limits(256, 1));
   t.is(Number(one.boost(player.container, 5 as Millis)), 4000);
   t.is(player.container.shares, 2048);
@@ -386,19 +386,42 @@ test('a cold start gets sixteen times the weight and the whole host, until its f
   t.is(Number(one.boost(one.container(limits(128)), 0 as Millis)), 0);
 });
 
-test('a cold start beside weights of the wide range gets an eighth of it', (t) => {
+for (const policy of ['gittins', 'deadline-first', 'short-first', 'sfs', 'alps'])
+  test(`a cold start beside activations that ${policy} orders gets half the wide range`, (t) => {
+    const one = decider({}, host(4), undefined, policy);
+    const boosted = (): number => {
+      const container = one.container(limits(256, 1));
+      one.boost(container, 5 as Millis);
+      const { shares } = container;
+      one.boostEnded(container);
+      return shares;
+    };
+    // 4096 / 2 = 2048 times 128.
+    t.is(boosted(), 262_144);
+    one.weights.isAllowed = false;
+    t.is(boosted(), 2048, 'beside what is not managed');
+  });
+
+test('of a burst of cold starts each has at least the typical weight, also after its time', (t) => {
   const one = decider({}, host(4), undefined, 'gittins');
-  const boosted = (): number => {
-    const container = one.container(limits(256, 1));
+  // One activation far above three others: the geometric mean of 4096, 1, 1 and 1 is 8.
+  const factors = [4096, 1, 1, 1];
+  for (const factor of factors) {
+    const player = new Player(one, limits(256));
+    player.start();
+    player.container.shares = factor * player.container.user.shares;
+    one.weights.update(player.container);
+  }
+  const burst = Array.from({ length: 20 }, () => {
+    const container = one.container(limits(256));
     one.boost(container, 5 as Millis);
-    const { shares } = container;
-    one.boostEnded(container);
-    return shares;
-  };
-  // 4096 / 8 = 512 times 128.
-  t.is(boosted(), 65_536);
-  one.weights.isAllowed = false;
-  t.is(boosted(), 2048, 'beside what is not managed');
+    return container;
+  });
+  // The 15th gets 2048 / 225 = 9.1, the 20th 2048 / 400 = 5.1.
+  t.is(burst[14]?.shares, Math.round((128 * 2048) / 225));
+  t.is(burst[19]?.shares, 8 * 128);
+  one.boostExpired(burst[0] as ContainerState, 10_005 as Millis);
+  t.is(burst[0]?.shares, 8 * 128);
 });
 
 test('a refused write leaves the user limit, in the run and in the pool', (t) => {

@@ -101,6 +101,23 @@ test('the neutral factor is the mean of what runs, by own weight', (t) => {
   t.is(weights.neutral(1), 1);
 });
 
+test('the typical factor is the geometric mean of what runs', (t) => {
+  const weights = new HostWeights();
+  t.is(weights.typical(16), 16);
+  const player = new Player(decider(), limits(256, 0, 100));
+  for (const [own, inForce] of [
+    [100, 1600],
+    [50, 50],
+  ] as const) {
+    const container = new ContainerState(limits(256, 0, own), host());
+    container.shares = inForce;
+    container.runs.push(new Run(player.fn, container));
+    weights.update(container);
+  }
+  // (16 x 1)^(1/2)
+  t.is(weights.typical(1), 4);
+});
+
 test('a control activation has the share of the CPU that it would have without Gleaner', (t) => {
   const one = decider({ controlShare: 1 });
   const other = new Player(one, limits(256, 0, 128), '/g/other');
