@@ -88,7 +88,7 @@ interface AgentHostCounts {
   /** Observations that a function's agent has got. */
   taken: number;
   targets: number;
-  /** Observations of functions whose shard another host owns. */
+  /** Observations of functions whose shard another host owns, or whose lease has lapsed. */
   elsewhere: number;
   /** Messages on another function's subject. */
   wrongSubject: number;
@@ -368,7 +368,7 @@ class AgentHost implements RunningAgentHost {
     const epoch = this.#shards.epochOf(fn);
     if (epoch === null) {
       this.counts.elsewhere++;
-      this.#agents.delete(fn);
+      if (this.#shards.isElsewhere(fn)) this.#suspend(fn);
       this.#tuner?.elsewhere(fn, now);
       return;
     }
@@ -424,6 +424,14 @@ class AgentHost implements RunningAgentHost {
       this.#agents.set(fn, agent);
     }
     return agent;
+  }
+
+  /** Another host has the function; if that one saves nothing, the agent continues from here. */
+  #suspend(fn: string): void {
+    const agent = this.#agents.peek(fn);
+    if (agent === undefined) return;
+    this.#handOver.saveState(agent);
+    this.#agents.delete(fn);
   }
 
   #publishPartial(): void {

@@ -229,7 +229,7 @@ export const METRICS = {
     gleaner_agents_shards: gauge('Shards of functions that this host holds the lease of.'),
     gleaner_agents_observations_total: counter(
       'Observations: taken, superseded (by a newer one in the queue), elsewhere (another host ' +
-        'decides), wrong_subject.',
+        'decides, or the lease of this one has lapsed), wrong_subject.',
       'result',
     ),
     gleaner_agents_behind_seconds: gauge(

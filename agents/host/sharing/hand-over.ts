@@ -133,14 +133,15 @@ export class HandOver {
     this.#dirty.delete(shard);
   }
 
-  /** Saves a few changed shards; `epochOf`: null for a shard of another host. */
+  /** Saves a few changed shards; `epochOf`: null for a shard that this host does not serve. */
   onTurn(epochOf: (shard: number) => number | null): void {
     let saves = 0;
     for (const shard of this.#dirty) {
       if (saves === SAVES_A_TURN) return;
-      this.#dirty.delete(shard);
       const epoch = epochOf(shard);
+      // If the lease has only lapsed, the shard is saved when it is back.
       if (epoch === null) continue;
+      this.#dirty.delete(shard);
       saves++;
       void this.#save(shard, epoch);
     }

@@ -110,6 +110,12 @@ export class Shards {
     return this.epochOfShard(shardOf(fn));
   }
 
+  /** Whether another host has taken the function's shard; false while this one's lease lapses. */
+  isElsewhere(fn: string): boolean {
+    const known = this.#members.leaseOfShard(shardOf(fn));
+    return known !== null && known.host !== this.#options.host;
+  }
+
   epochOfShard(shard: number): number | null {
     const member = this.#member.epoch;
     if (member === null) return null;

@@ -11,6 +11,7 @@ import {
   type MeanField,
   type Target,
 } from '../../../broker/messages/index.js';
+import { agentsService, callService } from '../../../broker/services/index.js';
 import {
   type Millicores,
   mebibytes,
@@ -21,6 +22,7 @@ import {
 import { until } from '../../broker/contract/harness.js';
 import { natsServerHere, RealServer } from '../../broker/contract/server.js';
 import { observation } from '../../support/observations.js';
+import { Admin } from '../../support/small-store.js';
 
 if (natsServerHere()) {
   test('over NATS observations become targets, also after the server restarts', async (t) => {
@@ -88,6 +90,57 @@ if (natsServerHere()) {
     // The observation that was lost in the outage (step 2) is not repeated; step 3 is answered.
     t.is(targets[1]?.author.sequence, 2);
     await until(() => fields.length > 0, 'the mean field is back');
+  });
+
+  test('over NATS an agent and its pause outlast a lapse of the lease', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    await server.up();
+    const hook = await server.connect('hook');
+    let targets = 0;
+    hook.subscribe(wildcards.targets, () => void targets++);
+    const agents = runAgentHost({
+      broker: await server.connect('agents'),
+      host: 'agents-1',
+      clock: systemClock,
+      timers: systemTimers,
+      intervalMs: 200,
+      random: new SeededRandom(1),
+      manager: createManager('greedy', {
+        cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) },
+      }),
+    });
+    t.teardown(() => agents.stop());
+    await until(() => agents.ownedShards === SHARDS, 'all shards leased');
+    const name = '/guest/hello';
+    let step = 0;
+    const observe = (): boolean =>
+      hook.publish(
+        subjects.observation(name),
+        encodeMessage(observation({ function: name, step: ++step })),
+      );
+    const ask = (endpoint: 'inspect' | 'pause') =>
+      callService(hook, {
+        service: 'gleaner-agents',
+        endpoint,
+        host: 'agents-1',
+        request: { function: name },
+      });
+    observe();
+    await until(() => targets === 1, 'first target');
+    await ask('pause');
+    const admin = await Admin.connect(server);
+    t.teardown(() => admin.close());
+    await admin.refuseChanges(buckets.leases);
+    await until(() => agents.ownedShards === 0, 'the lease has lapsed');
+    observe();
+    await until(() => agents.counts.elsewhere === 1, 'without the lease it decides nothing');
+    await admin.allowChanges(buckets.leases);
+    await until(() => agents.ownedShards === SHARDS, 'the lease is renewed');
+    observe();
+    await until(() => agents.counts.taken === 2, 'it decides again');
+    t.like(agentsService.inspect.answer.parse(await ask('inspect')), { steps: 2, paused: true });
+    t.is(targets, 1);
   });
 
   test('over NATS a dead agent host is replaced within three intervals', async (t) => {

@@ -1,12 +1,25 @@
 import test from 'ava';
 import type { AgentHostRun } from '../../../../agents/host/agent-host.js';
 import { runAgentHost } from '../../../../agents/host/index.js';
-import { assignShards, shardObject, shardOf } from '../../../../agents/host/sharing/index.js';
+import {
+  assignShards,
+  SHARDS,
+  shardObject,
+  shardOf,
+} from '../../../../agents/host/sharing/index.js';
 import type { ResourceManager } from '../../../../agents/index.js';
-import { type Broker, objectStores, subjects, wildcards } from '../../../../broker/index.js';
+import { StoreUnavailableError } from '../../../../broker/errors.js';
+import {
+  type Broker,
+  buckets,
+  objectStores,
+  subjects,
+  wildcards,
+} from '../../../../broker/index.js';
 import { encodeMessage } from '../../../../broker/messages/index.js';
 import { agentsService, callService } from '../../../../broker/services/index.js';
 import { type Millicores, millis, SeededRandom } from '../../../../config/index.js';
+import { FlakyBroker, Machine } from '../../../faults/world/machine.js';
 import { ManualTime } from '../../../support/manual-time.js';
 import { MemoryBus } from '../../../support/memory-broker/memory-bus.js';
 import { observation } from '../../../support/observations.js';
@@ -240,6 +253,107 @@ test('when a host dies its agents resume from their last saved state', async (t)
   t.is(await seen('agents-2'), 4);
   await two.stop();
   await one.stop();
+});
+
+/** The bucket of leases refuses everything for longer than a membership lasts. */
+async function whileLapsed(
+  { bus, pass }: ReturnType<typeof stage>,
+  act: () => Promise<void>,
+): Promise<void> {
+  bus.refusal = (store) =>
+    store === buckets.leases ? new StoreUnavailableError('leases', 'down') : null;
+  // Two thirds of 1500 ms.
+  await pass(1100);
+  await act();
+  bus.refusal = () => null;
+  await pass(2000);
+}
+
+test('an agent and its pause outlast a lapse of the lease', async (t) => {
+  const staged = stage();
+  const { hook, start, pass, observe, seen } = staged;
+  const targets: unknown[] = [];
+  hook.subscribe(wildcards.targets, (message) => void targets.push(message));
+  // Its state is in the agent only.
+  const manager = { ...counting, saveState: undefined, loadState: undefined } as ResourceManager;
+  const one = start('agents-1', { manager });
+  await pass(200);
+  for (let i = 0; i < 3; i++) await observe();
+  await pauseOrResume(hook, 'agents-1', 'pause');
+  await whileLapsed(staged, async () => {
+    await observe();
+    await pass(200);
+    t.is(one.counts.elsewhere, 1);
+  });
+  await observe();
+  await pass(200);
+  t.is(await seen('agents-1'), 4);
+  t.is(targets.length, 3);
+  await pauseOrResume(hook, 'agents-1', 'resume');
+  await observe();
+  await pass(200);
+  t.is(targets.length, 4);
+  await one.stop();
+});
+
+test('a pause during a lapse of the lease is saved after it', async (t) => {
+  const staged = stage();
+  const { bus, hook, start, pass, observe } = staged;
+  const targets: unknown[] = [];
+  hook.subscribe(wildcards.targets, (message) => void targets.push(message));
+  const broker = bus.connect();
+  const one = start('agents-1', { broker });
+  await pass(200);
+  await observe();
+  await pass(1000);
+  await whileLapsed(staged, async () => {
+    await pauseOrResume(hook, 'agents-1', 'pause');
+    await pass(1000);
+  });
+  await broker.close();
+  const two = start('agents-2');
+  await pass(4000);
+  await observe();
+  await pass(200);
+  t.is(targets.length, 1);
+  await two.stop();
+  await one.stop();
+});
+
+test('an agent whose shard another host had, but saved nothing, keeps its state', async (t) => {
+  const { time, bus, start, pass, observe, seen } = stage();
+  const machine = new Machine(time, 1, 0);
+  const one = start('agents-1', {
+    broker: new FlakyBroker(bus.connect(), machine, time, new SeededRandom(2), () => ({
+      delay: 5,
+      lost: 0,
+    })),
+    clock: machine,
+    timers: machine,
+  });
+  await pass(1000);
+  for (let i = 0; i < 3; i++) await observe();
+  await pass(1000);
+  machine.held = true;
+  const broker = bus.connect();
+  const two = start('agents-2', { broker });
+  await pass(5000);
+  t.is(two.ownedShards, SHARDS);
+  await broker.close();
+  machine.resume();
+  await observe();
+  await pass(200);
+  t.is(one.counts.elsewhere, 1);
+  t.is(one.agents, 0, 'it is suspended');
+  await pass(6000);
+  await observe();
+  await pass(200);
+  const counted = seen('agents-1');
+  await pass(200);
+  t.is(await counted, 4);
+  const stopped = Promise.all([one.stop(), two.stop()]);
+  await pass(2000);
+  await stopped;
 });
 
 test('an agent that is no longer resident is suspended, and resumed later', async (t) => {
