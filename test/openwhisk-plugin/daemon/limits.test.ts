@@ -54,7 +54,7 @@ test('a prewarmed container is boosted when /init arrives, not before', async (t
   const init = prewarmed.sendInit();
   t.is(prewarmed.cgroup.inForce.shares, 128 * 2048);
   t.is(prewarmed.cgroup.inForce.quota, 8000);
-  // It shares the factor with others that start (docs/decisions/0007): the second gets a quarter of it.
+  // It shares the factor with others that start (docs/decisions/0007): the second gets a quarter.
   const second = rig.container({}, false);
   t.is(second.cgroup.inForce.shares, 128 * 512);
   prewarmed.answer(init);
