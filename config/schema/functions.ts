@@ -21,8 +21,30 @@ const bound = (unit: string, amount: z.ZodNumber) =>
       },
     );
 
+/** One part of a name as OpenWhisk allows it, or of a pattern [OpenWhisk EntityName.scala]. */
+const PART = '[\\w*](?:[\\w@ .&*-]*[\\w@.&*-])?';
+const NAME = new RegExp(`^(?:/${PART}){2,3}$`);
+const WITH_SLASHES = new RegExp(`^(?:/${PART}){1,3}$`);
+
+/** Whether a pattern matches any name of a function; `**` may stand for several parts. */
+const isMatchable = (pattern: string): boolean =>
+  (pattern.includes('**') ? WITH_SLASHES : NAME).test(pattern);
+
+/** A pattern that matches nothing would leave functions managed that were meant to be excluded. */
+const functionPattern = (example: string) =>
+  z.string().superRefine((pattern, context) => {
+    if (isMatchable(pattern)) return;
+    const trimmed = pattern.trim().replace(/\/+$/, '');
+    const meant = [trimmed, `${trimmed}/**`].find(isMatchable);
+    const message =
+      meant === undefined
+        ? `must be a pattern like ${example}: 2 or 3 parts, the namespace first`
+        : `matches no function; did you mean ${meant}?`;
+    context.addIssue({ code: 'custom', message });
+  });
+
 export const overrideSchema = z.strictObject({
-  match: z.string().regex(/^\/\S/, 'must be a pattern like /guest/thumbs-* or /team/**').meta({
+  match: functionPattern('/guest/thumbs-* or /team/**').meta({
     description: 'Fully qualified name; `*` stands for anything within a part, `**` for anything.',
   }),
   mode: z.enum(modes).optional().meta({ description: 'Mode of these functions.' }),
@@ -64,7 +86,7 @@ export const functionsSchema = section(
   'Which functions are managed, and settings of single functions.',
   {
     exclude: liveKey(
-      z.array(z.string().regex(/^\/\S/, 'must be a pattern like /team/**')),
+      z.array(functionPattern('/team/**')),
       ['/whisk.system/**'],
       'Functions that are never touched.',
     ),

@@ -301,6 +301,34 @@ test('an unknown variable of a known section is an error with a suggestion', (t)
   );
 });
 
+test('a pattern that matches no function is refused, with the one that was probably meant', (t) => {
+  const problem = (pattern: string): string =>
+    problemsOf(() => from(`functions: { exclude: [${JSON.stringify(pattern)}] }`)).join();
+  // A name has 2 or 3 parts, and no part begins or ends with a blank (broker/function-token.ts).
+  for (const [pattern, meant] of [
+    ['/billing', '/billing/**'],
+    ['/guest/', '/guest/**'],
+    ['/guest/dh ', '/guest/dh'],
+    ['/a/b/c/', '/a/b/c'],
+  ])
+    t.is(
+      problem(pattern!),
+      `g.yaml:1: functions.exclude.0: matches no function; did you mean ${meant}? ` +
+        `(got "${pattern}")`,
+    );
+  for (const pattern of ['/a/b/c/d/e', '/a//b', '/a/ b', '/a/b:c', 'a/b', '/a/**/b/c'])
+    t.regex(problem(pattern), /must be a pattern like \/team\/\*\*: 2 or 3 parts, the namespace/);
+  const valid = ['/a/b', '/a/b/c', '/a/*', '/*/b', '/a/**', '/**', '/a**', '/a/my action@2.x'];
+  for (const pattern of valid) t.is(problem(pattern), '', pattern);
+  t.deepEqual(
+    problemsOf(() => from('functions: { overrides: [{ match: /billing, mode: observe }] }')),
+    [
+      'g.yaml:1: functions.overrides.0.match: matches no function; did you mean /billing/**? ' +
+        '(got "/billing")',
+    ],
+  );
+});
+
 test('a server that is no URL is refused, and its value is not printed', (t) => {
   // Characters that end the user and password of a URL and must be percent-encoded in them.
   for (const password of ['S3cr3t/Pw', 'S3cr3t?Pw', 'S3cr3t#Pw', '12/Pw', 'S3cr3t,Pw'])
@@ -427,7 +455,7 @@ test('cores in place of millicores, and seconds in place of ms, are refused', (t
   t.regex(problems('sloMs: 0.8')[0]!, /sloMs: must be at least 1 \(got 0\.8\)$/);
   t.regex(problems('bounds: { cpuMillicores: { max: 2 } }')[0]!, /must be at least 10/);
   t.deepEqual(problems('cpuMillicores: 10, sloMs: 1, bounds: { memoryMiB: { min: 0.5 } }'), []);
-  const two = '{ match: /a/**, cpuMillicores: 99 }, { match: /b, cpuMillicores: 100 }';
+  const two = '{ match: /a/**, cpuMillicores: 99 }, { match: /b/c, cpuMillicores: 100 }';
   const { config } = from(`functions: { overrides: [${two}] }`);
   t.deepEqual(configWarnings(config), [
     'functions.overrides.0.cpuMillicores: 99 millicores for /a/** are below ' +

@@ -11,7 +11,7 @@ testProp(
       'hook.sampleMs': fc.integer({ min: 10, max: 10_000 }),
       'decision.cpuCapMillicores': fc.option(fc.integer({ min: 100, max: 64_000 }), { nil: null }),
       'functions.exclude': fc.array(
-        fc.string({ minLength: 1 }).map((name) => `/${name.replace(/\s/g, 'x')}`),
+        fc.stringMatching(/^\w[\w@ .&*-]{0,20}\w$/).map((name) => `/guest/${name}`),
         { maxLength: 3 },
       ),
     }),
