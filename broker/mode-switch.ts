@@ -9,7 +9,7 @@ import {
   modeKey,
 } from './messages/index.js';
 import type { Broker } from './port.js';
-import { callEveryInstance } from './services/index.js';
+import { callEveryInstance, expectedInstances, silentHosts } from './services/index.js';
 import { buckets, services } from './subjects.js';
 
 /** Members to change; `mode: null` returns to the configured mode. */
@@ -88,11 +88,34 @@ export interface ModeOutcome {
 }
 
 /** A change is applied but not stored: it is lost when the hooks restart. */
-export class ModeNotStoredError extends errorClass('GLN_MODE_NOT_STORED') {
+class ModeNotStoredError extends errorClass('GLN_MODE_NOT_STORED') {
   constructor(hosts: number, cause: GleanerError) {
     const named = `${hosts} host${hosts === 1 ? '' : 's'}`;
     super(named, cause.message, cause.hint, cause);
   }
+}
+
+class ModeNotInForceError extends errorClass('GLN_MODE_NOT_IN_FORCE') {}
+
+/** A change is stored but applied by no hook: limits stay as they are. */
+class ModeNoHookError extends errorClass('GLN_MODE_NO_HOOK') {}
+
+/** A change is neither applied nor stored. */
+class ModeNotChangedError extends errorClass('GLN_MODE_NOT_CHANGED') {
+  constructor(failed: ReadonlyMap<string, string>, cause: GleanerError) {
+    const hooks = [...failed].map(([host, why]) => `${host}: ${why}`).join(', ');
+    super(hooks || 'no hook answers', cause.message, cause.hint, cause);
+  }
+}
+
+/** Why a change is not in force on every host now and later; empty: it is. */
+export function modeErrors({ hosts, failed, notStored }: ModeOutcome): readonly GleanerError[] {
+  const errors: GleanerError[] = [...failed].map(
+    ([host, why]) => new ModeNotInForceError(host, why),
+  );
+  if (hosts.length === 0 && failed.size === 0) errors.push(new ModeNoHookError());
+  if (notStored !== null) errors.push(new ModeNotStoredError(hosts.length, notStored));
+  return errors;
 }
 
 interface Request {
@@ -121,7 +144,7 @@ function requestsOf(
 /**
  * Changes the mode, a pause or the kill switch on every host: requests to the hooks, which need no
  * JetStream, apply it, and the bucket `gleaner_mode` stores it for hooks that start later. Each
- * works without the other. Rejects as {@link changeMode} does if neither works.
+ * works without the other. Rejects with `GLN_MODE_NOT_CHANGED` if neither works.
  */
 export async function switchMode(
   broker: Broker,
@@ -137,15 +160,18 @@ export async function switchMode(
       throw error;
     },
   );
-  const [notStored, hookResults] = await Promise.all([
+  const [notStored, hookResults, expected] = await Promise.all([
     stored,
     notifyHooks(broker, requestsOf(fn, change, changedBy.author), wait),
+    expectedInstances(broker),
   ]);
+  for (const host of silentHosts(expected, services.hook, hookResults))
+    hookResults.set(host, 'its hook does not answer');
   const hosts = [...hookResults].filter(([, error]) => error === null).map(([host]) => host);
-  if (notStored !== null && hosts.length === 0) throw notStored;
   const failed = new Map(
     [...hookResults].flatMap(([host, error]) => (error === null ? [] : [[host, error] as const])),
   );
+  if (notStored !== null && hosts.length === 0) throw new ModeNotChangedError(failed, notStored);
   return { hosts: hosts.sort(), failed, notStored };
 }
 

@@ -3,8 +3,8 @@ import {
   type Broker,
   type ModeAuthor,
   type ModeChange,
-  ModeNotStoredError,
   type ModeOutcome,
+  modeErrors,
   storeLater,
   switchMode,
 } from '../broker/index.js';
@@ -68,13 +68,20 @@ export async function changeEverywhere(
   return { ...outcome, notStored };
 }
 
-/** Reports hosts without the change, and a change that is not stored. @returns true if neither */
-export function reportModeOutcome({ hosts, failed, notStored }: ModeOutcome): boolean {
-  for (const [host, why] of failed)
-    reportProblem(
-      `not in force on ${plainText(host)}: ${plainText(why)}`,
-      'check the host with `gleaner status`, and run the command again',
-    );
-  if (notStored !== null) reportError(new ModeNotStoredError(hosts.length, notStored));
-  return failed.size === 0 && notStored === null;
+/** Reports why a change is not in force on every host now and later. @returns false: some */
+export function reportModeOutcome(outcome: ModeOutcome): boolean {
+  const errors = modeErrors(outcome);
+  for (const error of errors) reportError(error, writePlain);
+  return errors.length === 0;
+}
+
+/** Names and reasons come from hooks. */
+const writePlain = (text: string): void =>
+  void process.stderr.write(text.split('\n').map(plainText).join('\n'));
+
+/** Where a change is in force, to append to its line; empty: on every host, and stored. */
+export function inForceText(outcome: ModeOutcome): string {
+  if (modeErrors(outcome).length === 0) return '';
+  const where = outcome.hosts.map(plainText).join(', ') || 'no host';
+  return ` (in force on ${where})`;
 }

@@ -211,6 +211,22 @@ export const ERRORS = {
     message: 'in force on {hosts} but not stored: {reason}',
     hint: 'hooks that start later do not have it: {hint}; then run the command again',
   },
+  GLN_MODE_NOT_IN_FORCE: {
+    message: 'not in force on {host}: {reason}',
+    hint:
+      'repeat the command when `gleaner status` lists the host; if its hook hangs, ' +
+      '`gleaner restore --hold` there restores user limits',
+  },
+  GLN_MODE_NO_HOOK: {
+    message: 'stored, but in force on no host: no hook answers',
+    hint:
+      'hooks apply it when they start or answer again: start `gleaner hook`, or check --nats; ' +
+      'if one hangs, `gleaner restore --hold` on its host restores user limits',
+  },
+  GLN_MODE_NOT_CHANGED: {
+    message: 'in force on no host: {hooks}; and not stored: {reason}',
+    hint: '`gleaner restore --hold` on each host restores user limits without NATS; {hint}',
+  },
   GLN_HOST_NAME: {
     message: "'{host}' cannot name a host on NATS",
     hint:

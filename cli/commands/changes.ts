@@ -5,6 +5,7 @@ import { EXIT, messageOf } from '../../config/index.js';
 import { inspectHooks, loadSettings, plainText, withBroker } from '../../runtime/index.js';
 import {
   changeEverywhere,
+  inForceText,
   modeOutcomeJson,
   reportModeOutcome,
   storeForOption,
@@ -56,9 +57,10 @@ function addPause(program: Command, name: 'pause' | 'resume', description: strin
       }));
       return { outcome, hooks };
     });
-    const what = paused ? 'paused, user limits apply on every host' : 'managed again';
+    const what = paused ? 'paused' : 'managed again';
+    const where = inForceText(outcome) || (paused ? ', user limits apply on every host' : '');
     const value = { function: fn, paused, ...modeOutcomeJson(outcome) };
-    print(options.output, value, () => `${fn}: ${what}\n`);
+    print(options.output, value, () => `${fn}: ${what}${where}\n`);
     noteUnseen(fn, hooks);
     if (!paused) noteKilled(hooks);
     process.exitCode = reportModeOutcome(outcome) ? EXIT.ok : EXIT.failed;

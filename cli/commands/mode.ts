@@ -12,6 +12,7 @@ import {
 } from '../../runtime/index.js';
 import {
   changeEverywhere,
+  inForceText,
   modeOutcomeJson,
   reportModeOutcome,
   storeForOption,
@@ -120,7 +121,7 @@ export function addCommands(program: Command): void {
               return row.paused ? `${shown} (paused)` : shown;
             }),
           ]) + storedTable(functions ?? [])
-        : `${fn ?? 'all functions'}: ${mode}\n`,
+        : `${fn ?? 'all functions'}: ${mode}${outcome === null ? '' : inForceText(outcome)}\n`,
     );
     if (mode !== undefined && fn !== null) noteUnseen(fn, hooks);
     if (mode !== undefined) noteKilled(hooks);
@@ -129,9 +130,11 @@ export function addCommands(program: Command): void {
         `cannot read stored modes and pauses of functions: ${stored}`,
         'read them as an operator, with JetStream: `gleaner status` shows its state',
       );
-    warnMissingHooks(missing);
     warnUnreadable(unread);
-    if (rows.length + unread.length === 0) reportNoAnswer('hook');
+    if (outcome === null) {
+      warnMissingHooks(missing);
+      if (rows.length + unread.length === 0) reportNoAnswer('hook');
+    }
     const done = outcome === null ? rows.length > 0 : reportModeOutcome(outcome);
     process.exitCode = done && !isRestricted ? EXIT.ok : EXIT.failed;
   });

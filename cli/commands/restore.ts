@@ -158,7 +158,7 @@ export function addCommands(program: Command): void {
       hosts,
       [left('host', (row) => row.host), left('result', (row) => row.result)],
     );
-    if (hosts.length === 0) reportNoAnswer('hook');
+    if (outcome === null && hosts.length === 0) reportNoAnswer('hook');
     const reported = outcome === null || reportModeOutcome(outcome);
     process.exitCode =
       reported && hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;

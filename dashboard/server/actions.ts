@@ -3,8 +3,8 @@ import {
   type Broker,
   failureOf,
   isFunctionName,
-  ModeNotStoredError,
   type ModeOutcome,
+  modeErrors,
   services,
   switchMode,
 } from '../../broker/index.js';
@@ -101,19 +101,10 @@ async function restriction(broker: Broker, fn: string, mode: Mode): Promise<Acti
   return restricted.length === 0 ? null : { ok: false, text: text.join('; ') };
 }
 
-/** A change that is in force but not stored is lost when the hooks restart, so it is not `ok`. */
-function switched({ hosts, failed, notStored }: ModeOutcome, done: string): ActionResponse {
-  if (notStored !== null)
-    return {
-      ok: false,
-      text: `${done}: ${new ModeNotStoredError(hosts.length, notStored).message}`,
-    };
-  if (failed.size > 0)
-    return {
-      ok: false,
-      text: [...failed].map(([host, why]) => `not in force on ${host}: ${why}`).join('; '),
-    };
-  return { ok: true, text: done };
+/** A change that is not in force, or lost when the hooks restart, is not `ok`. */
+function switched(outcome: ModeOutcome, done: string): ActionResponse {
+  const errors = modeErrors(outcome).map(({ message }) => message);
+  return { ok: errors.length === 0, text: errors.join('; ') || done };
 }
 
 function summary(

@@ -1,10 +1,17 @@
 import test from 'ava';
 import { NoJetStreamError, StoreFullError } from '../../broker/errors.js';
-import { type Broker, buckets, services, storeLater, switchMode } from '../../broker/index.js';
+import {
+  type Broker,
+  buckets,
+  modeErrors,
+  services,
+  storeLater,
+  switchMode,
+} from '../../broker/index.js';
 import { decodeMode, MODE_GLOBAL, modeKey } from '../../broker/messages/index.js';
 import { changeMode } from '../../broker/mode-switch.js';
 import { serve } from '../../broker/services/index.js';
-import { millis } from '../../config/index.js';
+import { type GleanerError, millis } from '../../config/index.js';
 import { act } from '../../dashboard/server/actions.js';
 import { HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
@@ -73,17 +80,64 @@ test('a kill switch that leaves limits behind is a failure of its host', async (
   });
 });
 
-test('a change that reaches no hook and no store is an error', async (t) => {
+test('a change that reaches no hook and no store names the way that is left', async (t) => {
   const bus = new MemoryBus();
   bus.refusal = () => new NoJetStreamError('get in bucket gleaner_mode');
-  await t.throwsAsync(switchMode(bus.connect(), null, { mode: 'observe' }, who), {
-    code: 'GLN_BROKER_NO_JETSTREAM',
+  const error = await t.throwsAsync(switchMode(bus.connect(), null, { mode: 'observe' }, who), {
+    code: 'GLN_MODE_NOT_CHANGED',
+    message: /^in force on no host: no hook answers; and not stored: JetStream is not enabled/,
   });
-  bus.refusal = () => null;
-  t.like(await switchMode(bus.connect(), null, { mode: 'observe' }, who), {
-    hosts: [],
-    notStored: null,
+  t.regex((error as GleanerError).hint, /`gleaner restore --hold` .* start nats-server with -js/);
+});
+
+test('a change that is stored while no hook answers is in force on no host', async (t) => {
+  const bus = new MemoryBus();
+  const outcome = await switchMode(bus.connect(), null, { mode: 'observe' }, who);
+  t.like(outcome, { hosts: [], notStored: null });
+  const [error] = modeErrors(outcome);
+  t.is(error?.code, 'GLN_MODE_NO_HOOK');
+  t.regex(error!.hint, /gleaner restore --hold/);
+  for (const action of ['pause', 'resume', 'mode'] as const)
+    t.deepEqual(await act(bus.connect(), { action, function: FN, mode: 'observe' }), {
+      ok: false,
+      text: 'stored, but in force on no host: no hook answers',
+    });
+});
+
+test('a change is not in force on a host whose hook runs and does not answer', async (t) => {
+  const rig = await new HookRig().start();
+  t.teardown(() => rig.hook.stop());
+  const aggregator = serve(rig.other, {
+    name: services.aggregator,
+    version: '1.0.0',
+    description: 'knows a second hook',
+    host: 'host-a',
+    endpoints: {
+      list: {
+        description: 'instances',
+        handle: () => ({
+          host: 'host-a',
+          publishing: true,
+          epoch: 1,
+          paused: false,
+          refusals: {},
+          agents: [],
+          invokers: [],
+          instances: { [services.hook]: { of_a: 'host-a', of_b: 'host-b' } },
+        }),
+      },
+    },
   });
+  t.teardown(() => aggregator.stop());
+  const outcome = await switchMode(rig.other, null, { mode: 'observe' }, who, millis(50));
+  t.deepEqual(
+    [outcome.hosts, [...outcome.failed]],
+    [['host-a'], [['host-b', 'its hook does not answer']]],
+  );
+  t.deepEqual(
+    modeErrors(outcome).map(({ code, message }) => [code, message]),
+    [['GLN_MODE_NOT_IN_FORCE', 'not in force on host-b: its hook does not answer']],
+  );
 });
 
 test('a change is stored later if the error is temporary', async (t) => {
@@ -122,7 +176,7 @@ test('the dashboard shows that a change is applied but not stored', async (t) =>
   const answer = await act(rig.other, { action: 'mode', mode: 'observe' });
   t.is(host().mode, 'observe');
   t.false(answer.ok);
-  t.regex(answer.text, /mode observe: in force on 1 host but not stored: .*the store is full/);
+  t.regex(answer.text, /^in force on 1 host but not stored: .*the store is full/);
 });
 
 /** Between the next read of `broker` and its write, another client makes `change`. */

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { buckets } from '../../broker/index.js';
 import { decodeMode } from '../../broker/messages/index.js';
 import { natsServerHere, RealServer } from '../broker/contract/server.js';
-import { until } from '../support/gleaner.js';
+import { gleaner, until } from '../support/gleaner.js';
 import { hookOn } from '../support/hook-on-nats.js';
 import { Admin, startWithStore } from '../support/small-store.js';
 
@@ -109,4 +109,28 @@ if (natsServerHere()) {
       t.true(decoded.ok && decoded.message.mode === 'observe');
     },
   );
+
+  test.serial('a change that no hook answers is stored, and fails', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    await server.up();
+    const cli = (...args: string[]) => gleaner(['--nats', server.url, ...args]);
+    for (const [args, line] of [
+      [['mode', 'observe'], 'all functions: observe (in force on no host)\n'],
+      [['pause', '/guest/hello'], '/guest/hello: paused (in force on no host)\n'],
+      [['resume', '/guest/hello'], '/guest/hello: managed again (in force on no host)\n'],
+      [['restore', '--hold', '--all'], ''],
+    ] as const) {
+      const { code, out, err } = await cli(...args);
+      t.is(code, 1, args.join(' '));
+      if (line !== '') t.is(out, line);
+      t.regex(
+        err,
+        /^gleaner: stored, but in force on no host: no hook answers \[GLN_MODE_NO_HOOK\]/,
+      );
+      t.regex(err, /`gleaner restore --hold` on its host/);
+    }
+    const held = await cli('restore', '--hold', '--all', '--output', 'json');
+    t.like(JSON.parse(held.out), { held: true, hosts: [], inForce: [], stored: true });
+  });
 }
