@@ -53,6 +53,8 @@ const NUMBERS = 27;
 const TEXTS = 3;
 const WORDS = 6;
 const GRANT_NUMBERS = 7;
+/** The last numbers are the grants of CPU and memory. */
+const GRANTS = NUMBERS - 2 * GRANT_NUMBERS;
 const NO_NUMBERS = new Float64Array(0);
 
 /** The reasons and modes so far, of which there are tens, by their numbers. */
@@ -157,8 +159,8 @@ export class Explanations {
       cpuMode: word(1) as Explanation['cpuMode'],
       shares: number(5),
       userShares: number(6),
-      cpu: grantOf(numbers, 13, word(2), word(3)),
-      memory: grantOf(numbers, 13 + GRANT_NUMBERS, word(4), word(5)),
+      cpu: grantOf(numbers, GRANTS, word(2), word(3)),
+      memory: grantOf(numbers, GRANTS + GRANT_NUMBERS, word(4), word(5)),
       loan: number(7),
       trippedCpu: flag(Flag.trippedCpu),
       trippedMemory: flag(Flag.trippedMemory),

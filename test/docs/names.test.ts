@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'yaml';
 import { buckets, objectStores, streams } from '../../broker/index.js';
+import { managers, policyNames } from '../../config/index.js';
 import { keysOf } from '../../config/keys.js';
 import { configSchema } from '../../config/schema.js';
 import { METRICS } from '../../runtime/metrics/table.js';
@@ -141,4 +142,14 @@ test('every configuration key that a page names exists', (t) => {
       }
   t.deepEqual(wrong, []);
   t.true(found > 30, `${found}`);
+});
+
+test('docs/managers.md describes each manager and each policy in its section', (t) => {
+  const page = readFileSync('docs/managers.md', 'utf8');
+  const [, ofManagers = '', ofPolicies = ''] = page.split(/^## /m);
+  const missing = (names: readonly string[], section: string): string[] =>
+    names.filter((name) => !new RegExp(`^(\\||- ).*\`${name}\``, 'm').test(section));
+  t.deepEqual(missing(managers, ofManagers), []);
+  t.deepEqual(missing(policyNames, ofPolicies), []);
+  t.deepEqual(missing(['gittins', 'new'], ofPolicies), ['new']);
 });
