@@ -39,7 +39,12 @@ export type BrokerStatus =
   | { readonly kind: 'connected'; readonly server: string }
   | { readonly kind: 'disconnected' }
   /** Authentication or permissions, which an operator must fix; for stores see `stores`. */
-  | { readonly kind: 'error'; readonly error: GleanerError }
+  | {
+      readonly kind: 'error';
+      readonly error: GleanerError;
+      /** Errors of the same kind since the last report; absent: none. */
+      readonly suppressed?: number;
+    }
   /** A handler threw, which is a defect; one report per subject and minute. */
   | { readonly kind: 'handler_failed'; readonly error: GleanerError };
 
@@ -157,7 +162,7 @@ export interface Broker {
   keyValue(bucket: string): KeyValue;
   stream(name: string, options: StreamOptions): MessageStream;
   objects(store: string): ObjectStore;
-  /** Delivers the present state (asynchronously), then each change. */
+  /** Delivers the present state with its cause (asynchronously), then each change. */
   onStatus(listener: (status: BrokerStatus) => void): Cancel;
   /** Resolves when the server has everything published so far, or `GLN_BROKER_DISCONNECTED`. */
   flush(): Promise<void>;

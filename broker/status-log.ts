@@ -7,5 +7,12 @@ export function logBrokerErrors(status: BrokerStatus, logger: Logger): void {
   const { code, hint, message, cause } = status.error;
   // A refusal by the server is no defect, and needs no stack.
   const defect = status.kind === 'handler_failed' && cause instanceof Error;
-  logger.error({ code, hint, ...(defect ? { stack: cause.stack } : {}) }, message);
+  const suppressedLines = status.kind === 'error' ? (status.suppressed ?? 0) : 0;
+  const fields = {
+    code,
+    hint,
+    ...(suppressedLines > 0 ? { suppressedLines } : {}),
+    ...(defect ? { stack: cause.stack } : {}),
+  };
+  logger.error(fields, message);
 }

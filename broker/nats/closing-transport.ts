@@ -5,6 +5,7 @@ import { NodeTransport, nodeResolveHost } from 'nats/lib/src/node_transport.js';
 
 interface Options extends ConnectionOptions {
   readonly stop: AbortSignal;
+  readonly failed: (error: unknown) => void;
 }
 
 /**
@@ -17,12 +18,15 @@ class ClosingTransport extends NodeTransport {
     server: Parameters<NodeTransport['connect']>[0],
     options: ConnectionOptions,
   ): Promise<void> {
-    const { stop } = options as Options;
+    const { stop, failed } = options as Options;
     stop.throwIfAborted();
     const end = (): void => void this.close();
     stop.addEventListener('abort', end);
     try {
       await super.connect(server, options);
+    } catch (error) {
+      failed(error);
+      throw error;
     } finally {
       stop.removeEventListener('abort', end);
     }
@@ -50,14 +54,18 @@ class ClosingTransport extends NodeTransport {
   }
 }
 
-/** As `connect` of the client. @param stop ends the attempt, or the one to connect again */
+/**
+ * As `connect` of the client. @param stop ends the attempt, or the one to connect again
+ * @param failed gets the error of each attempt, which the client keeps to itself after a reconnect
+ */
 export function connectClosing(
   options: ConnectionOptions,
   stop: AbortSignal,
+  failed: (error: unknown) => void,
 ): Promise<NatsConnection> {
   setTransportFactory({
     factory: () => new ClosingTransport(),
     dnsResolveFn: nodeResolveHost,
   });
-  return NatsConnectionImpl.connect({ ...options, stop } as Options);
+  return NatsConnectionImpl.connect({ ...options, stop, failed } as Options);
 }

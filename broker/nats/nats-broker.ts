@@ -93,13 +93,14 @@ export class NatsBroker implements Broker {
       health: this.stores,
       clock,
     };
-    this.#link = new NatsLink(natsConnectionOptions(options), this.#timers, {
+    const time = { timers: this.#timers, clock };
+    this.#link = new NatsLink(natsConnectionOptions(options), time, {
       up: (connection, fresh) => this.#up(connection, fresh),
       down: () => {
         this.#backlog.disconnected();
         this.#tell({ kind: 'disconnected' });
       },
-      error: (error) => this.#tell({ kind: 'error', error }),
+      error: (error, suppressed) => this.#tell({ kind: 'error', error, suppressed }),
     });
     this.#link.start();
   }
@@ -238,7 +239,11 @@ export class NatsBroker implements Broker {
   onStatus(listener: (status: BrokerStatus) => void): Cancel {
     this.#statusListeners.add(listener);
     queueMicrotask(() => {
-      if (this.#statusListeners.has(listener)) this.#notifyListener(listener, this.#status());
+      if (!this.#statusListeners.has(listener)) return;
+      this.#notifyListener(listener, this.#status());
+      // It was reported before this listener came, and is not reported again.
+      const { problem } = this.#link;
+      if (problem !== null) this.#notifyListener(listener, { kind: 'error', error: problem });
     });
     return () => this.#statusListeners.delete(listener);
   }

@@ -1,5 +1,5 @@
 import { type ConnectionOptions, Events, type NatsConnection, NatsError } from 'nats';
-import type { Cancel, GleanerError, Millis, Timers } from '../../config/index.js';
+import type { Cancel, Clock, GleanerError, Millis, Timers } from '../../config/index.js';
 import { connectClosing } from './closing-transport.js';
 import { connectError, connectionError, isAuthError } from './nats-errors.js';
 
@@ -7,35 +7,61 @@ export interface LinkListener {
   /** Connected. `fresh`: by a new connection, on which nothing is subscribed yet. */
   up(connection: NatsConnection, fresh: boolean): void;
   down(): void;
-  error(error: GleanerError): void;
+  /** `suppressed`: errors of the same kind since the last one that was reported. */
+  error(error: GleanerError, suppressed: number): void;
+}
+
+interface LinkTime {
+  readonly timers: Timers;
+  readonly clock: Clock;
 }
 
 const RETRY_MIN = 250;
 const RETRY_MAX = 5000;
+/** Interval of reports of one kind of missing permission, ms. */
+const REPEAT_MILLIS = 60_000;
+/** Leading tokens of a subject that say its kind; the next ones name a function, a key, a reply. */
+const KIND_TOKENS = 3;
+
+/** What a subject is for: a bounded number of kinds, whatever the functions. */
+function subjectKind(subject: string): string {
+  const count = subject.startsWith('_') ? 1 : subject.startsWith('$KV.') ? 2 : KIND_TOKENS;
+  return subject.split('.', count).join('.');
+}
 
 /** Connects again whenever the client closes (refused credentials, a failed first connect). */
 export class NatsLink {
   readonly #options: ConnectionOptions;
   readonly #servers: readonly string[];
   readonly #timers: Timers;
+  readonly #clock: Clock;
   readonly #listener: LinkListener;
   readonly #stop = new AbortController();
   #connection: NatsConnection | null = null;
   #connected = false;
   #retry: number = RETRY_MIN;
   #cancelRetry: Cancel = () => {};
-  #lastLoggedError = '';
+  /** By kind of error, since the last connect: when it was reported, and how many came since. */
+  readonly #reported = new Map<string, { at: number; suppressed: number }>();
+  #failedDials = 0;
+  #problem: GleanerError | null = null;
   #attempt: Promise<void> = Promise.resolve();
 
-  constructor(options: ConnectionOptions, timers: Timers, listener: LinkListener) {
+  constructor(options: ConnectionOptions, time: LinkTime, listener: LinkListener) {
     this.#options = options;
     this.#servers = [options.servers ?? []].flat();
-    this.#timers = timers;
+    this.#timers = time.timers;
+    this.#clock = time.clock;
     this.#listener = listener;
   }
 
   get connection(): NatsConnection | null {
     return this.#connected ? this.#connection : null;
+  }
+
+  /** Why there is no connection; null: there is one, or no attempt has failed yet. */
+  get problem(): GleanerError | null {
+    return this.#problem;
   }
 
   get #stopped(): boolean {
@@ -59,7 +85,9 @@ export class NatsLink {
   async #tryOnce(): Promise<void> {
     let connection: NatsConnection;
     try {
-      connection = await connectClosing(this.#options, this.#stop.signal);
+      connection = await connectClosing(this.#options, this.#stop.signal, (error) =>
+        this.#dialFailed(error),
+      );
     } catch (error) {
       this.#failed(error);
       return;
@@ -69,9 +97,8 @@ export class NatsLink {
       return;
     }
     this.#connection = connection;
-    this.#connected = true;
+    this.#setConnected();
     this.#retry = RETRY_MIN;
-    this.#lastLoggedError = '';
     void this.#follow(connection);
     void connection.closed().then((error) => {
       if (this.#connection !== connection) return;
@@ -88,18 +115,28 @@ export class NatsLink {
       if (status.type === Events.Disconnect) {
         this.#setDisconnected();
       } else if (status.type === Events.Reconnect) {
-        this.#connected = true;
-        this.#lastLoggedError = '';
+        this.#setConnected();
         this.#listener.up(connection, false);
       } else if (status.type === Events.Error) {
         const context = status.permissionContext;
         const detail = context
           ? `${String(status.data)}: ${context.operation} ${context.subject}`
           : String(status.data);
-        const error = new NatsError(detail, String(status.data));
-        this.#tell(connectionError('the server reported', error));
+        const error = connectionError(
+          'the server reported',
+          new NatsError(detail, String(status.data)),
+        );
+        if (context) this.#tell(error, `${context.operation} ${subjectKind(context.subject)}`);
+        else this.#tell(error);
       }
     }
+  }
+
+  #setConnected(): void {
+    this.#connected = true;
+    this.#failedDials = 0;
+    this.#problem = null;
+    this.#reported.clear();
   }
 
   #setDisconnected(): void {
@@ -108,9 +145,16 @@ export class NatsLink {
     if (!this.#stopped) this.#listener.down();
   }
 
+  /** The client connects again by itself: reported when it has tried every server. */
+  #dialFailed(error: unknown): void {
+    if (this.#stopped || this.#connection === null || this.#connected) return;
+    this.#failedDials++;
+    if (this.#failedDials >= this.#servers.length) this.#away(error);
+  }
+
   #failed(error: unknown): void {
     if (this.#stopped) return;
-    this.#tell(connectError(this.#servers, error));
+    this.#away(error);
     const delay = isAuthError(error) ? RETRY_MAX : this.#retry;
     this.#retry = Math.min(RETRY_MAX, this.#retry * 2);
     this.#cancelRetry = this.#timers.after(delay as Millis, () => {
@@ -118,11 +162,25 @@ export class NatsLink {
     });
   }
 
-  /** Reports each kind once until the next connect: a long outage is one log line. */
-  #tell(told: GleanerError): void {
-    const key = told.code === 'GLN_BROKER_AUTH' ? told.message : told.code;
-    if (key === this.#lastLoggedError) return;
-    this.#lastLoggedError = key;
-    this.#listener.error(told);
+  #away(error: unknown): void {
+    this.#problem = connectError(this.#servers, error);
+    this.#tell(this.#problem);
+  }
+
+  /**
+   * Reports each kind once until the next connect: a long outage is one log line. A missing
+   * permission, of which each message is refused, is reported again each minute.
+   */
+  #tell(told: GleanerError, permission = ''): void {
+    const detail = permission === '' && told.code === 'GLN_BROKER_AUTH' ? told.message : permission;
+    const key = `${told.code} ${detail}`;
+    const now = this.#clock.monotonic();
+    const before = this.#reported.get(key);
+    if (before && (permission === '' || now - before.at < REPEAT_MILLIS)) {
+      before.suppressed++;
+      return;
+    }
+    this.#reported.set(key, { at: now, suppressed: 0 });
+    this.#listener.error(told, before?.suppressed ?? 0);
   }
 }

@@ -1,6 +1,12 @@
 import { type HttpServer, isLoopback, parseListen } from '../../broker/http/index.js';
 import type { Broker, Logger } from '../../broker/index.js';
-import { type Clock, type Config, messageOf, packageVersion } from '../../config/index.js';
+import {
+  type Cancel,
+  type Clock,
+  type Config,
+  messageOf,
+  packageVersion,
+} from '../../config/index.js';
 import { logLines } from '../logger.js';
 import { processFaults } from '../process-faults.js';
 import { Health, type HealthCheck } from './health.js';
@@ -29,6 +35,9 @@ export class Operating {
   readonly #onBeat: () => void;
   #watched: Watched | null = null;
   #server: HttpServer | null = null;
+  /** Why NATS is away; empty: it is not, or the cause is not known yet. */
+  #natsProblem = '';
+  #cancelStatus: Cancel = () => undefined;
 
   /** `loopMillis`: usual interval of `beat`. */
   constructor(
@@ -75,10 +84,17 @@ export class Operating {
 
   watch(watched: Watched): void {
     this.#watched = watched;
+    const { broker } = watched;
+    if (broker !== null)
+      this.#cancelStatus = broker.onStatus((status) => {
+        if (status.kind === 'connected') this.#natsProblem = '';
+        else if (status.kind === 'error' && !broker.connected)
+          this.#natsProblem = status.error.message;
+      });
     this.health.checks = () => [
       ...watched.checks(),
-      natsCheck(watched.broker),
-      ...storesCheck(watched.broker),
+      natsCheck(broker, this.#natsProblem),
+      ...storesCheck(broker),
     ];
   }
 
@@ -104,6 +120,7 @@ export class Operating {
 
   stop(): void {
     this.health.checks = null;
+    this.#cancelStatus();
     void this.#server?.stop();
     this.#server = null;
   }
@@ -122,10 +139,14 @@ function storesCheck(broker: Broker | null): HealthCheck[] {
   return [{ name: 'stores', state: 'degraded', detail: detail.join('; ') }];
 }
 
-function natsCheck(broker: Broker | null): HealthCheck {
+function natsCheck(broker: Broker | null, problem: string): HealthCheck {
   if (broker === null)
     return { name: 'nats', state: 'ok', detail: 'not configured: local policies only' };
-  return broker.connected
-    ? { name: 'nats', state: 'ok', detail: 'connected' }
-    : { name: 'nats', state: 'degraded', detail: 'away: user limits and local policies stand' };
+  if (broker.connected) return { name: 'nats', state: 'ok', detail: 'connected' };
+  const why = problem === '' ? 'away' : problem;
+  return {
+    name: 'nats',
+    state: 'degraded',
+    detail: `${why}: user limits and local policies stand`,
+  };
 }

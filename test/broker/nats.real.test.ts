@@ -275,6 +275,35 @@ if (natsServerHere()) {
     t.is(await reads(), 1);
   });
 
+  test.serial('the cause of a lost connection is reported, also to a later listener', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    await server.up();
+    const broker = await server.connect();
+    const errorsOf = (): string[] => {
+      const lines: string[] = [];
+      broker.onStatus((status) => {
+        if (status.kind === 'error') lines.push(`${status.error.code} ${status.error.message}`);
+      });
+      return lines;
+    };
+    const errors = errorsOf();
+    await server.down();
+    const refused = `GLN_BROKER_UNREACHABLE cannot reach ${server.url}: connection refused`;
+    await until(() => errors.length > 0, 'the cause');
+    // Two more attempts, each after at most 500 ms.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    t.deepEqual(errors, [refused]);
+    const later = errorsOf();
+    await until(() => later.length > 0, 'the same cause');
+    t.deepEqual(later, [refused]);
+    await server.up();
+    await until(() => broker.connected, 'reconnected');
+    const none = errorsOf();
+    await broker.flush();
+    t.deepEqual(none, []);
+  });
+
   test.serial('a refused client is distinguished from a missing server', async (t) => {
     const server = new RealServer();
     t.teardown(() => server.remove());
@@ -318,6 +347,12 @@ if (natsServerHere()) {
     reader.publish(subjects.meanField, bytes('{}'));
     await until(() => forbidden.length > 0, 'violation');
     t.regex(forbidden[0]!, /^GLN_BROKER_AUTH .*gleaner\.v1\.meanfield/);
+    // Messages of one kind are refused for one cause, whatever their functions.
+    for (let i = 0; i < 20; i++) reader.publish(subjects.target(`/guest/f${i}`), bytes('{}'));
+    reader.publish('gleaner.v1.other', bytes('{}'));
+    await until(() => forbidden.some((line) => line.includes('v1.other')), 'the last violation');
+    t.is(forbidden.filter((line) => line.includes('gleaner.v1.target')).length, 1);
+    t.is(forbidden.length, 3);
     await reader.close();
 
     const seedFile = join(server.directory, 'user.seed');

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { NatsLink } from '../../broker/nats/nats-link.js';
-import { systemTimers } from '../../config/index.js';
+import { systemClock, systemTimers } from '../../config/index.js';
 import { type SilentListener, silentListener } from '../support/silent-listener.js';
 import { until } from './contract/harness.js';
 
@@ -14,7 +14,7 @@ function linkTo(t: ExecutionContext, { url }: SilentListener, timeout: number): 
     reconnectTimeWait: 10,
     reconnectJitter: 1,
   };
-  const link = new NatsLink(options, systemTimers, noListener);
+  const link = new NatsLink(options, { timers: systemTimers, clock: systemClock }, noListener);
   t.teardown(() => link.stop());
   link.start();
   return link;

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { silentLogger } from '../../../broker/index.js';
+import { NatsBroker } from '../../../broker/nats/index.js';
 import { configSchema, millis } from '../../../config/index.js';
 import { Operating, operatorCheck, pausedText } from '../../../runtime/metrics/index.js';
 import { ManualTime } from '../../support/manual-time.js';
@@ -73,6 +74,24 @@ test('readyz: not before the start, degraded without NATS, failed without engine
   engine = 'failed';
   clock.advance(millis(250));
   t.is((await page('/readyz')).status, 503);
+});
+
+test('readyz says why NATS is away, though the attempt failed before', async (t) => {
+  const clock = new ManualTime();
+  const { operating, page } = await started(clock);
+  t.teardown(() => operating.stop());
+  // Port 1 is reserved: nothing listens on it.
+  const broker = new NatsBroker({ servers: ['nats://127.0.0.1:1'], name: 'hook' });
+  t.teardown(() => broker.close());
+  await new Promise<void>((resolve) => {
+    broker.onStatus(({ kind }) => kind === 'error' && resolve());
+  });
+  operating.watch({ broker, update: () => undefined, checks: () => [] });
+  await new Promise((resolve) => setImmediate(resolve));
+  t.regex(
+    (await page('/readyz?verbose')).text,
+    /^\[~\] nats: cannot reach nats:\/\/127\.0\.0\.1:1: connection refused: user limits and local/m,
+  );
 });
 
 test('readyz names what an operator has stopped, and the part stays ready', async (t) => {
