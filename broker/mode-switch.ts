@@ -42,8 +42,9 @@ export async function changeMode(
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const entry = await bucket.get(key);
     const decoded = entry?.value ? decodeMode(entry.value) : null;
-    // Hooks ignore an unreadable value, so it is replaced.
-    const before = decoded?.ok ? decoded.message : null;
+    // An unreadable value holds the kill switch or a pause, which must survive other changes.
+    const held = { kill: fn === null, paused: fn !== null, mode: undefined };
+    const before = decoded?.ok === false ? held : decoded?.message;
     const next = {
       kill: change.kill ?? before?.kill ?? false,
       paused: change.paused ?? before?.paused ?? false,
@@ -63,19 +64,28 @@ export async function changeMode(
   throw new ModeConflictError(key);
 }
 
-/** Stored modes and pauses of functions, by name. Rejects as the bucket does. */
-export async function storedModes(broker: Broker): Promise<Map<string, ModeValue>> {
+export interface StoredModes {
+  /** Stored modes and pauses of functions, by name. */
+  readonly functions: ReadonlyMap<string, ModeValue>;
+  /** Functions whose value cannot be read, which pauses them; `global`: the kill switch holds. */
+  readonly unreadable: readonly string[];
+}
+
+/** Rejects as the bucket does. */
+export async function storedModes(broker: Broker): Promise<StoredModes> {
   const bucket = broker.keyValue(buckets.mode);
-  const stored = new Map<string, ModeValue>();
+  const functions = new Map<string, ModeValue>();
+  const unreadable: string[] = [];
   const read = async (key: string): Promise<void> => {
     const fn = functionOfModeKey(key);
-    if (fn === null) return;
+    if (fn === null && key !== MODE_GLOBAL) return;
     const entry = await bucket.get(key);
     const decoded = entry?.value ? decodeMode(entry.value) : null;
-    if (decoded?.ok) stored.set(fn, decoded.message);
+    if (decoded?.ok === false) unreadable.push(fn ?? MODE_GLOBAL);
+    else if (decoded !== null && fn !== null) functions.set(fn, decoded.message);
   };
   await Promise.all((await bucket.keys()).map(read));
-  return stored;
+  return { functions, unreadable: unreadable.sort() };
 }
 
 export interface ModeOutcome {

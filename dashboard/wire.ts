@@ -16,6 +16,8 @@ export interface HostRow {
   readonly tapLost: readonly string[];
   /** Why the audit log cannot be written, in one sentence; empty: it is written. */
   readonly auditProblem: string;
+  /** That stored modes cannot be read, in one sentence; empty: all can. */
+  readonly modesProblem: string;
   readonly alarm: boolean;
   /** Time of the last report or answer. */
   readonly seen: number;

@@ -72,6 +72,13 @@ export function auditText({ cause, waiting, dropped }: AuditView): string {
   return `audit log cannot be written: ${cause}; ${waiting} lines wait, ${dropped} are lost`;
 }
 
+/** For health checks, `gleaner status` and the dashboard; empty: all stored modes can be read. */
+export function modesText({ unreadableModes = 0 }: { readonly unreadableModes?: number }): string {
+  if (unreadableModes === 0) return '';
+  const what = unreadableModes === 1 ? '1 stored mode' : `${unreadableModes} stored modes`;
+  return `${what} cannot be read (\`gleaner mode\` names them): user limits apply there`;
+}
+
 export const hostViewSchema = z.object({
   host: hostField,
   boot: bootField,
@@ -81,7 +88,10 @@ export const hostViewSchema = z.object({
   killed: z.boolean().describe('The kill switch holds: every user limit stands.'),
   killedBy: z
     .array(z.string())
-    .describe('Of `file`, `signal`, `service`, `kv` those that hold it.'),
+    .describe('Of `file`, `signal`, `service`, `kv`, `kv_unreadable` those that hold it.'),
+  unreadableModes: count
+    .optional()
+    .describe('Values of the bucket `gleaner_mode` that cannot be read: user limits apply there.'),
   isEngineReachable: z.boolean(),
   // Older hooks have neither `tap` nor `audit` nor the optional fields in their answers.
   tap: z.array(tapViewSchema).default([]).describe('Where the tap listens, and where it does not.'),

@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { type Broker, storedModes } from '../../broker/index.js';
+import { MODE_GLOBAL } from '../../broker/messages/index.js';
 import { restrictedHosts } from '../../broker/services/index.js';
 import { EXIT, type Mode, messageOf, modes, reportProblem } from '../../config/index.js';
 import {
@@ -46,6 +47,20 @@ async function isInForce(broker: Broker, fn: string, mode: Mode): Promise<boolea
       'the mode is stored and applies without that restriction (docs/functions.md)',
     );
   return restricted.length === 0;
+}
+
+/** `name`: of a function, or `global`. */
+function noteUnreadableMode(name: string): void {
+  if (name === MODE_GLOBAL)
+    reportProblem(
+      'the stored mode of all functions cannot be read: the kill switch holds',
+      'set it again: `gleaner restore --hold --all`, or release it with --release --all',
+    );
+  else
+    reportProblem(
+      `the stored mode of ${plainText(name)} cannot be read: it is paused`,
+      `set it again: \`gleaner pause ${plainText(name)}\`, or \`gleaner resume\``,
+    );
 }
 
 interface StoredMode {
@@ -105,12 +120,17 @@ export function addCommands(program: Command): void {
       ...(fn !== null && { functionMode: one?.mode ?? null, paused: one?.paused ?? null }),
     }));
     // Also of functions that no hook has seen, whose names may be misspelled.
+    const read = typeof stored === 'string' ? null : stored;
     const functions =
-      stored instanceof Map
-        ? [...stored].map(([name, { mode, paused }]) => ({ name, mode: mode ?? null, paused }))
-        : null;
+      read &&
+      [...read.functions].map(([name, { mode, paused }]) => ({ name, mode: mode ?? null, paused }));
     functions?.sort((a, b) => a.name.localeCompare(b.name));
-    const value = { set: mode ?? null, function: fn, hosts: rows, ...(functions && { functions }) };
+    const value = {
+      set: mode ?? null,
+      function: fn,
+      hosts: rows,
+      ...(read && { functions, unreadable: read.unreadable }),
+    };
     print(options.output, { ...value, ...(outcome && modeOutcomeJson(outcome)) }, () =>
       mode === undefined
         ? table(rows, [
@@ -130,6 +150,7 @@ export function addCommands(program: Command): void {
         `cannot read stored modes and pauses of functions: ${stored}`,
         'read them as an operator, with JetStream: `gleaner status` shows its state',
       );
+    for (const name of read?.unreadable ?? []) noteUnreadableMode(name);
     warnUnreadable(unread);
     if (outcome === null) {
       warnMissingHooks(missing);

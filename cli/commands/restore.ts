@@ -126,6 +126,7 @@ const RELEASES: Readonly<Record<string, string>> = {
   signal: 'on that host: kill -USR2 the hook',
   service: 'gleaner restore --release --host HOST',
   kv: 'gleaner restore --release --all',
+  kv_unreadable: 'gleaner restore --release --all',
 };
 
 export function addCommands(program: Command): void {
@@ -273,7 +274,9 @@ async function heldAfterRelease(broker: Broker): Promise<Map<string, readonly st
     const { hooks } = await inspectHooks(broker, { limit: 0, containers: 0 });
     const held = new Map(hooks.map(({ host }) => [host.host, host.killedBy]));
     // The hooks may learn of the deleted key after they have answered.
-    const isDone = [...held.values()].every((sources) => !sources.includes('kv'));
+    const isDone = [...held.values()].every(
+      (sources) => !sources.some((source) => source.startsWith('kv')),
+    );
     if (isDone || performance.now() > end) return held;
     await sleep(100);
   }

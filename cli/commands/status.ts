@@ -7,6 +7,7 @@ import {
   expectedInstances,
   findServices,
   type HostView,
+  modesText,
   type ServiceInstance,
   tapText,
 } from '../../broker/services/index.js';
@@ -96,6 +97,8 @@ const lostTapsOf = ({ tap }: HostView) => tap.filter(({ state }) => state !== 'l
 
 function problemsOf(host: HostView): string[] {
   const problems = lostTapsOf(host).map(tapText);
+  const modes = modesText(host);
+  if (modes !== '') problems.push(modes);
   if (host.audit.cause !== null) problems.push(auditText(host.audit));
   return problems;
 }

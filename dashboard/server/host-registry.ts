@@ -1,5 +1,5 @@
 import type { HostReport } from '../../broker/messages/index.js';
-import { auditText, type HostView, tapText } from '../../broker/services/index.js';
+import { auditText, type HostView, modesText, tapText } from '../../broker/services/index.js';
 import { killSwitchText, modeInForce, RELEASE_HINT, verdictOf } from '../../rules/index.js';
 import type { HostRow, Verdict } from '../wire.js';
 import { comparisonView } from './comparison.js';
@@ -117,6 +117,7 @@ export class HostRegistry {
         isEngineReachable: view?.isEngineReachable ?? true,
         tapLost: (view?.tap ?? []).filter(({ state }) => state !== 'listening').map(tapText),
         auditProblem: view === null || view.audit.cause === null ? '' : auditText(view.audit),
+        modesProblem: view === null ? '' : modesText(view),
         alarm: view?.slowerThanControl ?? false,
         seen: Math.round(seen / 1000),
         silentAfterSeconds: Math.round(silentMillis / 1000),

@@ -22,7 +22,8 @@ import type { TargetReceiver } from './targets.js';
 
 /**
  * Everything that arrives over NATS. The hook never waits for any of it: without NATS it continues
- * with user limits and local policies. An entry that cannot be read changes nothing.
+ * with user limits and local policies. A mode that cannot be read counts as a kill switch or a
+ * pause; any other entry that cannot be read changes nothing.
  */
 export class HookBus {
   readonly #hook: Hook;
@@ -90,15 +91,22 @@ export class HookBus {
     const action = functionOfModeKey(key);
     if (key !== MODE_GLOBAL && action === null) return;
     const decoded = value === null ? null : decodeMode(value);
+    const { killSwitch, modes } = this.#hook.controls;
+    modes.setUnreadable(key, decoded?.ok === false);
     if (decoded?.ok === false) {
       const fields = { key, detail: decoded.detail };
-      this.#warn(`mode_${decoded.kind}`, fields, 'mode refused: the entry is not valid');
+      const message = 'a stored mode cannot be read: user limits apply';
+      this.#warn(`mode_${decoded.kind}`, fields, message);
+      if (action === null) killSwitch.set('kv_unreadable', true);
+      else this.#hook.pause(action, true, 'kv_unreadable');
       return;
     }
     const deleted = { kill: false, paused: false, mode: undefined, author: 'kv' };
     const { kill, paused, mode, author } = decoded?.message ?? deleted;
-    if (action === null) this.#hook.controls.killSwitch.set('kv', kill);
-    else this.#hook.pause(action, paused, author);
+    if (action === null) {
+      killSwitch.set('kv', kill);
+      killSwitch.set('kv_unreadable', false);
+    } else this.#hook.pause(action, paused, author);
     this.#hook.setMode(mode, action, author);
   }
 

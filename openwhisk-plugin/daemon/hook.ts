@@ -102,6 +102,7 @@ export class Hook {
       mode: modes.global,
       killed: killSwitch.killed,
       killedBy: [...killSwitch.sources()],
+      unreadableModes: modes.unreadable,
       isEngineReachable: containerEvents.isEngineReachable,
       tap: pipeline.tap.views(),
       audit: {

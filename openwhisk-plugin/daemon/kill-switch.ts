@@ -4,7 +4,7 @@ import { type Cancel, millis, type Timers } from '../../config/index.js';
 import { namedProcess, nameProcess } from '../host/lock/index.js';
 
 /** Sources that turn the kill switch on and off, each on its own. */
-type KillSource = 'file' | 'signal' | 'service' | 'kv';
+type KillSource = 'file' | 'signal' | 'service' | 'kv' | 'kv_unreadable';
 
 export interface KillSwitchChange {
   readonly source: KillSource;

@@ -21,6 +21,7 @@ export class Modes {
   readonly #forFunction = new Map<string, Mode>();
   readonly #paused = new Set<string>();
   readonly #owners = new Map<string, ActionSettings>();
+  readonly #unreadable = new Set<string>();
 
   constructor(settings: ModeSettings) {
     this.#settings = settings;
@@ -94,6 +95,16 @@ export class Modes {
     else if (mode === undefined) this.#forFunction.delete(action);
     else this.#forFunction.set(action, mode);
     return true;
+  }
+
+  /** How many stored modes cannot be read. */
+  get unreadable(): number {
+    return this.#unreadable.size;
+  }
+
+  setUnreadable(key: string, isUnreadable: boolean): void {
+    if (isUnreadable) this.#unreadable.add(key);
+    else this.#unreadable.delete(key);
   }
 
   /** True: a change. */

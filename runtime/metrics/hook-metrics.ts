@@ -68,6 +68,7 @@ export class HookMetrics {
     set.steps(steps);
     for (const mode of modes) set.set('gleaner_mode', host.mode === mode ? 1 : 0, { mode });
     set.set('gleaner_kill_switch_active', host.killed ? 1 : 0);
+    set.set('gleaner_modes_unreadable', host.unreadableModes ?? 0);
     set.set('gleaner_engine_up', host.isEngineReachable ? 1 : 0);
     for (const state of TAP_STATES)
       set.set('gleaner_tap_interfaces', host.tap.filter((each) => each.state === state).length, {

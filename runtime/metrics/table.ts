@@ -87,6 +87,9 @@ export const METRICS = {
     gleaner_kill_switch_active: gauge(
       '1 while any source holds the kill switch: user limits stand.',
     ),
+    gleaner_modes_unreadable: gauge(
+      'Values of the bucket `gleaner_mode` that cannot be read: user limits apply there.',
+    ),
     gleaner_engine_up: gauge('1 while the Docker Engine or the node’s container runtime answers.'),
     gleaner_engine_events_skipped_total: counter(
       'Unusable events of the Docker Engine: `huge`, `malformed`, `unknown`. A listing follows.',

@@ -313,6 +313,7 @@ function attentionLines(
   for (const host of hosts) {
     const link = (page = '#/hosts'): Node => h('a', { href: page }, host.host);
     for (const text of host.tapLost) add('tap', 'red', link(), text, text);
+    if (host.modesProblem !== '') add('modes', 'red', link(), host.modesProblem);
     if (host.auditProblem !== '') add('audit', 'amber', link(), host.auditProblem);
     if (!host.isEngineReachable) add('engine', 'red', link(), 'is unreachable');
     if (host.alarm) add('slower', 'red', link(), 'than its control arm');

@@ -1,5 +1,12 @@
 import test from 'ava';
-import { buckets, functionToken, services, subjects, wildcards } from '../../../broker/index.js';
+import {
+  buckets,
+  functionToken,
+  services,
+  storedModes,
+  subjects,
+  wildcards,
+} from '../../../broker/index.js';
 import {
   decodeHostReport,
   decodeObservation,
@@ -116,7 +123,7 @@ test('only targets count as refused targets', async (t) => {
   const { rig, send } = await targeted();
   const put = (bucket: (typeof buckets)[keyof typeof buckets], key: string, value: object) =>
     rig.other.keyValue(bucket).put(key, encodeMessage(value));
-  await put(buckets.mode, MODE_GLOBAL, { v: 1, mode: 'nonsense' });
+  await put(buckets.mode, modeKey('/guest/a'), { v: 1, mode: 'nonsense' });
   await put(buckets.policy, 'faasrm', { v: 1, policy: 'nonsense' });
   for (const name of ['/guest/a', '/guest/b']) {
     const settings = { v: 1, function: name, unreadable: ['gleaner.mdoe'] };
@@ -429,6 +436,63 @@ test('the kill switch by key-value restores first and holds until it is released
   t.is(container.quotaOfCall(), 700);
   await rig.hook.stop();
 });
+
+const unreadableModes: [what: string, value: object | Uint8Array][] = [
+  ['no author', { v: 1, kill: true }],
+  ['a text for a boolean', { v: 1, kill: 'true', paused: 'true', author: 'me' }],
+  ['a newer version', { v: 2, author: 'me' }],
+  ['no JSON', new TextEncoder().encode('kill')],
+];
+
+for (const [what, value] of unreadableModes) {
+  const data = value instanceof Uint8Array ? value : encodeMessage(value);
+  test(`a stored mode with ${what} holds the kill switch, also at a start`, async (t) => {
+    const rig = new HookRig();
+    const mode = rig.other.keyValue(buckets.mode);
+    await mode.put(MODE_GLOBAL, data);
+    await rig.start();
+    t.teardown(() => rig.hook.stop());
+    await settle();
+    const host = () => rig.hook.figures().host;
+    t.deepEqual([host().killedBy, host().unreadableModes], [['kv_unreadable'], 1]);
+    await mode.put(MODE_GLOBAL, encodeMessage({ v: 1, kill: true, author: 'test' }));
+    await settle();
+    t.deepEqual([host().killedBy, host().unreadableModes], [['kv'], 0]);
+    await mode.put(MODE_GLOBAL, data);
+    await settle();
+    t.true(host().killed);
+    await changeMode(rig.other, null, { mode: 'observe' }, { author: 'test' });
+    await settle();
+    t.deepEqual([host().mode, host().killedBy], ['observe', ['kv']], 'another change keeps it');
+    await changeMode(rig.other, null, { kill: false }, { author: 'test' });
+    await settle();
+    t.false(host().killed);
+  });
+
+  test(`a stored mode of a function with ${what} pauses it`, async (t) => {
+    const { rig, container, send } = await targeted();
+    await send(target(rig));
+    t.is(container.quotaOfCall(), 700);
+    const mode = rig.other.keyValue(buckets.mode);
+    await mode.put(modeKey(HELLO), data);
+    await settle();
+    t.is(container.quotaOfCall(), 1000);
+    t.is(rig.hook.figures().host.unreadableModes, 1);
+    t.deepEqual(await storedModes(rig.other), { functions: new Map(), unreadable: [HELLO] });
+    await changeMode(rig.other, HELLO, { mode: 'enforce' }, { author: 'test' });
+    await settle();
+    t.is(container.quotaOfCall(), 1000, 'another change keeps the pause');
+    await changeMode(rig.other, HELLO, { paused: false }, { author: 'test' });
+    await settle();
+    t.is(container.quotaOfCall(), 700);
+    await mode.put(modeKey(HELLO), data);
+    await mode.delete(modeKey(HELLO));
+    await settle();
+    t.is(container.quotaOfCall(), 700);
+    t.is(rig.hook.figures().host.unreadableModes, 0);
+    await rig.hook.stop();
+  });
+}
 
 test('a function can be paused and resumed, and its mode set by key-value', async (t) => {
   const { rig, container, send } = await targeted();
