@@ -37,11 +37,13 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     activation: null,
   };
 
-  /** The common factor of the weights that are in force. */
+  /** The common factor of the weights in force, and the largest factor beside it. */
   #commonWeight = 1;
+  #highestFactor: number;
 
   constructor(decider: Decider, ports: HostPorts<C>) {
     this.decider = decider;
+    this.#highestFactor = decider.weights.highest;
     this.#ports = ports;
     ports.limits.onMemoryRefused((container, now) => this.#memoryRefused(container, now));
   }
@@ -82,7 +84,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
 
   /**
    * Weights have a common factor only while every container that runs functions is limited: one
-   * that keeps its own weight would wait for all others.
+   * that keeps its own weight would wait for all others. Beside one the range is narrow, too.
    */
   #scaleWeights(): void {
     const { weights } = this.decider;
@@ -90,13 +92,17 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     for (const { revision, mayLimit, unread } of this.#byState.values())
       if ((revision !== null || unread) && !mayLimit) weights.isAllowed = false;
     const before = this.#commonWeight;
+    const highest = this.#highestFactor;
     this.#commonWeight = this.decider.commonWeight;
-    if (this.#commonWeight === before) return;
+    this.#highestFactor = weights.highest;
+    if (this.#commonWeight === before && this.#highestFactor >= highest) return;
     const change = this.#by('policy', 'common_factor');
     for (const container of this.#byState.values()) {
       if (!container.boosted && (!container.limited || container.running === 0)) continue;
+      const { shares } = container.state;
       this.decider.rescale(container.state, before);
-      this.#ports.limits.setShares(container, container.state.shares, change);
+      if (container.state.shares !== shares)
+        this.#ports.limits.setShares(container, container.state.shares, change);
     }
   }
 

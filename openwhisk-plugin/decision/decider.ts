@@ -44,6 +44,9 @@ const UNKNOWN_DURATION = 1000;
  */
 const REFERENCE_MULTIPLE = 5;
 
+/** For a late activation: without a factor its weight is neutral. */
+const NEUTRAL = { revise: () => Number.NaN };
+
 /**
  * Every decision about activations on one host, without clock, I/O or allocation per activation.
  * Times are readings of one monotonic clock, ms. Call `takeChanged`
@@ -242,9 +245,14 @@ export class Decider {
       : 1;
   }
 
-  /** The common factor has changed from `before`: `container.shares` and its runs' follow. */
+  /**
+   * The common factor has changed from `before`, or the range: `container.shares` and its runs'
+   * follow.
+   */
   rescale(container: ContainerState, before: number): void {
-    container.shares = scaleShares(container.shares, this.commonWeight / before);
+    const { commonWeight } = this;
+    const most = ownWeight(container, this.weights.highest * commonWeight);
+    container.shares = Math.min(most, scaleShares(container.shares, commonWeight / before));
     for (const run of container.runs) run.shares = container.shares;
     this.weights.update(container);
   }
@@ -426,11 +434,12 @@ export class Decider {
   }
 
   /** The policy of a run whose weight may change while it goes on; null: it may not. */
-  #reviser(run: Run): ActivationPolicy | null {
+  #reviser(run: Run): Pick<ActivationPolicy, 'revise' | 'revisesAt'> | null {
     const { container } = run;
-    if (run.control || !run.enforced || container.runs.length !== 1 || container.boostUntil > 0)
-      return null;
-    return this.settings.preset === 'default' ? this.#policies.weightOf(run) : null;
+    if (run.control || container.runs.length !== 1 || container.boostUntil > 0) return null;
+    if (this.settings.preset !== 'default') return null;
+    if (run.late) return NEUTRAL;
+    return run.enforced ? this.#policies.weightOf(run) : null;
   }
 
   /** Policy `faasrm` lends at most the invokers' user-memory; nothing while that is unknown. */

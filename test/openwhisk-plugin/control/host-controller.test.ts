@@ -391,7 +391,8 @@ test('a mode change restores containers that are no longer enforced, and only th
   t.deepEqual(fake.taken(), []);
   fake.record.enforced = false;
   fake.controller.onModeChanged(containers, true, 'kv', fake.now);
-  t.deepEqual(fake.taken(), ['user limits 0 mode kv']);
+  // Beside a container with its own weight a boost is 16 times the weight of 128, no longer 2048.
+  t.deepEqual(fake.taken(), ['user limits 0 mode kv', 'shares 2048 policy common_factor']);
   t.deepEqual([container.quota, boosted.quota], [2000, 8000]);
   fake.controller.onModeChanged(containers, false, 'kill_switch', fake.now);
   t.deepEqual(fake.taken(), ['user limits 0 mode kill_switch']);
@@ -522,6 +523,47 @@ test('while a function is not enforced no weight is raised; afterwards all are a
   fake.controller.onSiblings(Number.POSITIVE_INFINITY);
   fake.request(other);
   t.deepEqual([one.shares, other.shares], [32, 32]);
+});
+
+test('beside a container that is not managed none keeps more than 16 times its weight', (t) => {
+  const fake = new FakeHost(decider({}, host(), 'smallest-in-range', 'deadline-first'));
+  const user = limits(256, 0, 32);
+  const [booting, late, unmanaged] = [0, 1, 2].map(() => fake.container(user));
+  // Two activations at once, and one that was late: no policy revises their weights.
+  const [shared, single] = [fake.container(user), fake.container(user)];
+  fake.request(shared);
+  fake.request(shared);
+  fake.request(single);
+  fake.controller.beginBoost(booting!, fake.now);
+  fake.request(late!, true);
+  for (const { state } of [shared, single, late!]) state.shares = 4096 * 32;
+  fake.taken();
+  fake.controller.identify(unmanaged!, '/guest/observed', '0.0.1', fake.now);
+  fake.records.get('/guest/observed')!.enforced = false;
+  fake.controller.onModeChanged([unmanaged!], true, 'mode', fake.now);
+  const written = fake.taken();
+  t.deepEqual(written, Array(4).fill('shares 512 policy common_factor'));
+  for (const { state } of [shared, single, late!, booting!]) {
+    t.is(state.shares, 16 * 32);
+    for (const run of state.runs) t.is(run.shares, 16 * 32);
+  }
+  fake.controller.onModeChanged([], true, 'mode', fake.now);
+  t.deepEqual(fake.taken(), [], 'only once');
+});
+
+test('a late activation follows the weights of what starts beside it', (t) => {
+  const fake = new FakeHost(decider());
+  const [container, other] = [fake.container(limits(256, 2)), fake.container(limits(256, 2))];
+  const late = fake.request(container, true);
+  t.is(container.shares, 128);
+  fake.request(other);
+  other.state.shares = 1024;
+  fake.controller.decider.weights.update(other.state);
+  // The mean of both, again and again: (1024 + 128) / 2, (1024 + 576) / 2, ... up to 1024.
+  fake.controller.revise(late, 10, fake.now);
+  t.is(container.shares, 576);
+  fake.controller.revise(late, 20, fake.now);
+  t.is(container.shares, 800);
 });
 
 test('a sibling that is not managed bounds the factor: none stands above it', (t) => {
