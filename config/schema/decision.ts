@@ -35,7 +35,13 @@ export const decisionSchema = section(DESCRIPTION, {
     null,
     "No memory limit goes above this; null: the host's memory.",
   ),
-  peakHalfLifeS: liveKey(positive(31_536_000), 3600, 'Age at which a peak counts half.'),
+  // Not live: samples are weighed by their time / half-life, and could not be compared with later
+  // ones under another half-life.
+  peakHalfLifeS: key(
+    positive(31_536_000),
+    3600,
+    'Age at which what a hook has seen of a function counts half: peaks, durations, CPU times.',
+  ),
   targetStaleMs: liveKey(
     positive(3_600_000),
     30_000,

@@ -25,6 +25,16 @@ test('only safe keys change at a reload, the others are named for the next resta
   t.is(base.mode, 'recommend');
 });
 
+test('the half-life, by which what is known was weighed, needs a restart', (t) => {
+  const load = () => loadConfig({ flags: { 'decision.peakHalfLifeS': 7200 } }).config;
+  const { config, needRestart } = reloadConfig(base, load);
+  t.is(config.decision.peakHalfLifeS, 3600);
+  t.deepEqual(
+    needRestart.map((change) => change.path),
+    ['decision.peakHalfLifeS'],
+  );
+});
+
 test('an error keeps the old configuration', (t) => {
   const { config, error, applied } = reloadConfig(
     base,
