@@ -45,7 +45,9 @@ export const observationSchema = z.object({
     .optional()
     .describe('Cold starts in `latency`; absent without any.'),
   peak: amounts.describe(
-    'Highest use over the activations: busy cores, working set; `used` is the mean.',
+    'Highest use over the activations; `used` is the mean. `cpu`: busy cores. `memory`: the ' +
+      "kernel's peak, page cache included, where it can be reset (cgroup v1; v2 from Linux 6.12 " +
+      'on); otherwise the highest working set of the samples.',
   ),
   used: amounts,
   throttledShare: share.describe('Throttled periods / all periods; 0 without a quota.'),
@@ -73,7 +75,10 @@ export const observationSchema = z.object({
   containers: count,
   concurrency: count
     .min(1)
-    .describe("Activations that one container may run at once (the action's `concurrency`)."),
+    .describe(
+      'Most activations that one container of the revision has run at once on this host; 1 until ' +
+        'one is answered after another started beside it.',
+    ),
   control: z
     .object({ activations: count, mean: nonNegative, p99: nonNegative })
     .describe('Control arm: random activations at user limits.'),

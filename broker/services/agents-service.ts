@@ -99,7 +99,7 @@ const sizeAdviceSchema = z.object({
     'Smallest size that holds the recent peaks with a margin, for any number of activations; ' +
       "above the user's only after an OOM kill there, or if a peak was above it.",
   ),
-  highest: memory.describe('Highest working set of an activation.'),
+  highest: memory.describe('Highest memory of an activation: `peak` of the observations.'),
   recent: memory.describe('The same, with decay.'),
   activations: count.describe(
     'Activations since the start; `activationsAtLimit`: since the last change of the limit.',

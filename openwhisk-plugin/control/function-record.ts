@@ -19,8 +19,6 @@ export class Revision {
   readonly fn: FunctionRecord;
   readonly version: string;
   readonly state: FunctionState;
-  /** Runs several activations in one container; learned, false until proven. */
-  concurrent = false;
 
   constructor(fn: FunctionRecord, version: string, state: FunctionState) {
     this.fn = fn;

@@ -396,7 +396,8 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     const { limits } = this.#ports;
     revision.fn.running--;
     // Answered after another one started beside it: the function runs concurrently.
-    if (activation.overtaken && activation.reason === 'answer') revision.concurrent = true;
+    if (activation.overtaken && activation.reason === 'answer')
+      revision.state.concurrency = Math.max(revision.state.concurrency, run.concurrency);
     container.memoryInForce = limits.memoryInForce(container);
     if (container.running === 0 && !container.ended && container.limited)
       this.#revertLimits(activation, activation.reason);

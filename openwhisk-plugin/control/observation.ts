@@ -16,7 +16,7 @@ export function closeStep(
 ): Observation | null {
   const { step, revision, demand } = fn;
   if (step.empty || revision === null) return null;
-  const { state, concurrent } = revision;
+  const { state } = revision;
   // NaN: not known yet.
   const slo = decider.slo(state);
   const asked = demand.take(now);
@@ -49,7 +49,7 @@ export function closeStep(
     granted: spreads(step.grantedCpu, step.grantedMemory),
     demand: amounts(asked.cpu, asked.memory),
     containers: fn.containers,
-    concurrency: concurrent ? Math.max(2, fn.running) : 1,
+    concurrency: state.concurrency,
     control: {
       activations: step.control.count,
       mean: step.control.mean,

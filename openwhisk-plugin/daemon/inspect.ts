@@ -124,7 +124,7 @@ export function functionView(
             memory: finite(target.memory),
           },
     ooms: { harvest: state.oomHarvest, user: state.oomUser },
-    concurrent: revision.concurrent,
+    concurrent: state.concurrency > 1,
     ...(Number.isNaN(payload.error) ? {} : { payload }),
   };
 }

@@ -41,6 +41,8 @@ export class FunctionState {
    */
   rightSizeFactor = 1;
   memoryPolicy: MemoryPolicy;
+  /** Most activations in one container at once; 1 until they are proven. Set by the hook. */
+  concurrency = 1;
   /** False: this function never enters a control arm. */
   controlArm = true;
 

@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { Millis } from '../../../config/index.js';
 import { type Bytes, MIB } from '../../../config/index.js';
+import { closeStep } from '../../../openwhisk-plugin/control/observation.js';
 import { decider, host, limits } from '../decision/helpers.js';
 import { type FakeContainer, FakeHost } from './fake-host.js';
 
@@ -490,11 +491,34 @@ test('a function runs concurrently once one is answered after another started be
   const container = fake.container(limits(256, 2));
   const first = fake.request(container);
   const second = fake.request(container);
-  t.false(first.revision.concurrent);
+  const { state } = first.revision;
+  t.is(state.concurrency, 1);
   fake.answer(second);
-  t.false(first.revision.concurrent, 'the first one may have ended unseen');
+  t.is(state.concurrency, 1, 'the first one may have ended unseen');
   fake.answer(first);
-  t.true(first.revision.concurrent);
+  t.is(state.concurrency, 2);
+});
+
+test('the concurrency is that of one container, also if idle and beside other sizes', (t) => {
+  const fake = new FakeHost(decider());
+  const user = limits(256, 2);
+  const observed = (): number | undefined => {
+    fake.whole(container, 0.3);
+    return closeStep(fake.record, { host: 'h', boot: 'b' }, fake.controller.decider, fake.now)
+      ?.concurrency;
+  };
+  const container = fake.container(user);
+  const together = Array.from({ length: 3 }, () => fake.request(container));
+  for (const activation of together) fake.answer(activation);
+  t.is(observed(), 3);
+  const five = Array.from({ length: 5 }, () => fake.container(user));
+  const busy = five.flatMap((one) => [fake.request(one), fake.request(one)]);
+  t.is(observed(), 3);
+  for (const activation of busy) fake.answer(activation);
+  t.is(observed(), 3);
+  // Containers of the size before a change may still start beside those of the new one.
+  for (const size of [512, 256]) fake.answer(fake.request(fake.container(limits(size, 2))));
+  t.is(observed(), 3);
 });
 
 test('a small container raises the weights of all that run', (t) => {
