@@ -33,6 +33,20 @@ const lanes = {
   host: [...allReal, ...[...ownParts, ...commands].map((pattern) => `!${pattern}`)],
 };
 
+/**
+ * AVA runs every file that is named, whatever `files` says, and a shell's `dist/test/cli/*.test.js`
+ * names tests on real parts, too. They take minutes and need root, so they are left out.
+ */
+const isNamedReal = (word) => word.endsWith('.real.test.js');
+if (!real && lane === undefined && process.argv.some(isNamedReal)) {
+  const skipped = process.argv.filter(isNamedReal);
+  process.argv = process.argv.filter((word) => !isNamedReal(word));
+  const what = `${skipped.join(', ')}: run on real parts only with GLEANER_TEST_REAL=1`;
+  // AVA without a name would run all.
+  if (!process.argv.some((word) => word.endsWith('.test.js'))) throw new Error(what);
+  console.error(`*** SKIPPED ${what} ***`);
+}
+
 /** As test/support/slowness.ts has it. */
 const minutes = Math.ceil(4 * Math.max(1, Number(process.env.GLEANER_TEST_SLOWNESS ?? 1) || 1));
 
