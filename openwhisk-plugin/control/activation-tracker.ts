@@ -36,7 +36,7 @@ export interface ActivationListener<C extends ManagedContainer<C>> {
   /** `running` of the container already counts it. */
   onRequest(activation: Activation<C>, now: Millis): void;
   /** Once per activation; `running` no longer counts it. It is reused when this returns. */
-  onAnswer(activation: Activation<C>, now: Millis): void;
+  onEnd(activation: Activation<C>, now: Millis): void;
 }
 
 /**
@@ -146,7 +146,7 @@ export class ActivationTracker<C extends ManagedContainer<C>> {
     activation.reason = reason;
     activation.status = status;
     activation.clean &&= reason === 'answer';
-    this.#listener.onAnswer(activation, now);
+    this.#listener.onEnd(activation, now);
     this.#pool.push(activation);
   }
 

@@ -153,7 +153,7 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
 }
 
 /**
- * One activation, from its request to its end. Reused: valid until {@link HostController.onAnswer}
+ * One activation, from its request to its end. Reused: valid until {@link HostController.onEnd}
  * returns.
  */
 export class Activation<C extends ManagedContainer<C>> implements EndedActivation {

@@ -389,9 +389,9 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     return true;
   }
 
-  // ---- an answer, or another end: measure, learn, release, report
+  // ---- an end: measure, learn, release, report
 
-  onAnswer(activation: Activation<C>, now: Millis): void {
+  onEnd(activation: Activation<C>, now: Millis): void {
     const { container, run, revision } = activation;
     const { limits } = this.#ports;
     revision.fn.running--;

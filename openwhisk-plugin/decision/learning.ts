@@ -7,10 +7,6 @@ import type { RangeReason } from './grant.js';
 import type { DecisionSettings } from './settings.js';
 import { adjustWeightExponent, type HostReference } from './weights.js';
 
-/** Every start computes the p95 at first, then every 16th: it scans the histogram. */
-const EAGER_RUNS = 64;
-const LAZY_RUNS = 16;
-
 /** Learns from a clean, successful run. `duration` and `cpuTime` in ms, NaN = unknown. */
 export function learnSuccess(
   run: Run,
@@ -39,8 +35,7 @@ export function learnSuccess(
     fn.expectedCpu.add(cpuTime, now, halfLife);
     // What several activations of a container used cannot be told apart.
     if (run.concurrency === 1) fn.cpuByPayload.learn(run.payload, cpuTime);
-    if (fn.cpuTime.count <= EAGER_RUNS || fn.cpuTime.count % LAZY_RUNS === 0)
-      fn.p95CpuTime = fn.cpuTime.percentile(0.95);
+    if (fn.cpuTime.isPercentileDue) fn.p95CpuTime = fn.cpuTime.percentile(0.95);
     reference.update(fn, now, halfLife);
   }
   if (!(duration > 0)) return;

@@ -7,6 +7,8 @@ import { BucketRow, Doubles } from '../../config/index.js';
  */
 
 const RECENT = 8;
+const EAGER_SAMPLES = 64;
+const LAZY_SAMPLES = 16;
 /** Places of a peak's numbers; the newest runs follow. */
 const Peak = { value: 0, at: 1, recentPeak: 2, next: 3, count: 4, recent: 5 } as const;
 
@@ -214,6 +216,12 @@ export class DecayingHistogram extends BucketRow {
       else if (best * cost * ROUNDING > left) break;
     }
     return best;
+  }
+
+  /** At each of the first samples, then at every 16th: a percentile scans all buckets. */
+  get isPercentileDue(): boolean {
+    const { count } = this;
+    return count <= EAGER_SAMPLES || count % LAZY_SAMPLES === 0;
   }
 
   /**

@@ -206,7 +206,7 @@ export class HookLimitController implements LimitController {
     activation.duration = (now - c.runAt[a]!) as Micros;
     activation.initMicros = (c.runAt[a]! - c.tapAt[a]!) as Micros;
     activation.cold = activation.initMicros > 0;
-    host.controller.onAnswer(activation, ms);
+    host.controller.onEnd(activation, ms);
     host.running--;
     host.demand -= run.cpu.demand;
     if (record.running === 0 && host.demand < 1e-6) host.demand = 0;

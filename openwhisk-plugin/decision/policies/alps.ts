@@ -1,6 +1,7 @@
 import type { Run } from '../container-state.js';
 import type { Grant } from '../grant.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
+import { EQUAL_SHARES } from './formulas.js';
 
 const BUCKETS = 128;
 /** Lower end, ms, and growth of a bucket: to 0.1 x 1.15^128 = 5.9e6 ms. */
@@ -10,8 +11,6 @@ const LOG_GROWTH = Math.log(1.15);
 const HALF_LIFE = 1000;
 const GROWTH = 2 ** (1 / HALF_LIFE);
 const LARGEST_WEIGHT = 2 ** 100;
-/** The kernel's default weight: users' memory does not count, as it does not in ALPS. */
-const EQUAL_SHARES = 1024;
 
 /**
  * ALPS (Fu et al., ATC'24; constants from their released program, ds2-lab/ALPS): a simulation of
@@ -34,6 +33,7 @@ export class AlpsPolicy implements ActivationPolicy {
   #weight = 1;
 
   choose(run: Run, _grant: Grant, { settings }: PolicyContext): number {
+    // The users' memory does not count, as it does not in ALPS.
     const equal = EQUAL_SHARES / run.container.user.shares;
     const expected = run.fn.expectedCpu.mean;
     if (!(expected >= 0)) return equal;

@@ -2,7 +2,7 @@ import { targetFactor } from '../weights.js';
 import type { ActivationPolicy } from './activation-policy.js';
 
 /** The kernel's default weight. */
-const EQUAL_SHARES = 1024;
+export const EQUAL_SHARES = 1024;
 
 /** The policies without state. */
 export const formulas = {

@@ -7,10 +7,6 @@ import { DecayingHistogram } from '../statistics.js';
 /** The larger of a share and a unit within which a prediction counts as right. */
 const RIGHT_SHARE = 0.1;
 
-/** Every peak computes the P99 at first, then every 16th: it scans the histogram. */
-const EAGER_PEAKS = 64;
-const LAZY_PEAKS = 16;
-
 /**
  * One resource of one function: what a size predicts, how often that was right, and the P99 of all
  * peaks.
@@ -28,8 +24,7 @@ export class DemandProfile {
   learn(size: number, peak: number, unit: number, now: number, halfLife: number): void {
     if (!(peak >= 0)) return;
     this.#peaks.add(peak, now, halfLife);
-    const { count } = this.#peaks;
-    if (count <= EAGER_PEAKS || count % LAZY_PEAKS === 0) this.p99 = this.#peaks.percentile(0.99);
+    if (this.#peaks.isPercentileDue) this.p99 = this.#peaks.percentile(0.99);
     if (!(size > 0)) return;
     const guess = this.#fit.predict(size);
     if (guess >= 0) {

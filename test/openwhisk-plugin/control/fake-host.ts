@@ -139,7 +139,7 @@ export class FakeHost {
     activation.status = status;
     activation.duration = ((this.now - activation.startedMonotonic) * 1000) as Micros;
     activation.clean = true;
-    this.controller.onAnswer(activation, this.now);
+    this.controller.onEnd(activation, this.now);
   }
 
   /** A whole activation of one second. */
