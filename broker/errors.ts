@@ -32,6 +32,13 @@ export class StoreFullError extends errorClass('GLN_BROKER_STORE_FULL') {}
 /** JetStream cannot answer at present: no leader, a restart, too many requests. */
 export class StoreUnavailableError extends errorClass('GLN_BROKER_STORE_UNAVAILABLE') {}
 
+/** JetStream does not answer at all. */
+export class StoreTimeoutError extends errorClass('GLN_BROKER_STORE_TIMEOUT') {
+  constructor(operation: string, timeoutMillis: number) {
+    super(timeoutMillis, operation);
+  }
+}
+
 export class StoreConflictError extends errorClass('GLN_BROKER_STORE_CONFLICT') {}
 
 export class StoreError extends errorClass('GLN_BROKER_STORE') {}

@@ -156,6 +156,10 @@ export const ERRORS = {
     message: '{operation}: JetStream cannot answer at present: {detail}',
     hint: 'retry; if it lasts, check the log of nats-server and that most of its cluster runs',
   },
+  GLN_BROKER_STORE_TIMEOUT: {
+    message: 'no answer from JetStream within {timeout} ms: {operation}',
+    hint: 'the disk of nats-server is full or hangs, or nats-server itself: see its log',
+  },
   GLN_BROKER_STORE_CONFLICT: {
     message: '{operation}: another stream has the same name or subjects: {detail}',
     hint:

@@ -7,10 +7,10 @@ import {
   BrokerUnreachableError,
   NoJetStreamError,
   PayloadLimitError,
-  RequestTimeoutError,
   StoreConflictError,
   StoreError,
   StoreFullError,
+  StoreTimeoutError,
   StoreUnavailableError,
 } from '../errors.js';
 
@@ -155,7 +155,7 @@ export function storeError(operation: string, error: unknown, timeoutMillis: num
   const code = codeOf(error);
   // Without a JetStream error it is "no responders": nothing serves the JetStream API.
   if (code === ErrorCode.NoResponders) return new NoJetStreamError(operation, error);
-  if (code === ErrorCode.Timeout) return new RequestTimeoutError(operation, timeoutMillis);
+  if (code === ErrorCode.Timeout) return new StoreTimeoutError(operation, timeoutMillis);
   if (code === ErrorCode.MaxPayloadExceeded) return new PayloadLimitError(operation, error);
   if (
     code === ErrorCode.ConnectionClosed ||

@@ -7,7 +7,7 @@ import {
   StorageType,
 } from 'nats';
 import type { Millis } from '../../config/index.js';
-import { MessageTooLargeError, RequestTimeoutError, StoreError } from '../errors.js';
+import { MessageTooLargeError, StoreError, StoreTimeoutError } from '../errors.js';
 import type { MessageStream, ObjectStore, StreamOptions, StreamRecord } from '../port.js';
 import { checkSubject } from '../subject-rules.js';
 import { LazyStore, replicated, type StoreParts } from './lazy-store.js';
@@ -193,7 +193,7 @@ async function isWhole(
 async function within<T>(timeout: Millis, operation: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new RequestTimeoutError(operation, timeout)), timeout);
+    timer = setTimeout(() => reject(new StoreTimeoutError(operation, timeout)), timeout);
   });
   try {
     return await Promise.race([work, late]);

@@ -80,7 +80,7 @@ test('only a missing stream is created again; only another writer is a conflict'
 test('without an answer the cause is the connection, or missing JetStream', (t) => {
   const code = (name: ErrorCode) => storeError('x', NatsError.errorForCode(name), 100).code;
   t.is(code(ErrorCode.NoResponders), 'GLN_BROKER_NO_JETSTREAM');
-  t.is(code(ErrorCode.Timeout), 'GLN_BROKER_TIMEOUT');
+  t.is(code(ErrorCode.Timeout), 'GLN_BROKER_STORE_TIMEOUT');
   t.is(code(ErrorCode.ConnectionClosed), 'GLN_BROKER_DISCONNECTED');
   t.is(code(ErrorCode.MaxPayloadExceeded), 'GLN_BROKER_PAYLOAD_LIMIT');
   t.is(code(ErrorCode.PermissionsViolation), 'GLN_BROKER_AUTH');

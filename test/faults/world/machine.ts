@@ -1,4 +1,4 @@
-import { BrokerDisconnectedError, RequestTimeoutError } from '../../../broker/errors.js';
+import { BrokerDisconnectedError, StoreTimeoutError } from '../../../broker/errors.js';
 import type {
   Broker,
   BrokerMessage,
@@ -245,7 +245,7 @@ export class FlakyBroker implements Broker {
       const way = (): Millis => (delay * this.#random.next()) as Millis;
       const lose = (): void =>
         void this.#machine.after(STORE_TIMEOUT, () =>
-          reject(new RequestTimeoutError('a store', STORE_TIMEOUT)),
+          reject(new StoreTimeoutError('a store', STORE_TIMEOUT)),
         );
       if (this.#random.next() < lost) {
         lose();
