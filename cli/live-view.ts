@@ -19,6 +19,8 @@ import { verdictLines } from './verdict.js';
 
 export interface LiveModel {
   readonly hosts: readonly HostView[];
+  /** Seconds without an answer of each host's hook that no longer answers; figures are old. */
+  readonly silentSeconds: Readonly<Record<string, number>>;
   readonly functions: readonly FunctionView[];
   /** As configured; null: the configuration is not that of the agents. */
   readonly manager: string | null;
@@ -137,10 +139,12 @@ export function renderLive(
   lines.push(...folded(first, width));
   for (const host of model.hosts) {
     const mode = host.killed ? colors.red('stopped by the kill switch') : host.mode;
+    const silent = silenceText(host.host, model);
     lines.push(
       ...folded(
         [
           `host ${plainText(host.host)}`,
+          ...(silent === null ? [] : [colors.red(silent)]),
           `mode ${mode}`,
           `${cores(host.cpu)} cores ${mebibytesText(host.memory)} MiB`,
           `pool ${cores(host.poolCpu)} cores ${mebibytesText(host.poolMemory)} MiB`,
@@ -190,6 +194,12 @@ function cut(line: string, width: number): string {
   return line.includes('\u001b') ? `${out}\u001b[0m` : out;
 }
 
+/** Null: the host's hook answers. */
+function silenceText(host: string, { silentSeconds }: LiveModel): string | null {
+  const seconds = silentSeconds[host];
+  return seconds === undefined ? null : `hook does not answer since ${seconds} s`;
+}
+
 /** One line for logs, if there is no terminal. */
 export function renderPlain(model: LiveModel): string {
   let harvested = 0;
@@ -209,6 +219,10 @@ export function renderPlain(model: LiveModel): string {
   const judged = kept + missed;
   const slo = judged === 0 ? 'learning' : `kept ${kept}/${judged}`;
   const mode = model.hosts.map(modeInForce).join(',') || 'starting';
+  const silent = model.hosts
+    .map(({ host }) => ({ host, text: silenceText(host, model) }))
+    .flatMap(({ host, text }) => (text === null ? [] : [`${plainText(host)}: ${text}  `]))
+    .join('');
   const up = model.upSeconds === null ? '' : `up ${model.upSeconds} s  `;
   const [verdict] = verdictLines(model.hosts, model.functions);
   const compared = verdict === undefined ? '' : `  ${verdict}`;
@@ -220,7 +234,7 @@ export function renderPlain(model: LiveModel): string {
     `saved ${saved.toFixed(1)} s`,
     `SLO ${slo}`,
   ];
-  return `${up}mode ${mode}  ${figures.join('  ')}${compared}`;
+  return `${up}${silent}mode ${mode}  ${figures.join('  ')}${compared}`;
 }
 
 /** Draws on the terminal's alternate screen, so that the previous content comes back. */

@@ -47,6 +47,14 @@ export interface HostRow {
   readonly clockRate: number;
 }
 
+/** An instance of a part that answered within the last hour and no longer does. */
+export interface SilentPart {
+  readonly service: string;
+  readonly host: string;
+  /** Time of its last answer. */
+  readonly seen: number;
+}
+
 /** Response times compared with the control arm; null while control samples are missing. */
 export interface ComparisonView {
   /** Below 1: faster. `low`, `high`: 95 % interval. */
@@ -257,6 +265,7 @@ export interface Tick {
   readonly killSwitch: string;
   readonly totals: Totals;
   readonly hosts: readonly HostRow[];
+  readonly silentParts: readonly SilentPart[];
   readonly functions?: readonly FunctionRow[];
   readonly removed?: readonly string[];
   readonly events?: readonly EventRow[];

@@ -93,6 +93,16 @@ export function missingServices(
   return [...missing.values()];
 }
 
+/** Names the parts, hooks apart, of which no instance answers; empty: none is absent. */
+export function absentText(lines: readonly Pick<ServiceLine, 'service'>[]): string {
+  const answers = new Set(lines.map(({ service }) => service));
+  const absent = [
+    ...(answers.has(services.agents) ? [] : ['no agent host answers: no targets are decided']),
+    ...(answers.has(services.aggregator) ? [] : ['no aggregator answers: agents have no prices']),
+  ];
+  return absent.join('\n');
+}
+
 const lostTapsOf = ({ tap }: HostView) => tap.filter(({ state }) => state !== 'listening');
 
 function problemsOf(host: HostView): string[] {
@@ -166,6 +176,8 @@ export function addCommands(program: Command): void {
       processScreen.write(`\n${hostTable(hooks)}${problemLines(hooks)}`);
       const failing = failingStores(stores);
       if (failing !== '') processScreen.write(`\n${failing}`);
+      const absent = absentText(lines);
+      if (absent !== '') processScreen.write(`\n${absent}\n`);
       const verdict = verdictLines(
         hooks.map(({ host }) => host),
         hooks.flatMap(({ functions }) => functions),

@@ -7,6 +7,7 @@ import {
   addOutputOption,
   globalOptions,
   type OutputOptions,
+  reportNoAnswer,
   seconds,
   untilStopped,
 } from './common.js';
@@ -61,6 +62,7 @@ export function addCommands(program: Command): void {
         processScreen.write(
           options.output === 'json' ? json(model()) : `${renderPlain(model())}\n`,
         );
+        if (model().hosts.length === 0) reportNoAnswer('hook');
         return;
       }
       draw();

@@ -6,12 +6,17 @@ import type { LiveModel } from '../live-view.js';
 import { FunctionPages } from './function-pages.js';
 
 const POLL_MILLIS = 1000;
+/** A round in which a hook does not answer takes up to 3 s. */
+const SILENT_MILLIS = 5000;
+/** A hook that is silent for this long while others answer has been removed. */
+const FORGET_MILLIS = 600_000;
 
 /** Polls the hooks over NATS, one request at a time, and keeps their newest answers. */
 export class LiveFeed {
   readonly #broker: Broker;
   readonly #timer: NodeJS.Timeout;
-  #hosts: readonly HostView[] = [];
+  /** With the monotonic time of their last answers. */
+  readonly #hosts = new Map<string, { readonly view: HostView; readonly at: number }>();
   #unread: readonly string[] = [];
   readonly #pages = new FunctionPages();
   #asking = false;
@@ -31,7 +36,7 @@ export class LiveFeed {
 
   /** Platforms of the hooks. */
   get platform(): string {
-    const names = new Set(this.#hosts.map((host) => host.platform));
+    const names = new Set([...this.#hosts.values()].map(({ view }) => view.platform));
     return [...names].join(', ') || '-';
   }
 
@@ -40,10 +45,16 @@ export class LiveFeed {
     return this.#unread;
   }
 
-  model(): Pick<LiveModel, 'hosts' | 'functions' | 'nats'> {
+  model(): Pick<LiveModel, 'hosts' | 'silentSeconds' | 'functions' | 'nats'> {
     const { functions } = this.#pages;
+    const hosts = [...this.#hosts.values()];
+    const now = performance.now();
+    const silent = hosts.filter(({ at }) => now - at > SILENT_MILLIS);
     return {
-      hosts: this.#hosts,
+      hosts: hosts.map(({ view }) => view),
+      silentSeconds: Object.fromEntries(
+        silent.map(({ view, at }) => [view.host, Math.round((now - at) / 1000)]),
+      ),
       functions: functions.sort(
         (a, b) => b.activations - a.activations || a.name.localeCompare(b.name),
       ),
@@ -57,7 +68,10 @@ export class LiveFeed {
     try {
       const { hooks, unread } = await inspectHooks(this.#broker, this.#pages.request);
       if (hooks.length + unread.length === 0) return;
-      this.#hosts = hooks.map(({ host }) => host);
+      const at = performance.now();
+      for (const [name, host] of this.#hosts)
+        if (at - host.at > FORGET_MILLIS) this.#hosts.delete(name);
+      for (const { host: view } of hooks) this.#hosts.set(view.host, { view, at });
       this.#unread = unread;
       this.#pages.take(hooks);
       this.#gotAnswer();

@@ -20,6 +20,7 @@ import type {
   FunctionRow,
   NatsState,
   ServiceRow,
+  SilentPart,
   Totals,
 } from '../wire.js';
 import { ContentionWindow } from './contention-window.js';
@@ -45,6 +46,10 @@ const SECOND = 1000;
 /** Seconds between requests to the hooks while no page is open; enough for the plots' history. */
 const IDLE_SECONDS = 10;
 const DISCOVER_SECONDS = 5;
+/** Two questions without an answer, also while no page is open. */
+const SILENT_PART_SECONDS = 20;
+/** A part that was stopped for good is a line for this long. */
+const FORGET_PART_SECONDS = 3600;
 const MINUTE = 60_000;
 const WAITING_SHOWN = 14;
 
@@ -55,11 +60,14 @@ export class Collector {
   readonly overview: Overview;
   readonly meanField = new MeanFieldHistory();
   services: readonly ServiceRow[] = [];
+  silentParts: readonly SilentPart[] = [];
   /** Open pages. Without any, the hooks are asked rarely. */
   watchers = 0;
   readonly #options: CollectorOptions;
   readonly #events: EventRow[] = [];
   readonly #waiting = new Map<string, ContentionWindow>();
+  /** The last answer of each part, by service and host. */
+  readonly #answered = new Map<string, SilentPart>();
   readonly #offsets = new Map<string, number>();
   readonly #cancels: Cancel[] = [];
   #nats: NatsState;
@@ -250,6 +258,7 @@ export class Collector {
       askEvery(broker, 'agents', 'list', { offset: 0, limit: 0 }),
     ]);
     this.services = seen;
+    this.#noteAnswers(seen);
     const phases: Record<string, number> = {};
     const managers: Record<string, number> = {};
     for (const answer of agents.answers.values()) {
@@ -260,6 +269,17 @@ export class Collector {
       this.meanField.featureNames = answer.features.map(featureText);
     }
     this.overview.agents = { phases, managers };
+  }
+
+  #noteAnswers(answering: readonly ServiceRow[]): void {
+    const now = this.#now() / SECOND;
+    for (const { service, host } of answering)
+      this.#answered.set(`${service} ${host}`, { service, host, seen: now });
+    for (const [key, { seen }] of this.#answered)
+      if (now - seen > FORGET_PART_SECONDS) this.#answered.delete(key);
+    this.silentParts = [...this.#answered.values()].filter(
+      ({ seen }) => now - seen > SILENT_PART_SECONDS,
+    );
   }
 
   /** Requests one page of a hook's functions per second. */

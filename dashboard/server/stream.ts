@@ -114,7 +114,10 @@ export class Stream {
     };
   }
 
-  #base(): Pick<Tick, 'now' | 'pages' | 'nats' | 'killSwitch' | 'totals' | 'hosts'> {
+  #base(): Pick<
+    Tick,
+    'now' | 'pages' | 'nats' | 'killSwitch' | 'totals' | 'hosts' | 'silentParts'
+  > {
     const now = this.#clock.wall() / 1000;
     return {
       now: now / 1000,
@@ -123,6 +126,7 @@ export class Stream {
       killSwitch: this.#collector.hosts.killSwitch(),
       totals: this.#collector.totals(),
       hosts: this.#collector.hosts.rows(),
+      silentParts: this.#collector.silentParts,
     };
   }
 

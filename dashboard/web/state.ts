@@ -10,6 +10,7 @@ import {
   OVERVIEW_COLUMNS,
   type Pages,
   type ServiceRow,
+  type SilentPart,
   type Snapshot,
   type Tick,
   type Totals,
@@ -35,6 +36,7 @@ export class State {
   meanField: MeanFieldRow | null = null;
   waiting: readonly ContentionView[] = [];
   services: readonly ServiceRow[] = [];
+  silentParts: readonly SilentPart[] = [];
   overview = emptyHistory(OVERVIEW_COLUMNS);
   field = emptyHistory(MEAN_FIELD_COLUMNS);
 
@@ -56,6 +58,7 @@ export class State {
     this.killSwitch = tick.killSwitch;
     this.totals = tick.totals;
     this.hosts = tick.hosts;
+    this.silentParts = tick.silentParts;
     for (const row of tick.functions ?? []) this.functions.set(row.name, row);
     for (const name of tick.removed ?? []) this.functions.delete(name);
     const newest = this.events[0]?.id ?? 0;

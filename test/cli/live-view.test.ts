@@ -41,6 +41,7 @@ const model: LiveModel = {
       running: 1,
     } as HostView,
   ],
+  silentSeconds: {},
   functions: [
     row,
     {
@@ -64,6 +65,18 @@ const model: LiveModel = {
 };
 const plain = colorsFor({ isTerminal: false }, {});
 const colored = colorsFor({ isTerminal: true }, {});
+
+test('a hook that no longer answers is named with the time, and its figures stay', (t) => {
+  const silent = { ...model, silentSeconds: { invoker0: 12 } };
+  t.regex(
+    renderLive(silent, plain, 200),
+    /host invoker0 {2}hook does not answer since 12 s {2}mode/,
+  );
+  t.regex(
+    renderPlain(silent),
+    /^up 9 s {2}invoker0: hook does not answer since 12 s {2}mode enforce/,
+  );
+});
 
 test('the header names platform, manager, NATS, host, mode and pool', (t) => {
   const [first, second] = renderLive(model, plain, 200).split('\n');

@@ -1,7 +1,12 @@
 import test from 'ava';
 import { serve } from '../../broker/services/index.js';
 import { phaseText } from '../../cli/commands/agents.js';
-import { missingServices, pausedServices, serviceLines } from '../../cli/commands/status.js';
+import {
+  absentText,
+  missingServices,
+  pausedServices,
+  serviceLines,
+} from '../../cli/commands/status.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
 const agents = (host: string, id: string) => ({ service: 'gleaner-agents', host, id });
@@ -74,4 +79,11 @@ test('`agents list` shows the pause of an agent, and that of its whole host', (t
   t.is(shown(false, false), 'serving');
   t.is(shown(true, false), 'serving (paused)');
   t.is(shown(true, true), 'serving (host paused)');
+});
+
+test('a part of which no instance answers is named', (t) => {
+  const names = ['gleaner-hook', 'gleaner-agents', 'gleaner-aggregator'];
+  const text = (...services: string[]) => absentText(services.map((service) => ({ service })));
+  t.is(text(...names), '');
+  t.regex(text('gleaner-hook'), /^no agent host answers: .*\nno aggregator answers: .*$/);
 });

@@ -47,11 +47,14 @@ test('a host that is silent for two minutes is removed from functions and totals
   t.is(collector.waiting().length, 1);
 
   lost.stop();
+  t.deepEqual(sent.at(-1)?.silentParts, []);
   await pass(118);
   t.like(row(), { hosts: 1 }, 'not yet');
   await pass(12);
   t.is(row(), null);
   t.deepEqual(collector.hosts.rows(), []);
+  const silent = () => sent.at(-1)?.silentParts.map(({ service, host }) => `${service} ${host}`);
+  t.true(silent()?.includes(`gleaner-hook ${HOST}`), 'it is still named');
   t.deepEqual(collector.waiting(), []);
   t.like(collector.totals(), {
     functionsJudged: 0,
@@ -72,6 +75,7 @@ test('a host that is silent for two minutes is removed from functions and totals
   await pass(12);
   t.like(row(), { hosts: 1, containers: 2 });
   t.is(sent.at(-1)?.hosts[0]?.host, HOST);
+  t.deepEqual(silent(), []);
   t.true(
     sent.slice(-12).some(({ functions }) => functions?.length === 3),
     'the rows are back',

@@ -165,6 +165,7 @@ test('a terminal that has not taken the last picture gets no further one', (t) =
   const live = new LiveScreen(screen, colorsFor(screen, {}));
   const model = {
     hosts: [],
+    silentSeconds: {},
     functions: [],
     manager: 'greedy',
     platform: 'simulated',

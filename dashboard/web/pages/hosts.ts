@@ -13,7 +13,7 @@ import {
   tableCard,
   td,
 } from '../parts.js';
-import type { Page } from '../state.js';
+import type { Page, State } from '../state.js';
 
 const SHOWN = 200;
 
@@ -76,7 +76,7 @@ export function hostsPage(): Page {
       setChildren(
         hosts,
         ...(state.hosts.length === 0
-          ? [h('section.card', emptyNote('no hook yet: run `gleaner hook` on an invoker'))]
+          ? [h('section.card', emptyNote(noHook(state)))]
           : state.hosts.slice(0, SHOWN).map((host) => hostCard(host, state.now))),
       );
       const { open, missedTicks, dead } = state.pages;
@@ -102,6 +102,11 @@ export function hostsPage(): Page {
     },
   };
 }
+
+const noHook = ({ silentParts }: State): string =>
+  silentParts.some(({ service }) => service === 'gleaner-hook')
+    ? 'no hook answers: see Needs attention on the overview'
+    : 'no hook yet: run `gleaner hook` on an invoker';
 
 function hostCard(host: HostRow, now: number): HTMLElement {
   const chips = h('span.chips');

@@ -273,10 +273,16 @@ class VerdictCard {
   }
 }
 
-function modeChips({ hosts }: State): HTMLElement[] {
+function modeChips({ hosts, silentParts }: State): HTMLElement[] {
   const chips: HTMLElement[] = [];
   const counts = new Map<string, number>();
-  for (const { mode } of hosts) counts.set(mode, (counts.get(mode) ?? 0) + 1);
+  const silent = new Set(
+    silentParts.filter(({ service }) => service === 'gleaner-hook').map(({ host }) => host),
+  );
+  for (const { host, mode } of hosts) {
+    const known = silent.has(host) ? 'unknown' : mode;
+    counts.set(known, (counts.get(known) ?? 0) + 1);
+  }
   for (const [mode, count] of counts) {
     chips.push(
       chip(
@@ -298,7 +304,7 @@ function modeChips({ hosts }: State): HTMLElement[] {
 }
 
 function attentionLines(
-  { hosts, nats, services }: State,
+  { hosts, nats, now, services, silentParts }: State,
   functions: readonly FunctionRow[],
 ): HTMLElement[] {
   const lines: HTMLElement[] = [];
@@ -310,6 +316,9 @@ function attentionLines(
   };
   if (!nats.connected)
     add('NATS', 'red', 'disconnected: hosts keep user limits and local policies');
+  // Without NATS no part can be heard.
+  for (const { service, host, seen } of nats.connected ? silentParts : [])
+    add('silent', 'red', `${service} on ${host}`, `no answer since ${span((now - seen) * 1000)}`);
   for (const host of hosts) {
     const link = (page = '#/hosts'): Node => h('a', { href: page }, host.host);
     for (const text of host.tapLost) add('tap', 'red', link(), text, text);
