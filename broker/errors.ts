@@ -77,4 +77,7 @@ export class ServiceError extends errorClass('GLN_SERVICE') {
   }
 }
 
+/** Requests to a host reach several instances, and only one answer arrives. */
+export class SharedHostNameError extends errorClass('GLN_HOST_NAME_SHARED') {}
+
 export class ModeConflictError extends errorClass('GLN_MODE_CONFLICT') {}

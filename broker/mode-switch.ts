@@ -193,7 +193,12 @@ async function notifyHooks(
 ): Promise<Map<string, string | null>> {
   const hookResults = new Map<string, string | null>();
   for (const one of requests) {
-    const call = { service: services.hook, ...one, ...(wait === undefined ? {} : { wait }) };
+    const call = {
+      service: services.hook,
+      isExclusive: true,
+      ...one,
+      ...(wait === undefined ? {} : { wait }),
+    };
     let answers: Map<string, unknown>;
     try {
       answers = await callEveryInstance(broker, call);

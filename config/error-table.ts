@@ -231,6 +231,12 @@ export const ERRORS = {
     message: 'in force on no host: {hooks}; and not stored: {reason}',
     hint: '`gleaner restore --hold` on each host restores user limits without NATS; {hint}',
   },
+  GLN_HOST_NAME_SHARED: {
+    message: '{instances} instances of {service} are called {host}: only one has answered',
+    hint:
+      'give each another name (hook.hostName, agents.hostName); until then use ' +
+      '`gleaner restore --hold` on each',
+  },
   GLN_HOST_NAME: {
     message: "'{host}' cannot name a host on NATS",
     hint:

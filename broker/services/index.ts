@@ -24,4 +24,5 @@ export {
   type ServiceEndpoint,
   type ServiceInstance,
   serve,
+  sharedNames,
 } from './services.js';

@@ -6,7 +6,7 @@ import {
   messageOf,
   systemClock,
 } from '../../config/index.js';
-import { NoRespondersError, ServiceError } from '../errors.js';
+import { NoRespondersError, ServiceError, SharedHostNameError } from '../errors.js';
 import { EventLoopQueue } from '../event-loop-queue.js';
 import type { Broker, BrokerMessage, Subscription } from '../port.js';
 import type { StoreState } from '../store-health.js';
@@ -336,6 +336,25 @@ export interface ServiceCall {
   readonly timeout?: Millis;
   /** As in {@link findServices}; not for changes, which every instance must receive. */
   readonly expected?: ExpectedInstances;
+  /** For changes: an error for a host with several instances, of which only one has answered. */
+  readonly isExclusive?: boolean;
+}
+
+/** Hosts with several instances of one service: a cloned machine, or a copied configuration. */
+export function sharedNames(
+  instances: readonly ServiceInstance[],
+): { readonly service: string; readonly host: string; readonly instances: number }[] {
+  const ids = new Map<string, { service: string; host: string; ids: Set<string> }>();
+  for (const { name, id, metadata } of instances) {
+    const host = metadata?.host;
+    if (host === undefined) continue;
+    const one = ids.get(`${name} ${host}`) ?? { service: name, host, ids: new Set() };
+    one.ids.add(id);
+    ids.set(`${name} ${host}`, one);
+  }
+  return [...ids.values()]
+    .filter((one) => one.ids.size > 1)
+    .map(({ service, host, ids }) => ({ service, host, instances: ids.size }));
 }
 
 export interface Page {
@@ -350,13 +369,15 @@ export const nextOffset = ({ offset, limit }: Page, total: number): number =>
 /** Calls every instance of a service. Answers by host; an error is a value. */
 export async function callEveryInstance(
   broker: Broker,
-  { expected, ...call }: ServiceCall,
+  { expected, isExclusive, ...call }: ServiceCall,
 ): Promise<Map<string, unknown>> {
   const wait = call.wait ?? (300 as Millis);
-  return await onEveryHost(
-    await findServices(broker, call.service, wait, 'PING', expected),
-    (host) => callService(broker, { ...call, host }),
-  );
+  const found = await findServices(broker, call.service, wait, 'PING', expected);
+  const answers = await onEveryHost(found, (host) => callService(broker, { ...call, host }));
+  if (isExclusive)
+    for (const { service, host, instances } of sharedNames(found))
+      answers.set(host, new SharedHostNameError(instances, service, host));
+  return answers;
 }
 
 /**
@@ -365,7 +386,7 @@ export async function callEveryInstance(
  */
 export async function callEveryPage(
   broker: Broker,
-  { expected, ...call }: Omit<ServiceCall, 'request'>,
+  { expected, ...call }: Omit<ServiceCall, 'request' | 'isExclusive'>,
   requestOf: (offset: number) => Page,
 ): Promise<Map<string, unknown>> {
   const wait = call.wait ?? (300 as Millis);
@@ -392,10 +413,9 @@ async function onEveryHost(
   act: (host: string) => Promise<unknown>,
 ): Promise<Map<string, unknown>> {
   const answers = new Map<string, unknown>();
+  const hosts = new Set(instances.flatMap(({ metadata }) => metadata?.host ?? []));
   await Promise.all(
-    instances.map(async ({ metadata }) => {
-      const host = metadata?.host;
-      if (host === undefined) return;
+    [...hosts].map(async (host) => {
       try {
         answers.set(host, await act(host));
       } catch (error) {

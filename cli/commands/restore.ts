@@ -316,7 +316,7 @@ async function askHooks(host: string | undefined, config: Config): Promise<Resto
   const call = { service: services.hook, endpoint: 'restore', request: { author: author() } };
   const answers = await withBroker(config, async (broker) =>
     host === undefined
-      ? callEveryInstance(broker, call)
+      ? callEveryInstance(broker, { ...call, isExclusive: true })
       : new Map([[host, await callService(broker, { ...call, host })]]),
   );
   return [...answers].map(([name, answer]) => ({ host: name, ...describe(answer) }));

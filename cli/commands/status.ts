@@ -9,9 +9,10 @@ import {
   type HostView,
   modesText,
   type ServiceInstance,
+  sharedNames,
   tapText,
 } from '../../broker/services/index.js';
-import { EXIT, millis } from '../../config/index.js';
+import { EXIT, millis, reportProblem } from '../../config/index.js';
 import {
   cores,
   count,
@@ -144,17 +145,21 @@ export function addCommands(program: Command): void {
     .description('show the running parts, and the capacity of each invoker host');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const { seen, missing, hooks, unread, paused } = await withBroker(config, async (broker) => {
-      const expected = await expectedInstances(broker);
-      const [found, { hooks, unread }, paused] = await Promise.all([
-        findServices(broker, null, millis(300), 'STATS', expected),
-        // All functions, once: the verdict names those that gained and slowed most.
-        inspectHooks(broker, { expected }),
-        pausedServices(broker),
-      ]);
-      const seen = found.filter(({ name }) => name.startsWith('gleaner-'));
-      return { seen, missing: missingServices(expected, seen), hooks, unread, paused };
-    });
+    const { seen, shared, missing, hooks, unread, paused } = await withBroker(
+      config,
+      async (broker) => {
+        const expected = await expectedInstances(broker);
+        const [found, { hooks, unread }, paused] = await Promise.all([
+          findServices(broker, null, millis(300), 'STATS', expected),
+          // All functions, once: the verdict names those that gained and slowed most.
+          inspectHooks(broker, { expected }),
+          pausedServices(broker),
+        ]);
+        const seen = found.filter(({ name }) => name.startsWith('gleaner-'));
+        const shared = sharedNames(seen).filter(({ service }) => service !== services.aggregator);
+        return { seen, shared, missing: missingServices(expected, seen), hooks, unread, paused };
+      },
+    );
     const lines = serviceLines(seen, paused);
     const stores = storesOf(seen);
     if (options.output === 'json') {
@@ -184,9 +189,14 @@ export function addCommands(program: Command): void {
       );
       if (verdict.length > 0) processScreen.write(`\n${verdict.join('\n')}\n`);
     }
+    for (const { service, host, instances } of shared)
+      reportProblem(
+        `${instances} instances of ${plainText(service)} are called ${plainText(host)}`,
+        'give each another name (hook.hostName, agents.hostName): one answers for all',
+      );
     warnMissing(missing);
     warnUnreadable(unread);
     if (hooks.length + unread.length === 0) reportNoAnswer('hook');
-    process.exitCode = hooks.length > 0 ? EXIT.ok : EXIT.failed;
+    process.exitCode = hooks.length > 0 && shared.length === 0 ? EXIT.ok : EXIT.failed;
   });
 }

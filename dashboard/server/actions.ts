@@ -65,6 +65,7 @@ export async function act(broker: Broker, action: Action): Promise<ActionRespons
         service: services.hook,
         endpoint: 'restore',
         request: { author: AUTHOR },
+        isExclusive: true,
       });
       return summary([...answers], 'restored', 'no hook answers');
     }

@@ -140,6 +140,28 @@ test('a change is not in force on a host whose hook runs and does not answer', a
   );
 });
 
+test('a host name of two hooks is an error of the change, which reaches both', async (t) => {
+  const bus = new MemoryBus();
+  let held = 0;
+  for (let i = 0; i < 2; i++) {
+    const service = serve(bus.connect(), {
+      name: services.hook,
+      version: '1.0.0',
+      description: 'on a cloned machine',
+      host: 'vm',
+      endpoints: {
+        restore: { description: 'counts', handle: () => ({ failed: 0, held: ++held }) },
+      },
+    });
+    t.teardown(() => service.stop());
+  }
+  const { hosts, failed } = await switchMode(bus.connect(), null, { kill: true }, who, millis(50));
+  t.is(held, 2);
+  t.deepEqual(hosts, []);
+  t.regex(failed.get('vm') ?? '', /^2 instances of gleaner-hook are called vm: only one has/);
+  t.like(await act(bus.connect(), { action: 'restore' }), { ok: false });
+});
+
 test('a change is stored later if the error is temporary', async (t) => {
   const bus = new MemoryBus();
   const broker = bus.connect();
