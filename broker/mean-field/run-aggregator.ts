@@ -68,7 +68,12 @@ class AggregatorLoop implements RunningAggregator {
   readonly #boot: string;
   readonly #logger: Logger;
   readonly #aggregator: Aggregator;
-  readonly #directory = new InstanceDirectory();
+  readonly #directory = new InstanceDirectory(({ service, host }) =>
+    this.#logger.warn(
+      { service, host },
+      'two instances share one host name: give each another name (hook.hostName, agents.hostName)',
+    ),
+  );
   readonly #refusals: Record<string, number> = {};
   readonly #partials: Inbox<AgentsPartial>;
   readonly #reports: Inbox<HostReport>;

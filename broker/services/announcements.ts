@@ -36,15 +36,39 @@ export function announce(
 /** The running instances of all services, as far as they are announced. */
 export class InstanceDirectory {
   readonly #instances = new Map<string, Announcement & { readonly at: Millis }>();
+  /** The instance of each service and host that was seen last for the first time. */
+  readonly #newest = new Map<string, string>();
+  readonly #sharedNames = new Set<string>();
+  readonly #onSharedName: (instance: Announcement) => void;
   /** NaN before the first connection. */
   #incompleteAt = Number.NaN;
 
+  /** `onSharedName`: once for each service and host of which two instances run. */
+  constructor(onSharedName: (instance: Announcement) => void = () => undefined) {
+    this.#onSharedName = onSharedName;
+  }
+
   take(announcement: Announcement, now: Millis): void {
     const { id, stopping } = announcement;
+    this.#compareNames(announcement);
     if (stopping) this.#instances.delete(id);
     else if (this.#instances.size < INSTANCES_MAX || this.#instances.has(id))
       this.#instances.set(id, { ...announcement, at: now });
     else this.mayMiss(now);
+  }
+
+  /** One that crashed and was started again never announces itself after its successor. */
+  #compareNames(announcement: Announcement): void {
+    const { service, host, id, stopping } = announcement;
+    if (stopping) return;
+    const name = `${service} ${host}`;
+    if (!this.#instances.has(id)) {
+      if (this.#newest.size < INSTANCES_MAX || this.#newest.has(name)) this.#newest.set(name, id);
+      return;
+    }
+    if (this.#newest.get(name) === id || this.#sharedNames.has(name)) return;
+    this.#sharedNames.add(name);
+    this.#onSharedName(announcement);
   }
 
   /** Announcements were lost or refused. */

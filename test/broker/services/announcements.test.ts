@@ -26,3 +26,17 @@ test('above ten thousand instances one is missing, and known ones are announced 
   directory.take(hook('one-more'), millis(20_000));
   t.is(directory.all(millis(20_001)), null);
 });
+
+test('two hooks of one name are told once, one that crashed and its successor are not', (t) => {
+  const told: string[] = [];
+  const directory = new InstanceDirectory(({ host }) => told.push(host));
+  directory.take(hook('crashed'), millis(0));
+  directory.take(hook('successor'), millis(1000));
+  directory.take(hook('successor'), millis(11_000));
+  t.deepEqual(told, []);
+  directory.take(hook('clone'), millis(12_000));
+  directory.take(hook('successor'), millis(21_000));
+  directory.take(hook('clone'), millis(22_000));
+  directory.take(hook('successor'), millis(31_000));
+  t.deepEqual(told, ['h']);
+});
