@@ -7,6 +7,7 @@ import {
   MODE_GLOBAL,
   type ModeValue,
   modeKey,
+  TEXT_MAX,
 } from './messages/index.js';
 import type { Broker } from './port.js';
 import { callEveryInstance, expectedInstances, silentHosts } from './services/index.js';
@@ -26,10 +27,13 @@ export interface ModeAuthor {
 
 const ATTEMPTS = 8;
 
+/** Hooks refuse a longer one, and with it the change. */
+const reasonOf = ({ reason = '' }: ModeAuthor): string => reason.slice(0, TEXT_MAX);
+
 /**
  * Changes the stored mode of one function, or the global one (`fn` null). Members that are not
- * named stay: a pause must survive a change of mode. A value without effect is deleted. Rejects
- * with `GLN_MODE_CONFLICT`, and as the bucket does.
+ * named stay: a pause must survive a change of mode. A value without effect stays, too: it tells
+ * hooks who released the function. Rejects with `GLN_MODE_CONFLICT`, and as the bucket does.
  */
 export async function changeMode(
   broker: Broker,
@@ -50,11 +54,9 @@ export async function changeMode(
       paused: change.paused ?? before?.paused ?? false,
       mode: change.mode === undefined ? before?.mode : (change.mode ?? undefined),
     };
-    if (!next.kill && !next.paused && next.mode === undefined) {
-      if (!entry?.value || (await bucket.deleteAt(key, entry.revision))) return;
-      continue;
-    }
-    const { author, reason = '' } = changedBy;
+    if (!entry?.value && !next.kill && !next.paused && next.mode === undefined) return;
+    const { author } = changedBy;
+    const reason = reasonOf(changedBy);
     const value = encodeMessage({ v: 1, ...next, author, reason, at: systemClock.wall() });
     const done = entry?.value
       ? await bucket.update(key, value, entry.revision)
@@ -63,6 +65,9 @@ export async function changeMode(
   }
   throw new ModeConflictError(key);
 }
+
+/** A value that a release has left has none. */
+const hasEffect = ({ paused, mode }: ModeValue): boolean => paused || mode !== undefined;
 
 export interface StoredModes {
   /** Stored modes and pauses of functions, by name. */
@@ -82,7 +87,8 @@ export async function storedModes(broker: Broker): Promise<StoredModes> {
     const entry = await bucket.get(key);
     const decoded = entry?.value ? decodeMode(entry.value) : null;
     if (decoded?.ok === false) unreadable.push(fn ?? MODE_GLOBAL);
-    else if (decoded !== null && fn !== null) functions.set(fn, decoded.message);
+    else if (decoded !== null && fn !== null && hasEffect(decoded.message))
+      functions.set(fn, decoded.message);
   };
   await Promise.all((await bucket.keys()).map(read));
   return { functions, unreadable: unreadable.sort() };
@@ -136,18 +142,22 @@ interface Request {
 function requestsOf(
   fn: string | null,
   { mode, paused, kill }: ModeChange,
-  author: string,
+  changedBy: ModeAuthor,
 ): Request[] {
   const of = fn === null ? {} : { function: fn };
+  // A hook of an earlier release refuses a request with a reason.
+  const { author } = changedBy;
+  const reason = reasonOf(changedBy);
+  const by = { author, ...(reason === '' ? {} : { reason }) };
   const requests: Request[] = [];
   if (kill !== undefined)
     requests.push({
       endpoint: 'restore',
-      request: { ...(kill ? { hold: true } : { release: true }), author },
+      request: { ...(kill ? { hold: true } : { release: true }), ...by },
     });
   if (paused !== undefined && fn !== null)
-    requests.push({ endpoint: paused ? 'pause' : 'resume', request: { ...of, author } });
-  if (mode !== undefined) requests.push({ endpoint: 'mode', request: { ...of, mode, author } });
+    requests.push({ endpoint: paused ? 'pause' : 'resume', request: { ...of, ...by } });
+  if (mode !== undefined) requests.push({ endpoint: 'mode', request: { ...of, mode, ...by } });
   return requests;
 }
 
@@ -172,7 +182,7 @@ export async function switchMode(
   );
   const [notStored, hookResults, expected] = await Promise.all([
     stored,
-    notifyHooks(broker, requestsOf(fn, change, changedBy.author), wait),
+    notifyHooks(broker, requestsOf(fn, change, changedBy), wait),
     expectedInstances(broker),
   ]);
   for (const host of silentHosts(expected, services.hook, hookResults))

@@ -52,7 +52,8 @@ export const word = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
   .meta({ typeLabel: 'word' });
-export const text = z.string().max(512);
+export const TEXT_MAX = 512;
+export const text = z.string().max(TEXT_MAX);
 
 export const modeField = z.enum(modes).meta({ typeLabel: 'mode' });
 

@@ -12,6 +12,7 @@ export {
   memory,
   modeField,
   nonNegative,
+  TEXT_MAX,
   text,
   time,
   wallClock,

@@ -7,12 +7,14 @@ import {
   hostField,
   modeField,
   nonNegative,
+  text,
 } from '../messages/index.js';
 import type { EndpointContract } from './contract.js';
 
 const author = z.string().max(128).default('service').describe('Requester, for the audit log.');
+const reason = text.default('').describe("Author's reason, for the audit log.");
 // Requests that change something refuse unknown fields: a misspelled one must not be ignored.
-const onFunction = z.strictObject({ function: functionField, author });
+const onFunction = z.strictObject({ function: functionField, author, reason });
 // Views are not used in calculations, so they have plain numbers without a unit's brand.
 const cpu = finite.min(0).meta({ typeLabel: 'millicores' });
 const memory = finite.min(0).meta({ typeLabel: 'bytes' });
@@ -361,6 +363,7 @@ export const hookService = {
       function: functionField.optional().describe('Absent: all functions.'),
       mode: modeField.nullable().optional().describe('Absent: no change; null: as configured.'),
       author,
+      reason,
     }),
     answer: z.object({
       host: hostField,
@@ -383,6 +386,7 @@ export const hookService = {
           .describe('Also hold the kill switch: user limits stand until `release`.'),
         release: z.boolean().optional().describe('Let the kill switch go; restores nothing.'),
         author,
+        reason,
       })
       .refine(({ hold, release }) => !(hold && release), 'hold and release exclude each other'),
     answer: z.object({

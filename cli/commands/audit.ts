@@ -35,6 +35,7 @@ interface AuditLine {
   readonly old?: number;
   readonly new?: number;
   readonly result?: string;
+  readonly reason?: string;
 }
 
 export class AuditMissingError extends errorClass('GLN_AUDIT_MISSING') {
@@ -90,7 +91,9 @@ export function addCommands(program: Command): void {
     .option('--function <name>', 'only of this function')
     .option(
       '--who <text>',
-      'only authors with this prefix: safeguard, policy, agent, operator, drift, boost',
+      'only authors with this prefix: operator (such as operator:dashboard), safeguard, policy, ' +
+        'agent, boost, loan, pool, lender, restore, restart, drift, kernel, mode, kill_switch, ' +
+        'configuration, annotations',
     );
   addOutputOption(command).action((options: AuditOptions) => {
     checkFunctionName(options.function);
@@ -105,7 +108,7 @@ export function addCommands(program: Command): void {
     printTable(options.output, lines, lines, [
       left('at', (row) => localTime(Date.parse(String(row.at ?? '')) * 1000)),
       left('who', (row) => row.who ?? '-'),
-      left('why', (row) => row.why ?? '-'),
+      left('why', ({ why = '-', reason }) => (reason === undefined ? why : `${why}: ${reason}`)),
       // `restore --local` knows containers only; the hook knows their functions.
       left('function', (row) => row.action ?? row.name ?? '-'),
       left('resource', (row) => row.resource ?? '-'),

@@ -35,6 +35,8 @@ export class AuditRecord {
   new = -1;
   readBack = -1;
   result = '';
+  /** The operator's `--reason`. */
+  reason = '';
   duration = -1;
 
   /** Makes it a blank record again. */
@@ -43,6 +45,7 @@ export class AuditRecord {
     this.who = this.why = this.container = this.containerName = '';
     this.resource = 'none';
     this.action = this.version = this.activation = this.mode = this.rangeReason = this.result = '';
+    this.reason = '';
     this.demand = this.low = this.high = this.granted = -1;
     this.old = this.new = this.readBack = this.duration = -1;
   }
@@ -112,6 +115,7 @@ function putLine(lines: JsonBytes, record: AuditRecord): void {
   put(lines, ',"new":', record.new);
   put(lines, ',"readBack":', record.readBack);
   put(lines, ',"result":', record.result);
+  put(lines, ',"reason":', record.reason);
   put(lines, ',"durationMicros":', record.duration < 0 ? -1 : Math.round(record.duration));
   lines.ascii('}\n');
 }

@@ -98,16 +98,20 @@ export class HookBus {
       const message = 'a stored mode cannot be read: user limits apply';
       this.#warn(`mode_${decoded.kind}`, fields, message);
       if (action === null) killSwitch.set('kv_unreadable', true);
-      else this.#hook.pause(action, true, 'kv_unreadable');
+      else {
+        const reason = `its value cannot be read: ${decoded.detail}`;
+        this.#hook.pause(action, true, { author: 'kv', reason });
+      }
       return;
     }
-    const deleted = { kill: false, paused: false, mode: undefined, author: 'kv' };
-    const { kill, paused, mode, author } = decoded?.message ?? deleted;
+    const deleted = { kill: false, paused: false, mode: undefined, author: 'kv', reason: '' };
+    const { kill, paused, mode, author, reason } = decoded?.message ?? deleted;
+    const by = { author, reason };
     if (action === null) {
-      killSwitch.set('kv', kill);
-      killSwitch.set('kv_unreadable', false);
-    } else this.#hook.pause(action, paused, author);
-    this.#hook.setMode(mode, action, author);
+      killSwitch.set('kv', kill, by);
+      killSwitch.set('kv_unreadable', false, by);
+    } else this.#hook.pause(action, paused, by);
+    this.#hook.setMode(mode, action, by);
   }
 
   #receiveAction(key: string, value: Uint8Array | null): void {

@@ -25,7 +25,7 @@ import type { Container } from './containers.js';
 import type { UnidentifiedInits } from './failed-inits.js';
 import type { HookParts } from './hook-parts.js';
 import { containerSums, containerViews, functionFigures, functionView } from './inspect.js';
-import type { KillSwitch, KillSwitchChange } from './kill-switch.js';
+import type { ChangedBy, KillSwitch, KillSwitchChange } from './kill-switch.js';
 import type { Modes } from './modes.js';
 import type { Pipeline } from './pipeline.js';
 import type { PolicyTable } from './policies.js';
@@ -66,6 +66,19 @@ export interface RestoreResult {
 }
 
 export type InspectRequest = z.output<typeof hookService.inspect.request>;
+
+/** Of a change of mode, as the audit log has it. */
+interface ModeCause {
+  readonly who: string;
+  readonly why: string;
+  readonly reason: string;
+}
+
+const causeOf = (why: string, { author, reason }: ChangedBy): ModeCause => ({
+  who: `operator:${author}`,
+  why,
+  reason,
+});
 
 /** Figures for metrics. */
 export type HookFigures = ReturnType<Hook['figures']>;
@@ -249,13 +262,13 @@ export class Hook {
   }
 
   /** One function's mode, or with null all of them. Undefined restores the configured mode. */
-  setMode(mode: Mode | undefined, action: string | null, reason: string): void {
-    if (this.controls.modes.set(mode, action)) this.#modesChanged(reason, action);
+  setMode(mode: Mode | undefined, action: string | null, by: ChangedBy): void {
+    if (this.controls.modes.set(mode, action)) this.#modesChanged(causeOf('mode_set', by), action);
   }
 
-  pause(action: string, paused: boolean, author: string): void {
+  pause(action: string, paused: boolean, by: ChangedBy): void {
     if (this.controls.modes.pause(action, paused))
-      this.#modesChanged(`${paused ? 'paused' : 'resumed'} by ${author}`, action);
+      this.#modesChanged(causeOf(paused ? 'paused' : 'resumed', by), action);
   }
 
   /**
@@ -266,49 +279,53 @@ export class Hook {
     const { modes, parts } = this.controls;
     if (!modes.annotate(action, settings) || !parts.functions.refreshOne(action)) return;
     const bad = settings?.unreadable ?? [];
-    const reason = bad.length > 0 ? `annotations cannot be read: ${bad.join(', ')}` : 'annotations';
-    this.#applyModes(reason, action);
+    const reason = bad.length > 0 ? `cannot be read: ${bad.join(', ')}` : '';
+    this.#applyModes({ who: 'annotations', why: 'annotations_changed', reason }, action);
   }
 
   /** Takes the modes and policies of a reloaded configuration. */
   configure(config: Config): void {
     this.controls.modes.configure(config);
-    this.#modesChanged('configuration', null);
+    this.#modesChanged({ who: 'configuration', why: 'reloaded', reason: '' }, null);
     this.#policyNames = config.decision.policy;
     this.#choosePolicies();
   }
 
   /** A source holds the kill switch, or no longer does. */
-  killSwitched({ source, held, sources, isSwitched }: KillSwitchChange): void {
+  killSwitched({ source, held, sources, isSwitched, by }: KillSwitchChange): void {
     const done = held ? 'kill switch on: every user limit is restored' : 'kill switch released';
     const note = held ? 'kill switch held by another source, too' : 'kill switch still held';
     this.controls.parts.logger.warn(
-      { killed: sources.length > 0, source, held_by: sources },
+      { killed: sources.length > 0, source, held_by: sources, ...by },
       isSwitched ? done : note,
     );
-    if (isSwitched) this.#modesChanged(`kill_switch:${source}`, null);
+    if (!isSwitched) return;
+    const why = held ? 'kill_switch_on' : 'kill_switch_off';
+    const cause = { who: `kill_switch:${source}`, why, reason: '' };
+    this.#modesChanged(by === undefined ? cause : causeOf(why, by), null);
   }
 
   /** One function's mode, or with null all of them. */
-  #modesChanged(reason: string, action: string | null): void {
+  #modesChanged(cause: ModeCause, action: string | null): void {
     const { functions } = this.controls.parts;
     if (action === null) functions.refresh(this.controls.killSwitch.killed);
     else functions.refreshOne(action);
-    this.#applyModes(reason, action);
+    this.#applyModes(cause, action);
   }
 
   /** Restores containers that are no longer enforced, and reports the change. */
-  #applyModes(reason: string, action: string | null): void {
+  #applyModes({ who, why, reason }: ModeCause, action: string | null): void {
     const { parts, pipeline, modes, killSwitch } = this.controls;
     pipeline.controller.onModeChanged(
       parts.containers.values(),
       modes.global === 'enforce' && !killSwitch.killed,
-      reason,
+      why,
       this.controls.parts.clock.monotonic(),
     );
     const record = parts.audit.next(this.controls.parts.clock.wall());
-    record.who = reason;
-    record.why = 'mode_changed';
+    record.who = who;
+    record.why = why;
+    record.reason = reason;
     record.resource = 'mode';
     record.action = action ?? '';
     record.mode = action === null ? modes.global : modes.of(action);
@@ -316,7 +333,7 @@ export class Hook {
     parts.events.push({
       kind: 'mode',
       function: action,
-      reason: `${record.mode} (${reason})`.slice(0, 500),
+      reason: `${record.mode} (${why} by ${who}${reason && `: ${reason}`})`.slice(0, 500),
     });
   }
 

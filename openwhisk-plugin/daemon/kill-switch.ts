@@ -1,7 +1,11 @@
 import { type FSWatcher, lstatSync, rmSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import type { ModeAuthor } from '../../broker/index.js';
 import { type Cancel, millis, type Timers } from '../../config/index.js';
 import { namedProcess, nameProcess } from '../host/lock/index.js';
+
+/** Author of a change, and the author's reason. */
+export type ChangedBy = Required<ModeAuthor>;
 
 /** Sources that turn the kill switch on and off, each on its own. */
 type KillSource = 'file' | 'signal' | 'service' | 'kv' | 'kv_unreadable';
@@ -14,6 +18,8 @@ export interface KillSwitchChange {
   readonly sources: readonly KillSource[];
   /** The first source came, or the last one went. */
   readonly isSwitched: boolean;
+  /** Absent: the file and the signal do not name one. */
+  readonly by?: ChangedBy | undefined;
 }
 
 /** Poll interval beside the file watch, which ends if its folder is removed. */
@@ -67,13 +73,13 @@ export class KillSwitch {
     return [...this.#held];
   }
 
-  set(source: KillSource, held: boolean): void {
+  set(source: KillSource, held: boolean, by?: ChangedBy): void {
     if (this.#closed || held === this.#held.has(source)) return;
     const before = this.killed;
     if (held) this.#held.add(source);
     else this.#held.delete(source);
     const isSwitched = before !== this.killed;
-    this.#listener?.changed({ source, held, sources: this.sources(), isSwitched });
+    this.#listener?.changed({ source, held, sources: this.sources(), isSwitched, by });
     this.#confirm(this.sources());
   }
 

@@ -4,12 +4,13 @@ import {
   type ServiceEndpoint,
 } from '../../broker/services/index.js';
 import type { Hook } from './hook.js';
+import type { ChangedBy } from './kill-switch.js';
 
 /** Endpoints of the service `gleaner-hook`. Every change is audited with its author. */
 export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
   const { modes, killSwitch } = hook.controls;
-  const pause = (asked: { function: string; author: string }, paused: boolean) => {
-    hook.pause(asked.function, paused, asked.author);
+  const pause = (asked: ChangedBy & { function: string }, paused: boolean) => {
+    hook.pause(asked.function, paused, asked);
     return { function: asked.function, paused: modes.isPaused(asked.function) };
   };
   return contractedEndpoints(hookService, {
@@ -21,8 +22,8 @@ export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
       failedInits: hook.failedInits(asked.function),
     }),
     mode: (asked) => {
-      const { function: action, mode, author } = asked;
-      if (mode !== undefined) hook.setMode(mode ?? undefined, action ?? null, author);
+      const { function: action, mode } = asked;
+      if (mode !== undefined) hook.setMode(mode ?? undefined, action ?? null, asked);
       return {
         host: hook.identity.host,
         mode: action === undefined ? modes.global : modes.of(action),
@@ -31,8 +32,9 @@ export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
       };
     },
     restore: async (asked) => {
-      if (asked.release) killSwitch.set('service', false);
-      else if (asked.hold) killSwitch.set('service', true);
+      const by = { author: asked.author, reason: asked.reason };
+      if (asked.release) killSwitch.set('service', false, by);
+      else if (asked.hold) killSwitch.set('service', true, by);
       const result = asked.release
         ? { restored: 0, failed: 0 }
         : await hook.restoreAll(`operator:${asked.author}`, 'asked');

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import {
   buckets,
@@ -517,8 +519,43 @@ test('a function can be paused and resumed, and its mode set by key-value', asyn
   await changeMode(rig.other, HELLO, { paused: false }, author);
   await settle();
   t.is(container.quotaOfCall(), 700);
-  t.is(await rig.other.keyValue(buckets.mode).get(modeKey(HELLO)), null, 'the entry is gone');
+  t.is((await storedModes(rig.other)).functions.size, 0, 'what stays has no effect');
   await rig.hook.stop();
+});
+
+test('each change of mode is audited with its author, cause and reason', async (t) => {
+  const { rig } = await targeted();
+  const by = (author: string, reason?: string) => ({ author, ...(reason && { reason }) });
+  await changeMode(rig.other, null, { mode: 'observe' }, by('cli:ann', 'incident 42'));
+  await changeMode(rig.other, HELLO, { paused: true }, by('cli:ann', 'x'.repeat(600)));
+  await settle();
+  const before = rig.hook.inspect({ function: HELLO }).functions[0];
+  t.like(before, { paused: true }, 'a reason that is too long is cut');
+  await changeMode(rig.other, HELLO, { paused: false }, by('dashboard'));
+  await changeMode(rig.other, null, { mode: null, kill: true }, by('cli:bob', 'drill'));
+  await settle();
+  const call = (endpoint: string, request: object): Promise<unknown> =>
+    callService(rig.other, { service: services.hook, endpoint, request });
+  await changeMode(rig.other, null, { kill: false }, by('cli:bob'));
+  await settle();
+  await call('pause', { function: HELLO, author: 'cli:eve', reason: 'slow' });
+  rig.hook.toggleKillSwitch();
+  await rig.hook.stop();
+  const changes = readFileSync(join(rig.folder, 'audit.jsonl'), 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('"resource":"mode"'))
+    .map((line) => JSON.parse(line) as { who: string; why: string; reason?: string })
+    .map(({ who, why, reason = '' }) => [who, why, reason]);
+  t.deepEqual(changes, [
+    ['operator:cli:ann', 'mode_set', 'incident 42'],
+    ['operator:cli:ann', 'paused', 'x'.repeat(512)],
+    ['operator:dashboard', 'resumed', ''],
+    ['operator:cli:bob', 'kill_switch_on', 'drill'],
+    ['operator:cli:bob', 'mode_set', 'drill'],
+    ['operator:cli:bob', 'kill_switch_off', ''],
+    ['operator:cli:eve', 'paused', 'slow'],
+    ['kill_switch:signal', 'kill_switch_on', ''],
+  ]);
 });
 
 test('the service lists, inspects, explains, restores, and returns error codes', async (t) => {
