@@ -18,6 +18,8 @@ export interface HostRow {
   readonly auditProblem: string;
   /** That stored modes cannot be read, in one sentence; empty: all can. */
   readonly modesProblem: string;
+  /** Why the newest configuration was refused, in one sentence; empty: it was not. */
+  readonly configProblem: string;
   readonly alarm: boolean;
   /** Time of the last report or answer. */
   readonly seen: number;

@@ -100,6 +100,10 @@ export const hostViewSchema = z.object({
   audit: auditViewSchema
     .default({ cause: null, waiting: 0, dropped: 0 })
     .describe('State of the audit log.'),
+  configRejected: z
+    .string()
+    .nullish()
+    .describe('Why the newest configuration was refused at a reload; null: it was not.'),
   cpu,
   memory,
   poolCpu: cpu.describe('Free to lend now.'),

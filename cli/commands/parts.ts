@@ -121,11 +121,12 @@ function addPart(
         },
         reload: () => {
           const { config: next, applied, needRestart, error } = reloadConfig(config, load);
-          if (error !== null)
-            logger.error(
-              { event: 'config_rejected' },
-              `the configuration is unchanged: ${messageOf(error)}`,
-            );
+          const problem =
+            error === null ? null : `the configuration is unchanged: ${messageOf(error)}`;
+          if (problem !== null) logger.error({ event: 'config_rejected' }, problem);
+          const inOneLine = problem?.replace(/\s*\n\s*/g, ' ') ?? null;
+          operating.configRejected = inOneLine;
+          running.reloaded?.(inOneLine);
           for (const { path, before, after } of applied)
             logger.info({ event: 'config_changed', path, before, after }, 'configuration changed');
           for (const { path } of needRestart)

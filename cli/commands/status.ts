@@ -111,10 +111,11 @@ function problemsOf(host: HostView): string[] {
   const modes = modesText(host);
   if (modes !== '') problems.push(modes);
   if (host.audit.cause !== null) problems.push(auditText(host.audit));
+  if (host.configRejected) problems.push(host.configRejected);
   return problems;
 }
 
-/** For each hook, a line per interface without the tap, and one for an audit log that fails. */
+/** For each hook, a line per interface without the tap, and one per other problem. */
 export function problemLines(hosts: readonly { readonly host: HostView }[]): string {
   return hosts
     .flatMap(({ host }) =>

@@ -118,6 +118,7 @@ export class HostRegistry {
         tapLost: (view?.tap ?? []).filter(({ state }) => state !== 'listening').map(tapText),
         auditProblem: view === null || view.audit.cause === null ? '' : auditText(view.audit),
         modesProblem: view === null ? '' : modesText(view),
+        configProblem: view?.configRejected ?? '',
         alarm: view?.slowerThanControl ?? false,
         seen: Math.round(seen / 1000),
         silentAfterSeconds: Math.round(silentMillis / 1000),

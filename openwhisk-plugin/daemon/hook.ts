@@ -95,6 +95,8 @@ type HostCompared = Pick<HostView, 'slowerThanControl' | 'comparison'>;
 export class Hook {
   readonly controls: HookControls;
   readonly identity: HookIdentity;
+  /** Why the newest configuration was refused; null: it was not. */
+  configRejected: string | null = null;
   #policyNames: Config['decision']['policy'];
   /** Real time, also on a simulated host, because people read it. */
   readonly #startedAt = systemClock.monotonic();
@@ -117,6 +119,7 @@ export class Hook {
       killedBy: [...killSwitch.sources()],
       unreadableModes: modes.unreadable,
       isEngineReachable: containerEvents.isEngineReachable,
+      configRejected: this.configRejected,
       tap: pipeline.tap.views(),
       audit: {
         cause: parts.audit.failure,

@@ -25,6 +25,8 @@ export interface RunningHook {
    * a GleanerError, and keeps the old configuration, for an unknown policy.
    */
   reload(config: Config): void;
+  /** Views show `problem`: a newer configuration was refused. Null: the newest one was taken. */
+  reloaded(problem: string | null): void;
   /** Sets this process's kill switch, or releases it. */
   toggleKillSwitch(): void;
   inspect(request?: Partial<InspectRequest>): Inspection;
@@ -134,6 +136,9 @@ function begin(built: BuiltHook, options: HookOptions, release: () => void): Run
       return stopped;
     },
     reload: (next) => reload(built, options, next),
+    reloaded: (problem) => {
+      hook.configRejected = problem;
+    },
     toggleKillSwitch: () => killSwitch.toggle('signal'),
     inspect: (request) => hook.inspect(request),
     figures: () => hook.figures(),

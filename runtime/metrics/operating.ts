@@ -38,6 +38,8 @@ export class Operating {
   /** Why NATS is away; empty: it is not, or the cause is not known yet. */
   #natsProblem = '';
   #cancelStatus: Cancel = () => undefined;
+  /** Why the newest configuration was refused at a reload; null: it was not. */
+  configRejected: string | null = null;
 
   /** `loopMillis`: usual interval of `beat`. */
   constructor(
@@ -93,6 +95,7 @@ export class Operating {
       });
     this.health.checks = () => [
       ...watched.checks(),
+      ...configCheck(this.configRejected),
       natsCheck(broker, this.#natsProblem),
       ...storesCheck(broker),
     ];
@@ -107,6 +110,7 @@ export class Operating {
     const labels = { version: packageVersion(), node: process.versions.node, part: this.#part };
     metrics.set('gleaner_build_info', 1, labels);
     metrics.set('gleaner_loop_age_seconds', this.health.loopAgeSeconds);
+    metrics.set('gleaner_config_rejected', this.configRejected === null ? 0 : 1);
     const faults = Object.entries(processFaults.counts);
     metrics.growEach('gleaner_process_faults_total', 'kind', faults);
     const { written, dropped } = logLines();
@@ -125,6 +129,10 @@ export class Operating {
     this.#server = null;
   }
 }
+
+/** A part that restarts refuses to start with it. */
+const configCheck = (rejected: string | null): HealthCheck[] =>
+  rejected === null ? [] : [{ name: 'config', state: 'degraded', detail: rejected }];
 
 /** Absent while every store answers: most readers need not know that there are any. */
 function storesCheck(broker: Broker | null): HealthCheck[] {

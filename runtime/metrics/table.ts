@@ -40,6 +40,10 @@ export const METRICS = {
         'observe (one observation to its target), publish; aggregator: publish.',
       'step',
     ),
+    gleaner_config_rejected: gauge(
+      '1 while the configuration that was to be reloaded has an error: the old one applies, and ' +
+        'the part cannot start again.',
+    ),
     gleaner_process_faults_total: counter(
       'Uncaught faults: unhandled_rejection (the part continues), uncaught_exception (it ' +
         'restores limits and ends). Each is an event in the log.',

@@ -1,18 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { type Config, messageOf, packageVersion, SeededRandom } from '../../config/index.js';
+import { messageOf, packageVersion, SeededRandom } from '../../config/index.js';
 import { runHook } from '../../openwhisk-plugin/daemon/index.js';
 import type { Platform } from '../../openwhisk-plugin/host/ports/index.js';
 import { killSwitchText } from '../../rules/index.js';
 import { connectPart } from '../broker.js';
-import type { Running } from '../child.js';
 import { auditCheck, HookMetrics, operatorCheck, tapCheck } from '../metrics/index.js';
 import { hostPlatform } from './host-platform.js';
-import type { PartInputs } from './part.js';
+import type { Part, PartInputs } from './part.js';
 
 /** The hook on the configured platform. A simulated host begins to play when the hook listens. */
-export async function runHookPart(
-  inputs: PartInputs,
-): Promise<Running & { reconfigure(config: Config): void }> {
+export async function runHookPart(inputs: PartInputs): ReturnType<Part> {
   const { config, logger, boot, operating } = inputs;
   // A real host's hook need not hold a simulator in memory.
   const simulated =
@@ -78,6 +75,7 @@ export async function runHookPart(
     },
     kill: () => hook.toggleKillSwitch(),
     reconfigure: (next) => hook.reload(next),
+    reloaded: (problem) => hook.reloaded(problem),
   };
 }
 

@@ -19,7 +19,12 @@ export interface PartInputs {
   readonly operating: Operating;
 }
 
-/** Starts one long-running part; `reconfigure` takes what may change while it runs. */
-export type Part = (
-  inputs: PartInputs,
-) => Promise<Running & { reconfigure?(config: Config): void }>;
+interface RunningPart extends Running {
+  /** Takes what may change while it runs. */
+  reconfigure?(config: Config): void;
+  /** A reload was refused, and why, in one sentence; null: the newest one was taken. */
+  reloaded?(problem: string | null): void;
+}
+
+/** Starts one long-running part. */
+export type Part = (inputs: PartInputs) => Promise<RunningPart>;

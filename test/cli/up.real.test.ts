@@ -226,9 +226,14 @@ test.serial(
       5000,
       'the error is reported',
     );
+    // Restored for the command itself; the hook has not read it yet.
+    writeFileSync(up.config, before);
+    const rejected = /the configuration is unchanged: .*mode: must be one of .*nonsense/;
+    t.regex((await ask('status')).out, rejected);
     writeFileSync(up.config, before.replace('mode: enforce', 'mode: observe'));
     up.child.kill('SIGHUP');
     await until(async () => (await host())?.mode === 'observe', 10_000, 'mode observe');
+    t.notRegex((await ask('status')).out, rejected);
 
     const nats = processesWith(up.folder).find(({ args }) => args.includes('nats-server'))!;
     process.kill(nats.pid, 'SIGSTOP');

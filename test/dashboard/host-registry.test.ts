@@ -27,6 +27,18 @@ test('a lost tap is described in words; a host without tap state has no such tex
   );
 });
 
+test('a configuration that was refused is shown; older hooks do not report it', (t) => {
+  const registry = new HostRegistry();
+  const audit = { cause: null, waiting: 0, dropped: 0 };
+  const configRejected = 'the configuration is unchanged: mode is wrong';
+  Object.assign(registry.entry('a'), { view: { tap: [], audit, configRejected } });
+  Object.assign(registry.entry('b'), { view: { tap: [], audit } });
+  t.deepEqual(
+    registry.rows().map(({ configProblem }) => configProblem),
+    [configRejected, ''],
+  );
+});
+
 test('an audit log that cannot be written is described in words, as `status` does', (t) => {
   const registry = new HostRegistry();
   const audit = { cause: 'ENOSPC: no space left on device', waiting: 12, dropped: 3 };

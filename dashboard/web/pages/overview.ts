@@ -324,6 +324,7 @@ function attentionLines(
     for (const text of host.tapLost) add('tap', 'red', link(), text, text);
     if (host.modesProblem !== '') add('modes', 'red', link(), host.modesProblem);
     if (host.auditProblem !== '') add('audit', 'amber', link(), host.auditProblem);
+    if (host.configProblem !== '') add('config', 'amber', link(), host.configProblem);
     if (!host.isEngineReachable) add('engine', 'red', link(), 'is unreachable');
     if (host.alarm) add('slower', 'red', link(), 'than its control arm');
     if (host.isContended) {

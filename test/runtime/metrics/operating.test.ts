@@ -94,6 +94,24 @@ test('readyz says why NATS is away, though the attempt failed before', async (t)
   );
 });
 
+test('a refused reload is a degraded check and a metric until one is taken', async (t) => {
+  const clock = new ManualTime();
+  const { operating, page } = await started(clock);
+  t.teardown(() => operating.stop());
+  operating.watch({ broker: null, update: () => undefined, checks: () => [] });
+  t.is((await page('/readyz')).text, 'ok\n');
+  const refused = 'the configuration is unchanged: mode is wrong';
+  for (const [problem, text, gauge] of [
+    [refused, `[~] config: ${refused}`, 1],
+    [null, '[+] nats: ', 0],
+  ] as const) {
+    operating.configRejected = problem;
+    clock.advance(millis(250));
+    t.true((await page('/readyz?verbose')).text.startsWith(text));
+    t.regex((await page('/metrics')).text, new RegExp(`^gleaner_config_rejected ${gauge}$`, 'm'));
+  }
+});
+
 test('readyz names what an operator has stopped, and the part stays ready', async (t) => {
   const clock = new ManualTime();
   const { operating, page } = await started(clock);
