@@ -190,8 +190,8 @@ export function noteRestoreSettings({ error, places }: RestoreSettings): void {
     reportProblem(`restoring nevertheless, with ${places[0].source}`, 'correct the configuration');
   } else if (recorded !== undefined)
     reportProblem(
-      `the configuration is not that of the hook: restoring with ${recorded.source}`,
-      'restore the file, or name other settings: --set hook.stateDir=FOLDER',
+      `the hook has other settings than this configuration: using ${recorded.source}`,
+      'it was started with other flags, or the file has changed since; --set names others',
     );
   if (places.length === 1) return;
   const engines = places.map(({ config }) => config.hook.engineSocket).join(', ');

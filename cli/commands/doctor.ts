@@ -11,6 +11,7 @@ import {
   styled,
   table,
 } from '../../runtime/index.js';
+import { settingsForRestore } from '../../runtime/wiring/index.js';
 import { findings, isManageable } from '../doctor/findings.js';
 import { surveyConfigured } from '../doctor/survey.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
@@ -20,9 +21,15 @@ export function addCommands(program: Command): void {
     .command('doctor')
     .description('check whether this host can be managed, and what to do if not (exit code 1)');
   addOutputOption(command).action(async (options: OutputOptions) => {
-    const { config } = loadSettings(globalOptions(command));
-    const file = configPath(globalOptions(command));
-    const list = findings(await surveyConfigured(config, file));
+    const globals = globalOptions(command);
+    const { config } = loadSettings(globals);
+    const [{ config: ofHook, trust }] = settingsForRestore(globals).places;
+    const { stateDir, engineSocket } = ofHook.hook;
+    const others =
+      trust === 'recorded'
+        ? `platform ${ofHook.platform}, engine ${engineSocket}, state folder ${stateDir}`
+        : null;
+    const list = findings(await surveyConfigured(config, configPath(globals), others));
     const manageable = isManageable(list);
     if (options.output === 'json') processScreen.write(json({ manageable, findings: list }));
     else {

@@ -8,12 +8,9 @@ import { type Config, EXIT, messageOf, UsageError } from '../../config/index.js'
 import { killFile, killSwitchHolder } from '../../openwhisk-plugin/daemon/index.js';
 import { engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import {
-  flagsOf,
-  type GlobalOptions,
   inspectHooks,
   left,
   makeFolder,
-  runningUp,
   shortList,
   statePaths,
   withBroker,
@@ -145,7 +142,7 @@ export function addCommands(program: Command): void {
     .addOption(storeForOption());
   addOutputOption(command).action(async (options: RestoreOptions) => {
     const globals = globalOptions(command);
-    const settings = settingsOf(globals);
+    const settings = settingsForRestore(globals);
     checkOptions(options, settings);
     noteRestoreSettings(settings);
     const { hosts, held = false, outcome = null } = await restore(options, settings);
@@ -164,16 +161,6 @@ export function addCommands(program: Command): void {
     process.exitCode =
       reported && hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;
   });
-}
-
-/** With the platform of a `gleaner up` that runs, which its `--platform` may have changed. */
-function settingsOf(globals: GlobalOptions): RestoreSettings {
-  const settings = settingsForRestore(globals);
-  const [{ config }] = settings.places;
-  const platform = runningUp(statePaths(config).running)?.platform;
-  if (platform === undefined || platform === config.platform || 'platform' in flagsOf(globals))
-    return settings;
-  return settingsForRestore(globals, { platform });
 }
 
 /** @throws UsageError for options that exclude each other */

@@ -352,8 +352,14 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
       survey.configWriter,
       'chown root:root and chmod go-w it: it names programs that root runs',
     );
-  if (survey.ownHook !== null)
+  if (survey.ownHook !== null && survey.ownHookSettings === null)
     yield ok('hook', `runs with this configuration (process ${survey.ownHook})`);
+  else if (survey.ownHook !== null)
+    yield warn(
+      'hook',
+      `runs with other settings (process ${survey.ownHook}): ${survey.ownHookSettings}`,
+      'it was started with other flags, or the file has changed since; restart it if not meant',
+    );
   else if (survey.engineManaged === null)
     yield warn(
       'two hooks',

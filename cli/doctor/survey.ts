@@ -250,6 +250,7 @@ export async function surveyHost(
   },
   lockPath: string,
   configFile: string | null = null,
+  ownHookSettings: string | null = null,
 ) {
   const capabilities = /^CapEff:\s*([0-9a-f]+)/m.exec(readText('/proc/self/status'))?.[1];
   return {
@@ -273,6 +274,8 @@ export async function surveyHost(
     configWriter: configFile === null ? null : foreignWriter(configFile),
     /** Process id of the hook with this configuration's state folder; null: none. */
     ownHook: HookLock.holder(lockPath),
+    /** Platform, engine and folder of that hook; null: as configured, as far as is known. */
+    ownHookSettings,
     /** A hook of root, or one of this state folder, manages this engine; null: unknown. */
     engineManaged: isHeld(
       [true, false].map((isRoot) => engineLockPath(hook.engineSocket, hook.stateDir, isRoot)),
@@ -320,7 +323,11 @@ function writableOrMakeable(path: string): boolean {
 const NATS_TIMEOUT_MILLIS = 1000;
 
 /** A survey with the given configuration. Connects to its NATS servers for a moment. */
-export function surveyConfigured(config: Config, configFile: string | undefined): Promise<Survey> {
+export function surveyConfigured(
+  config: Config,
+  configFile: string | undefined,
+  ownHookSettings: string | null = null,
+): Promise<Survey> {
   const { servers, embedded } = config.nats;
   const refusal = (): Promise<string | null> =>
     withBroker(config, (broker) => broker.flush(), NATS_TIMEOUT_MILLIS).then(() => null, messageOf);
@@ -329,5 +336,6 @@ export function surveyConfigured(config: Config, configFile: string | undefined)
     { servers, binary: embedded.binary, refusal },
     statePaths(config).lock,
     configFile ?? null,
+    ownHookSettings,
   );
 }

@@ -12,6 +12,7 @@ import {
   restoreAll,
   unrestored,
 } from '../../openwhisk-plugin/host/cgroup/index.js';
+import { runningUp } from '../running-up.js';
 import {
   configPath,
   flagsOf,
@@ -44,9 +45,19 @@ export interface RestoreSettings {
  * or removed says nothing; without a record, those keys that can be read. Throws a ConfigError for
  * flags only.
  */
-export function settingsForRestore(
+export function settingsForRestore(options: GlobalOptions): RestoreSettings {
+  const settings = settingsWith(options, {});
+  const [{ config, trust }] = settings.places;
+  // A `gleaner up` that runs may have been started with `--platform`.
+  const platform = runningUp(statePaths(config).running)?.platform;
+  const isOther = platform !== config.platform || trust === 'recorded';
+  if (platform === undefined || !isOther || 'platform' in flagsOf(options)) return settings;
+  return settingsWith(options, { platform });
+}
+
+function settingsWith(
   options: GlobalOptions,
-  shorthands: Readonly<Record<string, unknown>> = {},
+  shorthands: Readonly<Record<string, unknown>>,
 ): RestoreSettings {
   const path = configPath(options);
   const { config, error, ignored } = salvageSettings(options, shorthands);

@@ -49,6 +49,7 @@ const good: Survey = {
   lockFolderWriter: null,
   configWriter: null,
   ownHook: null,
+  ownHookSettings: null,
   engineManaged: false,
   natsServer: '/usr/sbin/nats-server',
   natsServers: [],
@@ -286,6 +287,13 @@ test('a hook with another state folder is reported as a second hook', async (t) 
   t.deepEqual(
     results({ ownHook: 77, engineManaged: true }).map(({ check, level }) => [check, level]),
     [['hook', 'ok']],
+  );
+  t.deepEqual(
+    results({ ownHook: 77, ownHookSettings: 'platform docker' }).map(({ level, found }) => [
+      level,
+      found,
+    ]),
+    [['warn', 'runs with other settings (process 77): platform docker']],
   );
   t.deepEqual(
     results({ engineManaged: true }).map(({ check, level }) => [check, level]),

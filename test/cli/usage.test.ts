@@ -285,7 +285,10 @@ test('the kill switch works with a configuration that nothing else accepts', asy
   writeFileSync(file, '');
   const cut = await hold();
   t.true(cut.out.includes(place), cut.out);
-  t.regex(cut.err, /the configuration is not that of the hook/);
+  t.regex(
+    cut.err,
+    /the hook has other settings than this configuration: using settings of the hook/,
+  );
   rmSync(record);
   rmSync(file);
   const guessed = await hold({ GLEANER_HOOK_STATEDIR: folder });
@@ -331,6 +334,20 @@ test('restore uses the platform of the `gleaner up` that runs', async (t) => {
   for (const platform of [undefined, 'podman']) {
     running({ platform });
     t.false((await restore()).includes('platform'));
+  }
+  // What its hook has recorded is that of the file and the flag.
+  if (process.getuid?.() === 0) {
+    running({ platform: 'docker' });
+    const record = engineLockPath(socket, '/var/lib/gleaner').replace(/lock$/, 'json');
+    mkdirSync(dirname(record), { recursive: true, mode: 0o700 });
+    t.teardown(() => rmSync(record, { force: true }));
+    const engine = { engine: 'docker', engineSocket: socket, containerPrefix: 'wskabc0' };
+    const hook = { stateDir: folder, ...engine };
+    writeFileSync(record, JSON.stringify({ configFile: config, platform: 'docker', hook }));
+    const { out, err } = await gleaner(['--config', config, 'restore', '--hold']);
+    t.true(out.includes(place), out);
+    t.notRegex(err, /other settings/);
+    rmSync(record);
   }
   running({ platform: 'docker', pid: process.pid });
   t.false((await restore()).includes(place), 'another program');
