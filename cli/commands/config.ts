@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import type { Command } from 'commander';
 import {
   ConfigError,
@@ -34,9 +36,14 @@ export function addCommands(program: Command): void {
     let warnings: readonly string[] = [];
     try {
       const loaded = loadSettings(settings);
-      warnings = [...unusedTargets(loaded.config), ...configWarnings(loaded.config)];
+      warnings = [
+        ...unusedTargets(loaded.config),
+        ...configWarnings(loaded.config),
+        ...(await hostWarnings(loaded)),
+      ];
       problems = [
         ...checkCredentials(loaded.config.nats),
+        ...(await fileProblems(loaded)),
         ...(await moduleProblems(loaded, configFolder(settings))),
       ];
     } catch (error) {
@@ -63,6 +70,57 @@ export function addCommands(program: Command): void {
       processScreen.write(json({ config, sources: Object.fromEntries(loaded.sources) }));
     } else processScreen.write(printConfig(loaded));
   });
+}
+
+/** Files beside those of NATS without which a part does not start, read as that part reads them. */
+async function fileProblems({ config, sources }: LoadedConfig): Promise<ConfigProblem[]> {
+  const { tokenFile } = config.dashboard;
+  const { apiHost, keysFile, caFile } = config.openwhisk;
+  const { workload } = config.simulator;
+  const problems: ConfigProblem[] = [];
+  const check = async (path: string, value: string | null, read: (file: string) => unknown) => {
+    if (value === null) return;
+    try {
+      await read(value);
+    } catch (error) {
+      const message = messageOf(error);
+      problems.push({ path, message, value, source: sources.get(path) ?? path });
+    }
+  };
+  // Their modules are loaded only if a file is named.
+  await check('dashboard.tokenFile', tokenFile, async (file) =>
+    (await import('../../dashboard/index.js')).Token.read(file),
+  );
+  if (apiHost !== null) {
+    await check('openwhisk.keysFile', keysFile, async (file) =>
+      (await import('../../openwhisk-plugin/openwhisk-api/index.js')).readKeys(file),
+    );
+    await check('openwhisk.caFile', caFile, (file) => readFileSync(file));
+  }
+  if (workload !== null && !existsSync(workload))
+    await check('simulator.workload', workload, async (name) =>
+      (await import('../../simulator/workload/index.js')).openWorkload(name),
+    );
+  return problems;
+}
+
+/** Values that are wrong on this host, and may be right on the one that the file is for. */
+async function hostWarnings({ config, sources }: LoadedConfig): Promise<string[]> {
+  const warnings: string[] = [];
+  const { core, tcpdump } = config.hook;
+  const cores = cpus().length;
+  if (core !== null && core >= cores)
+    warnings.push(`hook.core: ${core} is not a core of this host, which has 0 to ${cores - 1}`);
+  for (const [path, program] of [
+    ['hook.tcpdump', tcpdump],
+    ['nats.embedded.binary', config.nats.embedded.binary],
+  ] as const) {
+    if (program === null || !sources.has(path)) continue;
+    const { findProgram } = await import('../doctor/survey.js');
+    if (findProgram(program) === null)
+      warnings.push(`${path}: this host has no program ${program} that this user can run`);
+  }
+  return warnings;
 }
 
 /** Missing files of manager modules. The modules are not run, since a check changes nothing. */

@@ -308,6 +308,30 @@ test('the kill switch works with a configuration that nothing else accepts', asy
   t.is(typed.code, 2);
 });
 
+test('config check reads the files of all parts, and warns of what this host lacks', async (t) => {
+  const missing = join(temporaryFolder('files'), 'nope');
+  const check = (...sets: string[]) =>
+    gleaner([...sets.flatMap((one) => ['--set', one]), 'config', 'check']);
+  for (const [key, ...others] of [
+    ['dashboard.tokenFile'],
+    ['openwhisk.keysFile', 'openwhisk.apiHost=https://ow.example'],
+    ['openwhisk.caFile', 'openwhisk.apiHost=https://ow.example'],
+    ['simulator.workload'],
+  ]) {
+    const { code, out } = await check(`${key}=${missing}`, ...others);
+    t.is(code, 2, key);
+    t.true(out.startsWith(`flag ${key}: ${key}: `), out);
+  }
+  const { code, out } = await check(
+    `hook.tcpdump=${missing}`,
+    `nats.embedded.binary=${missing}`,
+    'hook.core=4095',
+  );
+  t.is(code, 0, out);
+  for (const key of ['hook.tcpdump', 'nats.embedded.binary', 'hook.core'])
+    t.regex(out, new RegExp(`^warning: ${key}: `, 'm'));
+});
+
 test('restore uses the platform of the `gleaner up` that runs', async (t) => {
   const folder = temporaryFolder('up');
   const config = join(folder, 'gleaner.yaml');
