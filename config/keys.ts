@@ -78,10 +78,10 @@ export const hostNameText = () =>
 export const listen = () =>
   z
     .string()
-    .regex(
-      /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):\d{1,5}$/,
-      'must be an address and a port, like 127.0.0.1:9781',
-    )
+    .regex(/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):\d{1,5}$/, {
+      error: 'must be an address and a port, like 127.0.0.1:9781',
+      abort: true,
+    })
     .refine(
       (text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535,
       'the port must be at most 65535',

@@ -312,7 +312,7 @@ function addIssue(
 
 /** A URL of a server may stand at the place of anything else. */
 function withoutCredentials(problem: ConfigProblem): ConfigProblem {
-  if (problem.value === undefined) return problem;
+  if (problem.value === undefined || typeof problem.value === 'number') return problem;
   const value: unknown = JSON.parse(maskUrlCredentials(JSON.stringify(problem.value)));
   return { ...problem, value };
 }

@@ -12,9 +12,13 @@ export interface ConfigProblem {
   readonly line?: number;
 }
 
+/** JSON has no word for a number like `.nan` or `.inf`. */
+const shown = (value: unknown): string =>
+  typeof value === 'number' ? String(value) : JSON.stringify(value);
+
 export function formatProblem(problem: ConfigProblem): string {
   const where = problem.line === undefined ? problem.source : `${problem.source}:${problem.line}`;
-  const value = problem.value === undefined ? '' : ` (got ${JSON.stringify(problem.value)})`;
+  const value = problem.value === undefined ? '' : ` (got ${shown(problem.value)})`;
   return `${where}: ${problem.path === '' ? '' : `${problem.path}: `}${problem.message}${value}`;
 }
 

@@ -326,7 +326,9 @@ function setKillFile(file: string): RestoredHost | null {
   } catch (error) {
     // The file is the switch; its line is a note, for which a full disk has no room.
     if (killFile(file) !== 'set') {
-      const result = `cannot set the kill switch: ${messageOf(error)}`;
+      const result =
+        `cannot set the kill switch: ${messageOf(error)}; ` +
+        'kill -USR2 the hook sets it without a file, a stop of its service restores';
       return { host: 'local', result, ok: false };
     }
   }

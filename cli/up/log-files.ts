@@ -13,16 +13,19 @@ const WARN = 40;
  */
 export function errorLineOf(child: string, line: string): string | null {
   if (line.startsWith(ERROR_PREFIX))
-    return `${child}: ${plainText(line.slice(ERROR_PREFIX.length)).slice(0, 300)}`;
+    return `${child}: ${inOneLine(line.slice(ERROR_PREFIX.length))}`;
   if (!line.startsWith('{')) return null;
   try {
     const { level, msg } = JSON.parse(line) as { level?: unknown; msg?: unknown };
     if (typeof level !== 'number' || level < WARN) return null;
-    return `${child}: ${plainText(String(msg ?? '')).slice(0, 300)}`;
+    return `${child}: ${inOneLine(String(msg ?? ''))}`;
   } catch {
     return null;
   }
 }
+
+/** Some messages list problems, one per line. */
+const inOneLine = (text: string): string => plainText(text.replace(/\s*\n\s*/g, ' ')).slice(0, 300);
 
 interface LogFile {
   readonly descriptor: number;

@@ -340,6 +340,19 @@ test('a pattern that matches no function is refused, with the one that was proba
   );
 });
 
+test('a wrong value is one problem, and a number without a JSON form is shown', (t) => {
+  t.deepEqual(
+    problemsOf(() => from('metrics: { hook: localhost }\n')),
+    [
+      'g.yaml:1: metrics.hook: must be an address and a port, like 127.0.0.1:9781 ' +
+        '(got "localhost")',
+    ],
+  );
+  const [problem, ...others] = problemsOf(() => from('decision: { weight: { alpha: .nan } }\n'));
+  t.regex(problem ?? '', /^g\.yaml:1: decision\.weight\.alpha: .* \(got NaN\)$/);
+  t.deepEqual(others, []);
+});
+
 test('a server that is no URL is refused, and its value is not printed', (t) => {
   // Characters that end the user and password of a URL and must be percent-encoded in them.
   for (const password of ['S3cr3t/Pw', 'S3cr3t?Pw', 'S3cr3t#Pw', '12/Pw', 'S3cr3t,Pw'])

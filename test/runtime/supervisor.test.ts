@@ -256,6 +256,8 @@ test('a person sees warnings, and why a part cannot start', (t) => {
   t.is(errorLineOf('hook', '{"level":40,"msg":"late"}'), 'hook: late');
   t.is(errorLineOf('hook', '{"level":30,"msg":"fine"}'), null);
   t.is(errorLineOf('hook', 'gleaner: no engine [GLN_X]'), 'hook: no engine [GLN_X]');
+  const list = '{"level":50,"msg":"2 problems:\\n  a is wrong\\n  b too"}';
+  t.is(errorLineOf('hook', list), 'hook: 2 problems: a is wrong b too');
   t.is(errorLineOf('nats-server', '[1] 2026/11/28 [INF] Starting'), null);
 });
 
