@@ -7,7 +7,7 @@ import { scaleShares } from './weights.js';
 
 /**
  * Cold-start boosts of one host: weight and quota from a container's start until `/init` is
- * answered. Of containers that start together the n-th gets 1 / n^2 of the factor
+ * answered. Of containers that start together the n-th gets 1 / n^2 of the range, at least 16 / n
  * (docs/decisions/0007-boosts-share-one-factor.md): more for each of a burst would starve warm
  * activations, which then need more containers.
  */
@@ -42,7 +42,8 @@ export class Boosts {
     most = MAX_WEIGHT_FACTOR,
   ): Millicores {
     if (container.boostUntil > 0) this.end(container);
-    const factor = most / (this.starting(now) + 1) ** 2;
+    const n = this.starting(now) + 1;
+    const factor = Math.max(MAX_WEIGHT_FACTOR / n, most / n ** 2);
     const boosted = scaleShares(container.user.shares, common * Math.max(1, factor));
     container.shares = Math.max(boosted, least);
     container.boostUntil = now + boostTime;

@@ -347,7 +347,7 @@ export class Decider {
     const least = ownWeight(container, this.weights.typical(commonWeight));
     const { orders } = this.#policies.host.weight;
     const isRanked = orders === true && this.settings.preset === 'default';
-    const most = isRanked ? this.weights.boost : MAX_WEIGHT_FACTOR;
+    const most = isRanked ? this.weights.highest : MAX_WEIGHT_FACTOR;
     const quota = this.#boosts.begin(container, this.settings, now, commonWeight, least, most);
     container.shares = Math.min(container.shares, Math.floor(this.weights.most(container)));
     this.weights.update(container);

@@ -4,7 +4,6 @@ import { MAX_SHARES, MIN_SHARES } from './weights.js';
 
 /** Measured: docs/decisions/0014-range-and-reference.md, 0007-boosts-share-one-factor.md. */
 const WIDE_FACTOR = MAX_WEIGHT_FACTOR ** 3;
-const WIDE_BOOST = WIDE_FACTOR / 2;
 
 /** Factors on its own weight that the kernel can express for a container. */
 export interface WeightRange {
@@ -99,14 +98,6 @@ export class HostWeights {
    */
   get highest(): number {
     return this.#isShared ? MAX_WEIGHT_FACTOR : WIDE_FACTOR;
-  }
-
-  /**
-   * The largest factor of a container that starts beside activations that a policy orders; the
-   * shortest of these have more.
-   */
-  get boost(): number {
-    return this.#isShared ? MAX_WEIGHT_FACTOR : WIDE_BOOST;
   }
 
   get #isShared(): boolean {

@@ -281,7 +281,7 @@ test('a cold start is boosted once and until its end; a known container is not',
   fake.controller.beginBoost(container, fake.now);
   t.deepEqual(fake.taken(), [
     'boosted',
-    'shares 262144 boost cold_start', // 2048 x 128
+    'shares 262144 boost cold_start', // 4096 x 128, but no more than the kernel takes
     'quota 8000 boost cold_start',
   ]);
   fake.controller.endBoost(container, 'init_answered');

@@ -11,10 +11,10 @@ const learned = async (rig: HookRig): Promise<FakeContainer> => {
   return container;
 };
 
-test('a container that starts gets 2048 times its weight until /init is answered', async (t) => {
+test('a container that starts gets the kernel’s greatest weight until /init is answered', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container({ shares: 128 }, false);
-  t.is(container.cgroup.inForce.shares, 128 * 2048);
+  t.is(container.cgroup.inForce.shares, 262_144);
   container.init();
   t.is(container.cgroup.inForce.shares, 128);
   await rig.hook.stop();
@@ -33,7 +33,7 @@ test('a boost ends after 10 s without answer, and at a prewarmed container’s /
   const rig = await new HookRig().start();
   const slow = rig.container({}, false);
   rig.advance(9900);
-  t.is(slow.cgroup.inForce.shares, 128 * 2048);
+  t.is(slow.cgroup.inForce.shares, 262_144);
   rig.advance(200);
   t.is(slow.cgroup.inForce.shares, 128);
   const prewarmed = rig.container({ quota: 500 }, false);
@@ -52,11 +52,11 @@ test('a prewarmed container is boosted when /init arrives, not before', async (t
   rig.advance(60_000);
   t.deepEqual(prewarmed.cgroup.writes, []);
   const init = prewarmed.sendInit();
-  t.is(prewarmed.cgroup.inForce.shares, 128 * 2048);
+  t.is(prewarmed.cgroup.inForce.shares, 262_144);
   t.is(prewarmed.cgroup.inForce.quota, 8000);
   // It shares the factor with others that start (docs/decisions/0007): the second gets a quarter.
   const second = rig.container({}, false);
-  t.is(second.cgroup.inForce.shares, 128 * 512);
+  t.is(second.cgroup.inForce.shares, 128 * 1024);
   prewarmed.answer(init);
   t.is(prewarmed.cgroup.inForce.shares, 128);
   t.is(prewarmed.cgroup.inForce.quota, 500);
@@ -71,7 +71,7 @@ test('a container is boosted once; one that was prewarmed earlier, at its /init'
   const adopted = new FakeContainer(rig, info);
   t.deepEqual(adopted.cgroup.writes, []);
   adopted.sendInit();
-  t.is(adopted.cgroup.inForce.shares, 128 * 2048);
+  t.is(adopted.cgroup.inForce.shares, 262_144);
   const slow = rig.container({}, false);
   rig.advance(10_100);
   slow.sendInit();

@@ -113,7 +113,7 @@ test('beside a raised weight a late start and an unreadable head wait no longer'
 test('a boost ends when the tap is lost', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container({ quota: 500 }, false);
-  t.is(container.cgroup.inForce.shares, 128 * 2048);
+  t.is(container.cgroup.inForce.shares, 262_144);
   rig.platform.packets.lost('dropped', 'docker0', 'the kernel dropped 3 packets');
   t.deepEqual(container.cgroup.inForce, user(500));
   await rig.hook.stop();

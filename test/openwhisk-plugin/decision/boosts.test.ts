@@ -10,15 +10,26 @@ const container = (memory = 256, quota = 0): ContainerState =>
   new ContainerState(limits(memory, quota), host());
 const at = (ms: number): Millis => ms as Millis;
 
-test('containers that start together: the n-th gets 16 / n^2 times its weight', (t) => {
+test('containers that start together: the n-th gets 16 / n times its weight', (t) => {
   const all = boosts();
   const shares = Array.from({ length: 5 }, () => {
     const one = container(256);
     all.begin(one, plain, at(0));
     return one.shares;
   });
-  // 128 shares of its own: 128 x 16 / n^2 is 2048, 512, 227.6, 128, 81.9; at least its own.
-  t.deepEqual(shares, [2048, 512, 228, 128, 128]);
+  // 128 shares of its own: 128 x 16 / n.
+  t.deepEqual(shares, [2048, 1024, 683, 512, 410]);
+});
+
+test('in a wider range the n-th gets 1 / n^2 of it, until 16 / n is more', (t) => {
+  const all = boosts();
+  const shares = Array.from({ length: 5 }, () => {
+    const one = container(256);
+    all.begin(one, plain, at(0), 1, 0, 64);
+    return one.shares;
+  });
+  // 128 x 64 / n^2 is 8192, 2048, 910.2, 512, 327.7; 128 x 16 / n is 2048, 1024, 682.7, 512, 409.6.
+  t.deepEqual(shares, [8192, 2048, 910, 512, 410]);
 });
 
 test('a start after the others have ended gets all of it', (t) => {
@@ -59,7 +70,7 @@ test('when its time is over it has other shares until it ends, and others no lon
 test('a boost is at least the weight that is asked for', (t) => {
   const all = boosts();
   const [first, second] = [container(), container()];
-  // 16 times 128, and a quarter of it beside another start.
+  // 16 times 128, and half of it beside another start.
   all.begin(first, plain, at(0), 1, 1280);
   all.begin(second, plain, at(0), 1, 1280);
   t.deepEqual([first.shares, second.shares], [2048, 1280]);
@@ -108,7 +119,7 @@ testProp(
       alive.push({ one, until: now + 10_000 });
       const own = one.user.shares;
       t.true(one.shares >= own && one.shares <= 16 * own);
-      t.is(one.shares, Math.max(own, Math.round((16 * own) / (others + 1) ** 2)));
+      t.is(one.shares, Math.max(own, Math.round((16 * own) / (others + 1))));
       t.is(all.starting(at(now)), others + 1);
     }
   },

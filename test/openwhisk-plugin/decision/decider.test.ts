@@ -387,7 +387,7 @@ test('a cold start gets sixteen times the weight and the whole host, until its f
 });
 
 for (const policy of ['gittins', 'deadline-first', 'short-first', 'sfs', 'alps'])
-  test(`a cold start beside activations that ${policy} orders gets half the wide range`, (t) => {
+  test(`a cold start beside activations that ${policy} orders gets the whole range`, (t) => {
     const one = decider({}, host(4), undefined, policy);
     const boosted = (): number => {
       const container = one.container(limits(256, 1));
@@ -396,7 +396,7 @@ for (const policy of ['gittins', 'deadline-first', 'short-first', 'sfs', 'alps']
       one.boostEnded(container);
       return shares;
     };
-    // 4096 / 2 = 2048 times 128.
+    // 4096 x 128 is above the kernel's greatest weight.
     t.is(boosted(), 262_144);
     one.weights.isAllowed = false;
     t.is(boosted(), 2048, 'beside what is not managed');
@@ -412,14 +412,14 @@ test('of a burst of cold starts each has at least the typical weight, also after
     player.container.shares = factor * player.container.user.shares;
     one.weights.update(player.container);
   }
-  const burst = Array.from({ length: 20 }, () => {
+  const burst = Array.from({ length: 24 }, () => {
     const container = one.container(limits(256));
     one.boost(container, 5 as Millis);
     return container;
   });
-  // The 15th gets 2048 / 225 = 9.1, the 20th 2048 / 400 = 5.1.
-  t.is(burst[14]?.shares, Math.round((128 * 2048) / 225));
-  t.is(burst[19]?.shares, 8 * 128);
+  // The 20th gets 4096 / 400 = 10.2, the 24th 4096 / 576 = 7.1.
+  t.is(burst[19]?.shares, Math.round((128 * 4096) / 400));
+  t.is(burst[23]?.shares, 8 * 128);
   one.boostExpired(burst[0] as ContainerState, 10_005 as Millis);
   t.is(burst[0]?.shares, 8 * 128);
 });
