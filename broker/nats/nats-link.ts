@@ -1,5 +1,6 @@
 import { type ConnectionOptions, Events, type NatsConnection, NatsError } from 'nats';
 import type { Cancel, Clock, GleanerError, Millis, Timers } from '../../config/index.js';
+import { SUBJECT_PREFIX } from '../subjects.js';
 import { connectClosing } from './closing-transport.js';
 import { connectError, connectionError, isAuthError } from './nats-errors.js';
 
@@ -21,11 +22,16 @@ const RETRY_MAX = 5000;
 /** Interval of reports of one kind of missing permission, ms. */
 const REPEAT_MILLIS = 60_000;
 /** Leading tokens of a subject that say its kind; the next ones name a function, a key, a reply. */
-const KIND_TOKENS = 3;
+const KIND_TOKENS: readonly (readonly [prefix: string, count: number])[] = [
+  ['_', 1],
+  ['$KV.', 2],
+  [`${SUBJECT_PREFIX}.svc.`, 5],
+  ['', 3],
+];
 
 /** What a subject is for: a bounded number of kinds, whatever the functions. */
 function subjectKind(subject: string): string {
-  const count = subject.startsWith('_') ? 1 : subject.startsWith('$KV.') ? 2 : KIND_TOKENS;
+  const [, count] = KIND_TOKENS.find(([prefix]) => subject.startsWith(prefix))!;
   return subject.split('.', count).join('.');
 }
 
