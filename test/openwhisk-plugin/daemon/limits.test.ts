@@ -11,7 +11,7 @@ const learned = async (rig: HookRig): Promise<FakeContainer> => {
   return container;
 };
 
-test('a container that starts gets the kernel’s greatest weight until /init is answered', async (t) => {
+test('a container that starts has the greatest weight until its /init is answered', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container({ shares: 128 }, false);
   t.is(container.cgroup.inForce.shares, 262_144);
