@@ -25,6 +25,7 @@ const REPEAT_MILLIS = 60_000;
 const KIND_TOKENS: readonly (readonly [prefix: string, count: number])[] = [
   ['_', 1],
   ['$KV.', 2],
+  ['$JS.', 5],
   [`${SUBJECT_PREFIX}.svc.`, 5],
   ['', 3],
 ];

@@ -66,7 +66,8 @@ export class InstanceDirectory {
       if (this.#newest.size < INSTANCES_MAX || this.#newest.has(name)) this.#newest.set(name, id);
       return;
     }
-    if (this.#newest.get(name) === id || this.#sharedNames.has(name)) return;
+    const newest = this.#newest.get(name) ?? id;
+    if (newest === id || this.#sharedNames.has(name)) return;
     this.#sharedNames.add(name);
     this.#onSharedName(announcement);
   }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import type { Command } from 'commander';
 import {
@@ -36,14 +36,16 @@ export function addCommands(program: Command): void {
     let warnings: readonly string[] = [];
     try {
       const loaded = loadSettings(settings);
+      const files = await checkFiles(loaded);
       warnings = [
         ...unusedTargets(loaded.config),
         ...configWarnings(loaded.config),
         ...(await hostWarnings(loaded)),
+        ...files.warnings,
       ];
       problems = [
         ...checkCredentials(loaded.config.nats),
-        ...(await fileProblems(loaded)),
+        ...files.problems,
         ...(await moduleProblems(loaded, configFolder(settings))),
       ];
     } catch (error) {
@@ -72,20 +74,37 @@ export function addCommands(program: Command): void {
   });
 }
 
-/** Files beside those of NATS without which a part does not start, read as that part reads them. */
-async function fileProblems({ config, sources }: LoadedConfig): Promise<ConfigProblem[]> {
+/**
+ * Files beside those of NATS without which a part does not start, read as that part reads them. One
+ * that this user cannot read here may be there for the part: one configuration may serve all hosts,
+ * and keys belong only where they are used.
+ */
+async function checkFiles({ config, sources }: LoadedConfig): Promise<{
+  readonly problems: ConfigProblem[];
+  readonly warnings: string[];
+}> {
   const { tokenFile } = config.dashboard;
   const { apiHost, keysFile, caFile } = config.openwhisk;
   const { workload } = config.simulator;
   const problems: ConfigProblem[] = [];
-  const check = async (path: string, value: string | null, read: (file: string) => unknown) => {
-    if (value === null) return;
+  const warnings: string[] = [];
+  const read = async (path: string, value: string, open: (name: string) => unknown) => {
     try {
-      await read(value);
+      await open(value);
     } catch (error) {
       const message = messageOf(error);
       problems.push({ path, message, value, source: sources.get(path) ?? path });
     }
+  };
+  const check = async (path: string, file: string | null, open: (file: string) => unknown) => {
+    if (file === null) return;
+    try {
+      accessSync(file, constants.R_OK);
+    } catch (error) {
+      warnings.push(`${path}: this user cannot read it on this host: ${messageOf(error)}`);
+      return;
+    }
+    await read(path, file, open);
   };
   // Their modules are loaded only if a file is named.
   await check('dashboard.tokenFile', tokenFile, async (file) =>
@@ -97,11 +116,12 @@ async function fileProblems({ config, sources }: LoadedConfig): Promise<ConfigPr
     );
     await check('openwhisk.caFile', caFile, (file) => readFileSync(file));
   }
+  // A name of one that is shipped, or a file.
   if (workload !== null && !existsSync(workload))
-    await check('simulator.workload', workload, async (name) =>
+    await read('simulator.workload', workload, async (name) =>
       (await import('../../simulator/workload/index.js')).openWorkload(name),
     );
-  return problems;
+  return { problems, warnings };
 }
 
 /** Values that are wrong on this host, and may be right on the one that the file is for. */

@@ -260,7 +260,7 @@ async function heldAfterRelease(broker: Broker): Promise<Map<string, readonly st
   for (;;) {
     const { hooks } = await inspectHooks(broker, { limit: 0, containers: 0 });
     const held = new Map(hooks.map(({ host }) => [host.host, host.killedBy]));
-    // The hooks may learn of the deleted key after they have answered.
+    // The hooks may learn of the stored release after they have answered.
     const isDone = [...held.values()].every(
       (sources) => !sources.some((source) => source.startsWith('kv')),
     );

@@ -104,6 +104,12 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
       if (container.state.shares !== shares)
         this.#ports.limits.setShares(container, container.state.shares, change);
     }
+    // After the others, whose weights theirs follow.
+    for (const container of this.#byState.values()) {
+      if (!isUnread(container)) continue;
+      this.decider.requestUnread(container.state);
+      this.#ports.limits.setShares(container, container.state.shares, change);
+    }
   }
 
   /**
@@ -169,6 +175,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     const { container, run, revision } = activation;
     const { fn } = revision;
     fn.running++;
+    container.unread = false;
     if (this.decider.commonWeight !== this.#commonWeight) this.#scaleWeights();
     run.enforced = container.mayLimit && !activation.late;
     run.late = container.mayLimit && activation.late;
@@ -255,11 +262,12 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   }
 
   /**
-   * A request that cannot be read runs in the container: user limits. Its weight is neutral if the
-   * function is known; otherwise the others' must not be raised far above it.
+   * A request that cannot be read runs in the container: user limits. Its weight is that of others
+   * if it may be limited; otherwise theirs must not be raised far above it.
    */
   onUnreadRequest(container: C, now: Millis): void {
-    if (this.#ports.limits.isChanged(container))
+    const wasUnread = container.unread;
+    if (!isUnread(container) && this.#ports.limits.isChanged(container))
       this.restore(container, 'safeguard', 'unknown_request', now);
     this.endBoost(container, 'unknown_function');
     container.unread = true;
@@ -267,7 +275,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
       this.decider.requestUnread(container.state);
       const change = this.#by('safeguard', 'unknown_request');
       this.#ports.limits.setShares(container, container.state.shares, change);
-    } else this.#scaleWeights();
+    } else if (!wasUnread) this.#scaleWeights();
   }
 
   /** For a function that has reached its user limit, or that Gleaner made smaller. */
@@ -559,6 +567,10 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     return change;
   }
 }
+
+/** What runs in it is unknown, so that no activation has set its weight. */
+const isUnread = <C extends ManagedContainer<C>>({ unread, mayLimit, limited, running }: C) =>
+  unread && mayLimit && !limited && running === 0;
 
 function outcomeOf<C extends ManagedContainer<C>>(
   activation: Activation<C>,

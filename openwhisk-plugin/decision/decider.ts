@@ -356,9 +356,7 @@ export class Decider {
 
   /** {@link Boosts.expire}, with {@link HostWeights.typical}. */
   boostExpired(container: ContainerState, now: Millis): void {
-    const typical = ownWeight(container, this.weights.typical(this.commonWeight));
-    const shares = Math.min(typical, Math.floor(this.weights.most(container)));
-    this.#boosts.expire(container, this.settings, now, shares);
+    this.#boosts.expire(container, this.settings, now, this.#typicalShares(container));
     this.weights.update(container);
   }
 
@@ -381,10 +379,9 @@ export class Decider {
     return true;
   }
 
-  /** A request that could not be read runs in it: `container.shares` is the neutral weight. */
+  /** A request that could not be read runs in it: {@link HostWeights.typical}, as of a start. */
   requestUnread(container: ContainerState): void {
-    const neutral = ownWeight(container, this.weights.neutral(this.commonWeight));
-    container.shares = Math.min(neutral, Math.floor(this.weights.most(container)));
+    container.shares = this.#typicalShares(container);
     this.weights.update(container);
   }
 
@@ -426,6 +423,11 @@ export class Decider {
   /** The objective for agents, ms: a guess while control samples are few; NaN = unknown. */
   slo(fn: FunctionState): number {
     return this.objectives.provisionalSlo(fn, this.settings);
+  }
+
+  #typicalShares(container: ContainerState): number {
+    const typical = ownWeight(container, this.weights.typical(this.commonWeight));
+    return Math.min(typical, Math.floor(this.weights.most(container)));
   }
 
   #readDeadline(fn: FunctionState, now: Millis): void {

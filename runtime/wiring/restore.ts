@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Config, messageOf, type SalvagedConfig, systemClock } from '../../config/index.js';
 import {
@@ -67,7 +68,10 @@ function settingsWith(
   const records = recordsFor(path, config, error !== null);
   const engine = flags['hook.engineSocket'];
   const ofEngine = records.filter(({ hook }) => !engine || hook.engineSocket === engine);
-  const used = ofEngine.length > 0 ? ofEngine : records.slice(0, 1);
+  // A record stays if its hook was killed, also when its engine is gone for good.
+  const ofLiving = ofEngine.filter(({ hook }) => existsSync(hook.engineSocket));
+  const known = ofLiving.length > 0 ? ofLiving : ofEngine;
+  const used = known.length > 0 ? known : records.slice(0, 1);
   const [first, ...others] = used.map((record) => {
     const hook = withoutFlags(record.hook, flags);
     const platform = 'platform' in flags ? config.platform : record.platform;

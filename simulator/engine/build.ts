@@ -76,7 +76,8 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
       names: { manager: name, quotaPolicy: '', weightPolicy: '' },
     };
   const random = new SeededRandom(seed).fork('hooks');
-  const { parameters, weights } = options.quotaParameters ?? materialOf(quotaPolicy, trained);
+  const { parameters, weights } =
+    options.quotaParameters ?? materialOf(quotaPolicy, setsTargets ? undefined : trained);
   const policies = (): Policies => ({
     quota: createPolicy(quotaPolicy, parameters, weights),
     weight: createPolicy(weightPolicy, options.weightParameters),

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import { findProgram } from '../../cli/doctor/survey.js';
 import { gleaner, processesWith, startUp, until } from '../support/gleaner.js';
@@ -226,10 +227,12 @@ test.serial(
       5000,
       'the error is reported',
     );
-    // Restored for the command itself; the hook has not read it yet.
-    writeFileSync(up.config, before);
+    // The hook may read its file last, and a command refuses a file with problems.
+    const valid = join(up.folder, 'valid.yaml');
+    writeFileSync(valid, before);
     const rejected = /the configuration is unchanged: .*mode: must be one of .*nonsense/;
-    t.regex((await ask('status')).out, rejected);
+    const status = async () => (await gleaner(['--config', valid, 'status'])).out;
+    await until(async () => rejected.test(await status()), 10_000, 'status names the error');
     writeFileSync(up.config, before.replace('mode: enforce', 'mode: observe'));
     up.child.kill('SIGHUP');
     await until(async () => (await host())?.mode === 'observe', 10_000, 'mode observe');

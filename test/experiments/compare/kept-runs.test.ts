@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import type { LearnerState } from '../../../agents/ppo/index.js';
@@ -49,15 +49,17 @@ test('a kept run is not played again, and is what it was', async (t) => {
   const runs = join(folder, 'runs');
   const played = await runJobs(jobs([2]), { workers: 1, kept: new KeptRuns(runs) });
   t.is(readdirSync(runs).length, played.length);
-  const [lost, ...others] = readdirSync(runs);
+  const [lost, changed, ...others] = readdirSync(runs);
   truncateSync(join(runs, lost!), 100);
+  const kept = readFileSync(join(runs, changed!), 'utf8');
+  writeFileSync(join(runs, changed!), kept.replace('"result":"', '"result":"AAAA'));
   const done: number[] = [];
   const all = await runJobs(jobs([1, 2]), {
     workers: 1,
     kept: new KeptRuns(runs),
     onDone: (count) => done.push(count),
   });
-  t.is(done[0], others.length, 'only the damaged one of seed 2 is played');
+  t.is(done[0], others.length, 'only the damaged ones of seed 2 are played');
   t.deepEqual(all, await runJobs(jobs([1, 2]), { workers: 1 }));
   // Nothing can be played without the workload.
   rmSync(workload);

@@ -575,6 +575,26 @@ test('beside a container that is not managed none keeps more than 16 times its w
   t.deepEqual(fake.taken(), [], 'only once');
 });
 
+test('a request that cannot be read follows the range and the common factor', (t) => {
+  const fake = new FakeHost(decider());
+  const user = limits(256, 0, 32);
+  const [raised, unread, unmanaged] = [0, 1, 2].map(() => fake.container(user));
+  fake.request(raised!);
+  raised!.state.shares = 4096 * 32;
+  fake.controller.decider.weights.update(raised!.state);
+  fake.controller.identify(unread!, '/guest/f', '0.0.1', fake.now);
+  fake.controller.onUnreadRequest(unread!, fake.now);
+  t.is(unread!.shares, 4096 * 32, 'as what runs');
+  fake.taken();
+  fake.controller.onUnreadRequest(unread!, fake.now);
+  t.deepEqual(fake.taken(), ['shares 131072 safeguard unknown_request'], 'no restore before it');
+  fake.controller.identify(unmanaged!, '/guest/observed', '0.0.1', fake.now);
+  fake.records.get('/guest/observed')!.enforced = false;
+  fake.controller.onModeChanged([unmanaged!], true, 'mode', fake.now);
+  t.is(unread!.shares, raised!.shares);
+  t.true(unread!.shares <= 16 * 32);
+});
+
 test('a late activation follows the weights of what starts beside it', (t) => {
   const fake = new FakeHost(decider());
   const [container, other] = [fake.container(limits(256, 2)), fake.container(limits(256, 2))];
