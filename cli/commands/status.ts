@@ -182,7 +182,8 @@ export function addCommands(program: Command): void {
       processScreen.write(`\n${hostTable(hooks)}${problemLines(hooks)}`);
       const failing = failingStores(stores);
       if (failing !== '') processScreen.write(`\n${failing}`);
-      const absent = absentText(lines);
+      // Manager `fixed`, the default, needs neither part.
+      const absent = config.agents.manager === 'fixed' ? '' : absentText(lines);
       if (absent !== '') processScreen.write(`\n${absent}\n`);
       const verdict = verdictLines(
         hooks.map(({ host }) => host),
