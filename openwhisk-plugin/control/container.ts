@@ -146,6 +146,11 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
     return this.tapped && this.revision?.fn.enforced === true;
   }
 
+  /** What runs in it, or may run unseen, has its user's weight. */
+  get keepsOwnWeight(): boolean {
+    return !this.mayLimit && (this.revision !== null || this.unread || !this.tapped);
+  }
+
   /** Its running activations continue, but are not used for learning. */
   interruptLimits(): void {
     for (let each = this.newest; each !== null; each = each.older) each.limitsInterrupted = true;

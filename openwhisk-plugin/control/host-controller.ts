@@ -53,7 +53,9 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   /** Once per container, before anything else of it. */
   containerStarted(container: C): void {
     this.#byState.set(container.state, container);
-    this.decider.weights.observe(this.#ports.limits.weightRange(container));
+    const { weights } = this.decider;
+    weights.observe(this.#ports.limits.weightRange(container));
+    if (container.keepsOwnWeight && weights.isAllowed) this.#scaleWeights();
     this.#writeChanged();
   }
 
@@ -63,6 +65,11 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     this.decider.containerEnded(container.state);
     this.#scaleWeightsFor(true);
     this.#writeChanged();
+  }
+
+  /** The activations of containers can be seen from now on. */
+  onTapListening(): void {
+    this.#scaleWeights();
   }
 
   /** As {@link HostWeights.siblings}, read now and then. */
@@ -83,14 +90,14 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   }
 
   /**
-   * Weights have a common factor only while every container that runs functions is limited: one
-   * that keeps its own weight would wait for all others. Beside one the range is narrow, too.
+   * Weights have a common factor only while no container keeps its own weight, which would wait for
+   * all others. Beside one the range is narrow, too.
    */
   #scaleWeights(): void {
     const { weights } = this.decider;
     weights.isAllowed = true;
-    for (const { revision, mayLimit, unread } of this.#byState.values())
-      if ((revision !== null || unread) && !mayLimit) weights.isAllowed = false;
+    for (const { keepsOwnWeight } of this.#byState.values())
+      if (keepsOwnWeight) weights.isAllowed = false;
     const before = this.#commonWeight;
     const highest = this.#highestFactor;
     this.#commonWeight = this.decider.commonWeight;

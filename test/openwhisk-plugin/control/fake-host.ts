@@ -105,10 +105,10 @@ export class FakeHost {
     });
   }
 
-  container(user: UserLimits, action = ACTION): FakeContainer {
+  container(user: UserLimits, action = ACTION, tapped = true): FakeContainer {
     const container = new FakeContainer('c', this.#decider.container(user));
     container.action = action;
-    container.tapped = true;
+    container.tapped = tapped;
     this.controller.containerStarted(container);
     return container;
   }

@@ -136,6 +136,25 @@ test('beside a request of no known function weights are not raised for all', (t)
   t.deepEqual([rules.commonWeight, rules.weights.highest], [16, 4096]);
 });
 
+test('beside a container whose interface is not tapped no weight is raised far', (t) => {
+  const fake = new FakeHost(decider());
+  const { decider: rules } = fake.controller;
+  const user = limits(256, 0, 2);
+  const seen = fake.container(user);
+  fake.request(seen);
+  t.deepEqual([rules.commonWeight, rules.weights.highest], [16, 4096]);
+  // It has its user's weight, and may run any function without being seen.
+  const unseen = fake.container(user, '/guest/f', false);
+  t.deepEqual([rules.commonWeight, rules.weights.highest, seen.shares], [1, 16, 2]);
+  unseen.tapped = true;
+  fake.controller.onTapListening();
+  t.deepEqual([rules.commonWeight, rules.weights.highest], [16, 4096]);
+  fake.controller.onTapLost([unseen], 'tap_lost', fake.now);
+  t.deepEqual([rules.commonWeight, rules.weights.highest], [1, 16]);
+  fake.controller.containerEnded(unseen);
+  t.deepEqual([rules.commonWeight, rules.weights.highest], [16, 4096]);
+});
+
 test('an activation that is not enforced reverts limits that another lowered', (t) => {
   const fake = new FakeHost(decider());
   const container = fake.container(limits(256, 2));

@@ -64,7 +64,33 @@ test('activations and containers that start while the tap is lost have user limi
   long.run({ action: '/guest/long' });
   t.is(long.cgroup.inForce.shares, 16);
   const boosted = rig.container({}, false);
-  t.is(boosted.cgroup.inForce.shares, 128 * 16);
+  // 4096 x 128 again, but no more than the kernel takes.
+  t.is(boosted.cgroup.inForce.shares, 262_144);
+  await rig.hook.stop();
+});
+
+test('beside a container on an interface that is not tapped yet weights stay near', async (t) => {
+  // 10 ms of CPU a call, against a reference of 10 s: (10 / .01)^2 times its weight, within the
+  // range, and at most the kernel's greatest.
+  const rig = new HookRig(({ decision }) => {
+    decision.weight.referenceMs = 10_000;
+  });
+  const { platform } = rig;
+  platform.listens = false;
+  await rig.start();
+  platform.packets.listening('docker0');
+  const short = rig.container();
+  const shares = (): number => {
+    short.call(10, 1000);
+    short.run();
+    return short.cgroup.inForce.shares;
+  };
+  t.is(shares(), 262_144);
+  rig.container({ name: 'wsk0_2_prewarm_nodejs18', bridge: 'br-other' }, false);
+  t.is(short.cgroup.inForce.shares, 128 * 16);
+  t.is(shares(), 128 * 16);
+  platform.packets.listening('br-other');
+  t.is(shares(), 262_144);
   await rig.hook.stop();
 });
 
