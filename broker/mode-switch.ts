@@ -1,5 +1,5 @@
 import { errorClass, GleanerError, type Millis, messageOf, systemClock } from '../config/index.js';
-import { ModeConflictError } from './errors.js';
+import { ModeConflictError, SharedHostNameError } from './errors.js';
 import {
   decodeMode,
   encodeMessage,
@@ -97,6 +97,8 @@ export async function storedModes(broker: Broker): Promise<StoredModes> {
 export interface ModeOutcome {
   /** Hosts whose hook has applied it. */
   readonly hosts: readonly string[];
+  /** Problems of those of them that have any, such as limits that they could not restore. */
+  readonly problems: ReadonlyMap<string, string>;
   /** Errors of hooks that have not applied it, by host. */
   readonly failed: ReadonlyMap<string, string>;
   /** Null if it is stored, so that hooks that start later apply it, too. */
@@ -111,6 +113,9 @@ class ModeNotStoredError extends errorClass('GLN_MODE_NOT_STORED') {
   }
 }
 
+/** A host has applied a change, but not with all its effects. */
+class ModeProblemError extends errorClass('GLN_MODE_PROBLEM') {}
+
 class ModeNotInForceError extends errorClass('GLN_MODE_NOT_IN_FORCE') {}
 
 /** A change is stored but applied by no hook: limits stay as they are. */
@@ -124,11 +129,13 @@ class ModeNotChangedError extends errorClass('GLN_MODE_NOT_CHANGED') {
   }
 }
 
-/** Why a change is not in force on every host now and later; empty: it is. */
-export function modeErrors({ hosts, failed, notStored }: ModeOutcome): readonly GleanerError[] {
-  const errors: GleanerError[] = [...failed].map(
-    ([host, why]) => new ModeNotInForceError(host, why),
-  );
+/** Why a change is not fully in force on every host now and later; empty: it is. */
+export function modeErrors(outcome: ModeOutcome): readonly GleanerError[] {
+  const { hosts, problems, failed, notStored } = outcome;
+  const errors: GleanerError[] = [
+    ...[...problems].map(([host, what]) => new ModeProblemError(host, what)),
+    ...[...failed].map(([host, why]) => new ModeNotInForceError(host, why)),
+  ];
   if (hosts.length === 0 && failed.size === 0) errors.push(new ModeNoHookError());
   if (notStored !== null) errors.push(new ModeNotStoredError(hosts.length, notStored));
   return errors;
@@ -164,7 +171,8 @@ function requestsOf(
 /**
  * Changes the mode, a pause or the kill switch on every host: requests to the hooks, which need no
  * JetStream, apply it, and the bucket `gleaner_mode` stores it for hooks that start later. Each
- * works without the other. Rejects with `GLN_MODE_NOT_CHANGED` if neither works.
+ * works without the other. Rejects with `GLN_MODE_NOT_CHANGED` if no hook has applied it and it is
+ * not stored.
  */
 export async function switchMode(
   broker: Broker,
@@ -186,22 +194,39 @@ export async function switchMode(
     expectedInstances(broker),
   ]);
   for (const host of silentHosts(expected, services.hook, hookResults))
-    hookResults.set(host, 'its hook does not answer');
-  const hosts = [...hookResults].filter(([, error]) => error === null).map(([host]) => host);
-  const failed = new Map(
-    [...hookResults].flatMap(([host, error]) => (error === null ? [] : [[host, error] as const])),
-  );
+    hookResults.set(host, { isApplied: false, problem: 'its hook does not answer' });
+  const results = [...hookResults];
+  const hosts = results.filter(([, { isApplied }]) => isApplied).map(([host]) => host);
+  const problemsIf = (applied: boolean): Map<string, string> =>
+    new Map(
+      results.flatMap(([host, { isApplied, problem }]) =>
+        isApplied === applied && problem !== null ? [[host, problem] as const] : [],
+      ),
+    );
+  const failed = problemsIf(false);
   if (notStored !== null && hosts.length === 0) throw new ModeNotChangedError(failed, notStored);
-  return { hosts: hosts.sort(), failed, notStored };
+  return { hosts: hosts.sort(), problems: problemsIf(true), failed, notStored };
 }
 
-/** By host: null, or why the hook has not applied it. */
+interface HookResult {
+  readonly isApplied: boolean;
+  readonly problem: string | null;
+}
+
+const APPLIED: HookResult = { isApplied: true, problem: null };
+
+/** A request reaches every hook of a shared name, though one answers. */
+const resultOf = (answer: unknown): HookResult => ({
+  isApplied: !(answer instanceof Error) || answer instanceof SharedHostNameError,
+  problem: failureOf(answer),
+});
+
 async function notifyHooks(
   broker: Broker,
   requests: readonly Request[],
   wait?: Millis,
-): Promise<Map<string, string | null>> {
-  const hookResults = new Map<string, string | null>();
+): Promise<Map<string, HookResult>> {
+  const hookResults = new Map<string, HookResult>();
   for (const one of requests) {
     const call = {
       service: services.hook,
@@ -216,8 +241,11 @@ async function notifyHooks(
       // No hook can be asked; the stored value remains.
       return hookResults;
     }
-    for (const [host, answer] of answers)
-      hookResults.set(host, failureOf(answer) ?? hookResults.get(host) ?? null);
+    for (const [host, answer] of answers) {
+      const [before, now] = [hookResults.get(host) ?? APPLIED, resultOf(answer)];
+      const isApplied = before.isApplied && now.isApplied;
+      hookResults.set(host, { isApplied, problem: now.problem ?? before.problem });
+    }
   }
   return hookResults;
 }

@@ -29,8 +29,9 @@ export const storeForOption = (): Option =>
     });
 
 /** Fields of `--output json` for a change of mode. */
-export const modeOutcomeJson = ({ hosts, failed, notStored }: ModeOutcome) => ({
+export const modeOutcomeJson = ({ hosts, problems, failed, notStored }: ModeOutcome) => ({
   inForce: hosts,
+  problems: Object.fromEntries(problems),
   failed: Object.fromEntries(failed),
   stored: notStored === null,
   notStored: notStored && {
@@ -68,7 +69,7 @@ export async function changeEverywhere(
   return { ...outcome, notStored };
 }
 
-/** Reports why a change is not in force on every host now and later. @returns false: some */
+/** Reports why a change is not fully in force on every host now and later. @returns false: some */
 export function reportModeOutcome(outcome: ModeOutcome): boolean {
   const errors = modeErrors(outcome);
   for (const error of errors) reportError(error, writePlain);

@@ -215,6 +215,12 @@ export const ERRORS = {
     message: 'in force on {hosts} but not stored: {reason}',
     hint: 'hooks that start later do not have it: {hint}; then run the command again',
   },
+  GLN_MODE_PROBLEM: {
+    message: 'in force on {host}, but {problem}',
+    hint:
+      '`gleaner status` shows the host; `gleaner restore --hold` there restores user limits ' +
+      'without NATS',
+  },
   GLN_MODE_NOT_IN_FORCE: {
     message: 'not in force on {host}: {reason}',
     hint:

@@ -376,7 +376,8 @@ export async function callEveryInstance(
   const answers = await onEveryHost(found, (host) => callService(broker, { ...call, host }));
   if (isExclusive)
     for (const { service, host, instances } of sharedNames(found))
-      answers.set(host, new SharedHostNameError(instances, service, host));
+      if (!(answers.get(host) instanceof Error))
+        answers.set(host, new SharedHostNameError(instances, service, host));
   return answers;
 }
 

@@ -238,15 +238,17 @@ async function switchEverywhere(
   return withBroker(config, async (broker) => {
     const who = { author: author() };
     const outcome = await changeEverywhere(broker, null, { kill }, who, storeForSeconds);
-    if (kill)
-      return {
-        outcome,
-        hosts: outcome.hosts.map((host) => ({ host, result: HELD_BY_ALL, ok: true })),
-      };
-    const heldBy = await heldAfterRelease(broker);
-    const hosts = outcome.hosts.map((host) => {
+    const heldBy = kill ? null : await heldAfterRelease(broker);
+    const rowOf = (host: string): RestoredHost => {
+      if (heldBy === null) return { host, result: HELD_BY_ALL, ok: true };
       const sources = heldBy.get(host);
       return sources === undefined ? unknownAfter(host) : releasedBy(host, RELEASED, sources);
+    };
+    const hosts = outcome.hosts.map((host) => {
+      const [row, problem] = [rowOf(host), outcome.problems.get(host)];
+      return problem === undefined
+        ? row
+        : { ...row, result: `${row.result}; ${problem}`, ok: false };
     });
     return { outcome, hosts };
   });

@@ -1,8 +1,9 @@
 import test from 'ava';
-import { NoJetStreamError, StoreFullError } from '../../broker/errors.js';
+import { NoJetStreamError, ServiceError, StoreFullError } from '../../broker/errors.js';
 import {
   type Broker,
   buckets,
+  type ModeOutcome,
   modeErrors,
   services,
   storeLater,
@@ -22,6 +23,9 @@ const full = new StoreFullError(
 );
 const who = { author: 'test' };
 const FN = '/guest/hello';
+
+const textsOf = (outcome: ModeOutcome) =>
+  modeErrors(outcome).map(({ code, message }) => [code, message]);
 
 async function hookWhoseStoreIsFull() {
   const rig = await new HookRig().start();
@@ -66,18 +70,25 @@ test('a kill switch that leaves limits behind is a failure of its host', async (
   });
   t.teardown(() => service.stop());
   const held = await switchMode(bus.connect(), null, { kill: true }, who, millis(50));
+  const problem = 'user limits of 2 containers cannot be restored';
   t.deepEqual(
-    [held.hosts, [...held.failed]],
-    [[], [['host-a', 'user limits of 2 containers cannot be restored']]],
+    [held.hosts, [...held.problems], held.failed.size],
+    [['host-a'], [['host-a', problem]], 0],
   );
+  t.deepEqual(textsOf(held), [['GLN_MODE_PROBLEM', `in force on host-a, but ${problem}`]]);
   t.deepEqual(await act(bus.connect(), { action: 'restore' }), {
     ok: false,
-    text: 'host-a: user limits of 2 containers cannot be restored',
+    text: `host-a: ${problem}`,
   });
+  bus.refusal = (_, operation) => (operation === 'write' ? full : null);
+  const notStored = await switchMode(bus.connect(), null, { kill: true }, who, millis(50));
+  t.deepEqual(textsOf(notStored), [
+    ['GLN_MODE_PROBLEM', `in force on host-a, but ${problem}`],
+    ['GLN_MODE_NOT_STORED', `in force on 1 host but not stored: ${full.message}`],
+  ]);
   answers.failed = 0;
-  t.like(await switchMode(bus.connect(), null, { kill: true }, who, millis(50)), {
-    hosts: ['host-a'],
-  });
+  bus.refusal = () => null;
+  t.deepEqual(textsOf(await switchMode(bus.connect(), null, { kill: true }, who, millis(50))), []);
 });
 
 test('a change that reaches no hook and no store names the way that is left', async (t) => {
@@ -134,10 +145,9 @@ test('a change is not in force on a host whose hook runs and does not answer', a
     [outcome.hosts, [...outcome.failed]],
     [['host-a'], [['host-b', 'its hook does not answer']]],
   );
-  t.deepEqual(
-    modeErrors(outcome).map(({ code, message }) => [code, message]),
-    [['GLN_MODE_NOT_IN_FORCE', 'not in force on host-b: its hook does not answer']],
-  );
+  t.deepEqual(textsOf(outcome), [
+    ['GLN_MODE_NOT_IN_FORCE', 'not in force on host-b: its hook does not answer'],
+  ]);
 });
 
 test('a host name of two hooks is an error of the change, which reaches both', async (t) => {
@@ -155,11 +165,39 @@ test('a host name of two hooks is an error of the change, which reaches both', a
     });
     t.teardown(() => service.stop());
   }
-  const { hosts, failed } = await switchMode(bus.connect(), null, { kill: true }, who, millis(50));
+  bus.refusal = (_, operation) => (operation === 'write' ? full : null);
+  const outcome = await switchMode(bus.connect(), null, { kill: true }, who, millis(50));
   t.is(held, 2);
-  t.deepEqual(hosts, []);
-  t.regex(failed.get('vm') ?? '', /^2 instances of gleaner-hook are called vm: only one has/);
+  const { hosts, problems, notStored } = outcome;
+  t.deepEqual([hosts, notStored], [['vm'], full]);
+  t.regex(problems.get('vm') ?? '', /^2 instances of gleaner-hook are called vm: only one has/);
   t.like(await act(bus.connect(), { action: 'restore' }), { ok: false });
+});
+
+test('a change that every hook refuses and no store takes is not made', async (t) => {
+  const bus = new MemoryBus();
+  bus.refusal = (_, operation) => (operation === 'write' ? full : null);
+  for (let i = 0; i < 2; i++) {
+    const service = serve(bus.connect(), {
+      name: services.hook,
+      version: '1.0.0',
+      description: 'of an earlier release, on a cloned machine',
+      host: 'vm',
+      endpoints: {
+        restore: {
+          description: 'refuses',
+          handle: () => {
+            throw new ServiceError(400, 'unknown field');
+          },
+        },
+      },
+    });
+    t.teardown(() => service.stop());
+  }
+  await t.throwsAsync(switchMode(bus.connect(), null, { kill: true }, who, millis(50)), {
+    code: 'GLN_MODE_NOT_CHANGED',
+    message: /^in force on no host: vm: .*unknown field/,
+  });
 });
 
 test('a change is stored later if the error is temporary', async (t) => {
