@@ -346,6 +346,8 @@ export interface ActivationView {
   readonly memory: GrantView;
   readonly loan: number;
   readonly tripped: boolean;
+  /** The user changed the container's limits while it ran. */
+  readonly limitsChanged?: boolean | undefined;
   readonly harvested: number;
   readonly accelerated: number;
   readonly saved: number;

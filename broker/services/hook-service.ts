@@ -268,6 +268,10 @@ export const explanationSchema = z.object({
   ended: z.string().describe('Cause of its end; only `answer` is used for learning.'),
   status: finite,
   clean: z.boolean(),
+  limitsChanged: z
+    .boolean()
+    .optional()
+    .describe("The user changed the container's limits while it ran; absent: older hook."),
   cpuMode: z.enum(['quota', 'weight']),
   shares: finite.nullable(),
   userShares: finite.nullable(),

@@ -82,6 +82,7 @@ export function outcomeText(entry: ExplanationView): string {
     parts.push(`used ${span(entry.accelerated)} of CPU above the user's limit`);
   if (entry.saved > 0) parts.push(`saved about ${span(entry.saved)}`);
   if (entry.loan > 0) parts.push(`memory loan ${mebibytesText(entry.loan)} MiB`);
+  if (entry.limitsChanged) parts.push('user limits changed while it ran');
   if (entry.trippedCpu) parts.push('CPU safeguard tripped');
   if (entry.trippedMemory) parts.push('memory safeguard tripped');
   if (entry.ended === 'init_failed')

@@ -42,6 +42,8 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
   oomsBefore = 0;
   oomEvents = 0;
   oomAttributed = 0;
+  /** Its user has just changed its limits: the requests that come at once are under way. */
+  limitsChanged = false;
   /** How long `/init` took, until the first `/run` takes it over. */
   initMicros = 0 as Micros;
   /** As counted in the sums of its function and host. */
@@ -79,6 +81,7 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
     this.oomsBefore = 0;
     this.oomEvents = 0;
     this.oomAttributed = 0;
+    this.limitsChanged = false;
     this.initMicros = 0 as Micros;
     this.demand.cpu = 0;
     this.demand.memory = 0;
@@ -180,8 +183,9 @@ export class Activation<C extends ManagedContainer<C>> implements EndedActivatio
   shared = false;
   /** Another one started in the container, on another connection, before this one's answer. */
   overtaken = false;
-  /** Its limits were restored while it ran (kill switch, mode): not used for learning. */
+  /** Its limits were restored or changed while it ran: not used for learning. */
   limitsInterrupted = false;
+  limitsChanged = false;
   /** The wall clock was set while it ran: the monotonic clock counts. */
   stepped = false;
   startedAt = 0 as Micros;
@@ -208,7 +212,7 @@ export class Activation<C extends ManagedContainer<C>> implements EndedActivatio
     this.run.payload = payload as Bytes;
     this.hasTarget = false;
     this.late = false;
-    this.limitsInterrupted = false;
+    this.limitsChanged = this.limitsInterrupted = container.limitsChanged;
     this.stepped = false;
     this.reason = 'answer';
     this.status = 0;

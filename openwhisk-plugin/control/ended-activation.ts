@@ -12,7 +12,9 @@ export type EndReason =
   /** Its `/init` failed, so it never got a `/run`. */
   | 'init_failed'
   | 'tap_lost'
-  | 'stopped';
+  | 'stopped'
+  /** The user changed its container's limits. The rest of it, under the same id, counts for it. */
+  | 'limits_changed';
 
 /** What explanations and control steps read of an activation after its end. */
 export interface EndedActivation {
@@ -30,4 +32,6 @@ export interface EndedActivation {
   readonly status: number;
   readonly clean: boolean;
   readonly stepped: boolean;
+  /** Its user limits were changed while it ran. */
+  readonly limitsChanged: boolean;
 }

@@ -30,6 +30,8 @@ export interface Explanation {
   ended: EndReason;
   status: number;
   clean: boolean;
+  /** The user changed the container's limits while it ran. */
+  limitsChanged: boolean;
   cpuMode: 'quota' | 'weight';
   shares: number;
   userShares: number;
@@ -156,6 +158,7 @@ export class Explanations {
       ended: word(0) as EndReason,
       status: number(4),
       clean: flag(Flag.clean),
+      limitsChanged: flag(Flag.limitsChanged),
       cpuMode: word(1) as Explanation['cpuMode'],
       shares: number(5),
       userShares: number(6),
@@ -173,13 +176,22 @@ export class Explanations {
   }
 }
 
-const Flag = { cold: 1, control: 2, enforced: 4, clean: 8, trippedCpu: 16, trippedMemory: 32 };
+const Flag = {
+  cold: 1,
+  control: 2,
+  enforced: 4,
+  clean: 8,
+  trippedCpu: 16,
+  trippedMemory: 32,
+  limitsChanged: 64,
+};
 
-const flagsOf = ({ cold, clean, run }: EndedActivation): number =>
+const flagsOf = ({ cold, clean, limitsChanged, run }: EndedActivation): number =>
   (cold ? Flag.cold : 0) |
   (run.control ? Flag.control : 0) |
   (run.enforced ? Flag.enforced : 0) |
   (clean ? Flag.clean : 0) |
+  (limitsChanged ? Flag.limitsChanged : 0) |
   (run.trippedCpu ? Flag.trippedCpu : 0) |
   (run.trippedMemory ? Flag.trippedMemory : 0);
 

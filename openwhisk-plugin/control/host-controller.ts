@@ -445,10 +445,13 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   #report(activation: EndedActivation, fn: FunctionRecord, outcome: Outcome, now: Millis): void {
     const { reports } = this.#ports;
     const isFailed = outcome === 'failure' || outcome === 'oom';
-    fn.step.record(activation, isFailed, busyCpu(activation), now);
-    fn.activations++;
+    const isWhole = activation.reason !== 'limits_changed';
+    if (isWhole) {
+      fn.step.record(activation, isFailed, busyCpu(activation), now);
+      fn.activations++;
+    }
     reports.ended(activation, fn, outcome);
-    reports.stepped(fn, now);
+    if (isWhole) reports.stepped(fn, now);
   }
 
   /**

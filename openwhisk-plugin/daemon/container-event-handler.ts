@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Bytes, GleanerError } from '../../config/index.js';
+import type { Bytes, GleanerError, Micros } from '../../config/index.js';
+import type { EndReason } from '../control/index.js';
 import { NO_LIMIT } from '../decision/index.js';
 import { invokerOf, type ManagedFilter, managedByPrefix } from '../host/docker/index.js';
 import type {
@@ -53,6 +54,24 @@ export class ContainerEventHandler implements ContainerEngineListener {
   }
 
   containerStarted(info: ContainerInfo, isFound = false): void {
+    this.#open(info, isFound);
+  }
+
+  /** User limits are fixed for a container's life here, so it is managed as another one. */
+  containerUpdated(info: ContainerInfo): void {
+    const before = this.#parts.containers.get(info.id);
+    const running = before?.newest;
+    const initMicros = (running?.cold ? running : before)?.initMicros;
+    this.#close(info.id, 'limits_changed');
+    this.#open(info, true, initMicros);
+  }
+
+  containerEnded(id: string): void {
+    this.#close(id, 'container_end');
+  }
+
+  /** `initMicros`: how long its `/init` took, if its user limits were changed after it. */
+  #open(info: ContainerInfo, isFound: boolean, initMicros?: Micros): void {
     // Pods were selected by their label.
     if (info.pod === undefined && !this.#managed(info.name)) {
       this.ignored++;
@@ -87,10 +106,16 @@ export class ContainerEventHandler implements ContainerEngineListener {
       this.#parts.counters.actionContainers++;
       this.#pipeline.beginBoost(container);
     }
+    if (initMicros !== undefined) {
+      container.initMicros = initMicros;
+      container.limitsChanged = true;
+    }
+    // The tap reports requests that are under way within this call.
     containers.bind(container);
+    container.limitsChanged = false;
   }
 
-  containerEnded(id: string): void {
+  #close(id: string, reason: EndReason): void {
     const { containers, applier, limited } = this.#parts;
     const container = containers.get(id);
     if (container === undefined) {
@@ -101,16 +126,16 @@ export class ContainerEventHandler implements ContainerEngineListener {
     if (container.running === 0 && container.memoryInForce === 0) {
       container.memoryInForce = container.handle.expected.memory;
     }
-    this.#pipeline.tracker.endContainer(container, 'container_end');
+    this.#pipeline.tracker.endContainer(container, reason);
     // A pod keeps its limits, and its next container may start when no hook runs.
     if (container.info.pod !== undefined && applier.isChanged(container))
-      this.#pipeline.restore(container, 'restart', 'container_end');
+      this.#pipeline.restore(container, 'restart', reason);
     containers.remove(id);
     limited.remove(id);
     this.#pipeline.containerRemoved(container);
     this.#ended.set(container.id, container);
     this.#countInvoker(container.info, -1);
-    this.#countReuse(container);
+    this.#countReuse(container, reason);
   }
 
   containerPaused(id: string, paused: boolean): void {
@@ -172,10 +197,11 @@ export class ContainerEventHandler implements ContainerEngineListener {
     else if (this.#invokers.delete(invoker)) headroom.forget(invoker);
   }
 
-  #countReuse(container: Container): void {
+  #countReuse(container: Container, reason: EndReason): void {
     const fn = container.revision?.fn;
     if (fn === undefined) return;
     fn.containers--;
+    if (reason === 'limits_changed') return;
     // It was never warm, or perhaps before it was found: it says nothing about reuse.
     if (container.initFailed || (container.adopted && container.activations <= 1)) return;
     fn.ended++;

@@ -85,7 +85,7 @@ export class Pipeline implements TapListener {
       return;
     }
     this.tracker.begin(container, revision, request.identity, request);
-    if (container.ended) return;
+    if (container.ended || container.limitsChanged) return;
     const lag = this.#parts.steady.wall() - request.at;
     this.lags.add(lag);
     this.lag.add(lag);
@@ -227,6 +227,7 @@ export class Pipeline implements TapListener {
       status,
       clean: false,
       stepped: false,
+      limitsChanged: false,
     };
     container.initMicros = 0 as Micros;
     this.controller.onInitFailed(ended, revision.fn, clock.monotonic());

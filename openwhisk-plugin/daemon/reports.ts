@@ -32,8 +32,11 @@ export class HostReports implements ReportPort<Container> {
   decided(activation: Activation<Container>): void {
     const { counters, containers } = this.#parts;
     const { container, run, revision } = activation;
-    counters.started++;
-    if (activation.late) counters.late++;
+    // The rest of one that was counted is none.
+    if (!activation.limitsChanged) {
+      counters.started++;
+      if (activation.late) counters.late++;
+    }
     containers.watch(container);
     activation.author = this.#authorOf(activation);
     this.decisions.add(revision.fn.mode, run.cpu.reason);
@@ -42,8 +45,6 @@ export class HostReports implements ReportPort<Container> {
   ended(activation: EndedActivation, fn: FunctionRecord): void {
     const { counters } = this.#parts;
     const { run, reason, duration, initMicros } = activation;
-    counters.ended++;
-    counters[END_COUNTERS[reason]]++;
     counters.harvested += run.harvested;
     counters.accelerated += run.accelerated;
     counters.saved += run.saved;
@@ -51,6 +52,9 @@ export class HostReports implements ReportPort<Container> {
     fn.harvestedMemory += run.harvestedMemory;
     fn.accelerated += run.accelerated;
     fn.saved += run.saved;
+    if (reason === 'limits_changed') return;
+    counters.ended++;
+    counters[END_COUNTERS[reason]]++;
     if (activation.stepped) counters.clockSteps++;
     fn.explanations.record(activation);
     if (reason === 'init_failed') return;

@@ -26,6 +26,14 @@ test('explain shows a failed initialization of an activation', (t) => {
   t.is(ended('container_end', 0), 'not enforced; container ended');
 });
 
+test('explain shows that the user changed the limits during an activation', (t) => {
+  const entry = { ended: 'answer', harvested: 0, accelerated: 0, saved: 0, loan: 0 };
+  t.is(
+    outcomeText({ ...entry, enforced: false, limitsChanged: true } as never),
+    'not enforced; user limits changed while it ran',
+  );
+});
+
 test('explain shows failed initializations of unknown activations', (t) => {
   // 2026-01-01T00:00:00Z in microseconds.
   const text = failedInitsText({

@@ -56,6 +56,8 @@ function activationCells(one: ActivationView): HTMLElement[] {
   if (one.control) marks.append(chip('control arm', '', 'ran at user limits, for comparison'));
   if (one.tripped)
     marks.append(chip('safeguard', 'amber', 'the user’s limit was restored while it ran'));
+  if (one.limitsChanged)
+    marks.append(chip('limits changed', 'amber', 'the user changed the limits while it ran'));
   if (one.endedBy !== '') marks.append(chip(one.endedBy, 'red', 'how it ended'));
   const usesWeights = one.cpuMode === 'weight';
   const factor = (one.shares ?? 0) / (one.userShares || 1);

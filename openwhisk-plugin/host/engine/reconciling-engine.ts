@@ -263,8 +263,12 @@ export class ReconcilingEngine implements ContainerEngine {
     // It runs, by the listing, and it was understood before.
     if (info === 'unreadable') return;
     // Equal stamps name one start; which of two is larger would say nothing once the clock was set.
-    if (info !== null && isSameStart(info, known.info) && hasSameLimits(info, known.info)) {
-      this.#setPaused(id, known, info.paused);
+    if (info !== null && isSameStart(info, known.info)) {
+      if (!hasSameLimits(info, known.info)) {
+        known.info = info;
+        known.paused = info.paused;
+        this.#listener?.containerUpdated?.(info);
+      } else this.#setPaused(id, known, info.paused);
       return;
     }
     this.#ended(id);
@@ -288,7 +292,6 @@ export class ReconcilingEngine implements ContainerEngine {
     else this.#ended(id);
   }
 
-  /** User limits are fixed for a container's life; one with others is announced as another. */
   async #onUpdate(id: string): Promise<void> {
     if (!this.#known.has(id)) return;
     this.#updated.add(id);

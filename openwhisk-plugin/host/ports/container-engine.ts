@@ -1,7 +1,7 @@
 import type { Bytes, GleanerError, Micros, Millicores } from '../../../config/index.js';
 import type { UserLimits } from '../../decision/index.js';
 
-/** One running container. Everything but `paused` is fixed for the container's life. */
+/** One running container. All but `paused` is fixed, unless its user changes its limits. */
 export interface ContainerInfo {
   /** The engine's full identifier. */
   readonly id: string;
@@ -62,6 +62,8 @@ export interface ContainerEngineListener {
   containerStarted(container: ContainerInfo, isFound?: boolean): void;
   /** Once per container that was started: a `die` event, or missing from a complete listing. */
   containerEnded(id: string): void;
+  /** Other user limits; it runs on, and all else is unchanged. */
+  containerUpdated?(container: ContainerInfo): void;
   containerPaused(id: string, paused: boolean): void;
   /** The engine's `oom` event, which also fires for a child of a container that continues. */
   containerOom(id: string): void;

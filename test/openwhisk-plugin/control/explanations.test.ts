@@ -26,6 +26,7 @@ const ended = (n: number, flags = true) =>
     reason: 'answer',
     status: 502,
     clean: !flags,
+    limitsChanged: flags,
     run: {
       control: flags,
       enforced: !flags,
@@ -62,6 +63,7 @@ test('an explanation shows the figures of its activation', (t) => {
       ended: 'answer',
       status: 502,
       clean: !flags,
+      limitsChanged: flags,
       cpuMode: 'quota',
       shares: 129,
       userShares: 128,

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { mebibytes } from '../../../config/index.js';
+import { mebibytes, millicores } from '../../../config/index.js';
+import type { TapRequest } from '../../../openwhisk-plugin/host/ports/index.js';
 import { type FakeContainer, HookRig } from './hook-rig.js';
 
 /**
@@ -54,6 +55,45 @@ test('a FIN after the answer ends nothing twice', async (t) => {
   container.closed(connection);
   container.answer(connection);
   t.like(counters(rig), { started: 2, ended: 2, clean: 2, closed: 0 });
+  await rig.hook.stop();
+});
+
+test('an activation whose container gets other user limits stays one activation', async (t) => {
+  const rig = await new HookRig().start();
+  const container = rig.container({ quota: 1000 });
+  const { packets, listener } = rig.platform;
+  let open: TapRequest | null = null;
+  const request = packets.request.bind(packets);
+  packets.request = (head) => {
+    open = head;
+    request(head);
+  };
+  // As the tap does, which reports an open request again at each bind.
+  rig.platform.bind = () => open && request(open);
+  const connection = container.run();
+  rig.advance(100);
+  const user = { ...container.info.user, quota: millicores(500) };
+  listener.containerUpdated?.({ ...container.info, user });
+  t.is(container.cgroup.inForce.quota, 500);
+  rig.advance(200);
+  container.answer(connection);
+  const [only, ...others] = rig.hook.explain('/guest/hello');
+  t.deepEqual(others, []);
+  t.like(only, {
+    ended: 'answer',
+    limitsChanged: true,
+    cold: true,
+    initMillis: 20,
+    durationMillis: 300,
+    enforced: false,
+  });
+  t.is(only?.cpu.user, 500);
+  t.like(counters(rig), { started: 1, ended: 1, clean: 1, late: 0, containerEnd: 0 });
+  const [fn] = rig.hook.inspect().functions;
+  t.like(fn, { activations: 1, coldStarts: 1 });
+  open = null;
+  container.call(100, 200);
+  t.like(rig.hook.explain('/guest/hello')[0], { limitsChanged: false, cold: false });
   await rig.hook.stop();
 });
 

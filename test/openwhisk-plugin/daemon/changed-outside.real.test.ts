@@ -98,8 +98,16 @@ test.serial(
       const begun = performance.now();
       await until(() => quotaNow() === updated.quota, 2000, 'the updated limits are the user’s');
       t.log(`user limits of the update after ${(performance.now() - begun).toFixed(0)} ms`);
-      t.true((await call).ok);
+      const { ok, activationId } = await call;
+      t.true(ok);
       t.true((await emulator.invoke(io, { sleepMs: allowed(6000) })).ok);
+      const explained = hook
+        .explain('/guest/io')
+        .filter(({ activation }) => activation === activationId);
+      t.deepEqual(
+        explained.map(({ ended, limitsChanged }) => ({ ended, limitsChanged })),
+        [{ ended: 'answer', limitsChanged: true }],
+      );
       hook.toggleKillSwitch();
       // If drift was looked for between the update and its event, the memory is lowered again,
       // which takes the kernel a moment.

@@ -354,8 +354,7 @@ test('limits that an update changed are the user’s from then on', async (t) =>
   Object.assign(cgroup.inForce, { memory: mebibytes(200) });
   Object.assign(cgroup.expected, { memory: mebibytes(200) });
   const user = { ...info.user, quota: 500 as Millicores, memory: mebibytes(200) };
-  rig.platform.listener.containerEnded(info.id);
-  rig.platform.listener.containerStarted({ ...info, user }, true);
+  rig.platform.listener.containerUpdated?.({ ...info, user });
   t.deepEqual(cgroup.inForce, { shares: 128, quota: 500, memory: mebibytes(200) });
   rig.advance(20_000);
   t.deepEqual(cgroup.inForce, { shares: 128, quota: 500, memory: mebibytes(200) });

@@ -97,7 +97,7 @@ test('each event of a container is announced once, also if it arrives twice', as
   await s.close();
 });
 
-test('user limits changed by an update make the container another one', async (t) => {
+test('user limits changed by an update are announced as an update', async (t) => {
   const s = await scripted();
   const [changed, same] = [s.add(3), s.add(4)];
   const foreign = s.add(5);
@@ -107,16 +107,12 @@ test('user limits changed by an update make the container another one', async (t
   changed.host = { CpuShares: 1024, Memory: 209_715_200 };
   for (const { id, name } of [changed, same, foreign])
     s.tell('container', 'update', id, LATER, name);
-  await s.recorder.until((r) => r.started.length === 3);
-  const { user } = s.recorder.started[2]!;
+  await s.recorder.until((r) => r.updated.length === 1);
+  const { user } = s.recorder.updated[0]!;
   t.deepEqual([user.shares, user.memory as number], [1024, 209_715_200]);
   s.tell('container', 'pause', same.id, LATER, same.name);
   await s.recorder.until((r) => r.count('paused wsk0_4_guest_f') === 1);
-  t.deepEqual(s.recorder.lines, [
-    'ended wsk0_3_guest_f',
-    'started wsk0_3_guest_f',
-    'paused wsk0_4_guest_f',
-  ]);
+  t.deepEqual(s.recorder.lines, ['updated wsk0_3_guest_f', 'paused wsk0_4_guest_f']);
   await s.close();
 });
 
@@ -126,8 +122,8 @@ test('limits changed while no event arrived are found at the reconnect', async (
   await s.engine.start(s.recorder);
   changed.host = { CpuShares: 1024 };
   s.dropStreams();
-  await s.recorder.until((r) => r.started.length === 2);
-  t.is(s.recorder.started[1]?.user.shares, 1024);
+  await s.recorder.until((r) => r.updated.length === 1);
+  t.is(s.recorder.updated[0]?.user.shares, 1024);
   await s.close();
 });
 

@@ -10,6 +10,7 @@ export class Recorder implements ContainerEngineListener {
   readonly lines: string[] = [];
   readonly started: ContainerInfo[] = [];
   readonly ended: { id: string }[] = [];
+  readonly updated: ContainerInfo[] = [];
   readonly skipped: string[] = [];
   /** Starts and ends as they were told. */
   readonly order: { what: 'started' | 'ended'; container: ContainerInfo }[] = [];
@@ -26,6 +27,10 @@ export class Recorder implements ContainerEngineListener {
     const container = this.started.findLast((each) => each.id === id);
     if (container !== undefined) this.order.push({ what: 'ended', container });
     this.#note(`ended ${this.#name(id)}`);
+  }
+  containerUpdated(container: ContainerInfo): void {
+    this.updated.push(container);
+    this.#note(`updated ${container.name}`);
   }
   containerPaused(id: string, paused: boolean): void {
     this.#note(`${paused ? 'paused' : 'resumed'} ${this.#name(id)}`);
