@@ -1,4 +1,9 @@
-import { LatencyHistogram, type Observation, withoutPart } from '../../broker/messages/index.js';
+import {
+  bucketOf,
+  LatencyHistogram,
+  type Observation,
+  withoutPart,
+} from '../../broker/messages/index.js';
 import type { FunctionView } from '../../broker/services/index.js';
 import { comparisonOver, modeInForce, reasonText } from '../../rules/index.js';
 import { FUNCTION_COLUMNS, type FunctionColumn, type FunctionRow } from '../wire.js';
@@ -88,7 +93,7 @@ export class FunctionEntry {
             memory: granted.memory.mean,
             memoryMax: granted.memory.max,
             mean: warm.count > 0 ? warm.mean : null,
-            p99: warm.count > 0 ? warm.quantile(0.99) : null,
+            p99: warm.count > 0 ? p99Beside(warm) : null,
             throttled: observation.throttledShare,
           }
         : {}),
@@ -175,6 +180,12 @@ const NO_LEARNING: FunctionRow['learning'] = {
 /** The p99 of a few activations is only the slowest of them. */
 const p99Of = ({ p99, learning }: FunctionView): number | null =>
   learning === undefined || learning.activations >= learning.activationsNeeded ? p99 : null;
+
+/** A quantile is the middle of its bucket, the mean exact: in one bucket it may be the larger. */
+function p99Beside(latency: LatencyHistogram): number {
+  const p99 = latency.quantile(0.99);
+  return bucketOf(latency.mean) === bucketOf(p99) ? Math.max(p99, latency.mean) : p99;
+}
 
 /** Functions by name, at most `maxFunctions`: the least recently called is evicted. */
 export class FunctionRegistry {

@@ -1,7 +1,9 @@
 import test from 'ava';
+import { LatencyHistogram } from '../../broker/messages/index.js';
 import { FunctionRegistry } from '../../dashboard/server/function-registry.js';
 import { ManualTime } from '../support/manual-time.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
+import { observation } from '../support/observations.js';
 import { HOST, SyntheticGleaner } from './synthetic.js';
 
 const views = new SyntheticGleaner(new MemoryBus(new ManualTime()).connect(), 0);
@@ -99,4 +101,21 @@ test('p99, SLO, objective and samples of a row are those of the worst host', (t)
   t.deepEqual(row('a', 'b', 'c', 'd'), hosts.c, 'of two that miss it, the higher p99');
   t.deepEqual(row('d', 'a'), hosts.a, 'known before unknown');
   t.deepEqual(row('d'), { ...hosts.d, p99: null }, 'a p99 of too few activations is not shown');
+});
+
+test('the mean of a step’s latencies stands above their p99 only if a few are far longer', (t) => {
+  const entry = new FunctionRegistry(1).called('/guest/a');
+  const after = (...millis: number[]) => {
+    const latency = new LatencyHistogram();
+    for (const one of millis) latency.record(one);
+    entry.observe(observation({ latency: latency.toMessage(), activations: millis.length }), 0);
+    const { mean, p99 } = entry.history.columns();
+    return { mean: mean.at(-1)!, p99: p99.at(-1)! };
+  };
+  // Bucket 80 holds (93.9, 102.4] ms, with middle 98.1.
+  t.deepEqual(after(101, 102), { mean: 101.5, p99: 101.5 });
+  // 1 of 200 is beyond the p99, whose bucket is 54, with middle 0.1 x 2^(53.5/8) = 10.3.
+  const { mean, p99 } = after(...new Array<number>(199).fill(10), 10_000);
+  t.is(mean, 59.95);
+  t.true(Math.abs(p99 - 10.3) < 0.05, String(p99));
 });

@@ -146,13 +146,13 @@ const factsText = (row: FunctionRow): string =>
     objectiveText(row),
   ].join('; ');
 
-/** p99 of warm activations and objective, or how many samples are missing. */
+/** p99 of all warm activations and objective, or how many samples are missing. */
 function objectiveText({ p99, slo, learning }: FunctionRow): string {
   const { activations, activationsNeeded, controlSamples, controlSamplesNeeded } = learning;
   const tail =
     p99 === null
       ? `p99 after ${activationsNeeded} warm activations (${activations} so far)`
-      : `p99 ${span(p99)}`;
+      : `p99 ${span(p99)} since the hook's start`;
   if (slo !== null) return `${tail} of an objective of ${span(slo)}`;
   const samples = `${controlSamplesNeeded} control samples (${controlSamples} so far)`;
   return `${tail}, objective learned from ${samples}`;
@@ -199,7 +199,7 @@ class FunctionPlots {
   readonly cards = [
     plotCard('w6', 'CPU', 'cores per container', this.#cpu),
     plotCard('w6', 'Memory', 'per container', this.#memory),
-    plotCard('w6', 'Latency', 'of warm activations', this.#latency),
+    plotCard('w6', 'Latency', 'of the warm activations of each control step', this.#latency),
     plotCard('w6', 'Slowdown', 'below 1: faster than the control arm', this.#slowdown),
   ];
 

@@ -171,7 +171,7 @@ const columns: readonly Column<FunctionRow>[] = [
   {
     title: 'p99',
     unit: 'warm',
-    hint: 'Of warm activations; red above the objective',
+    hint: 'Of warm activations since the hook’s start; red above the objective',
     width: '68px',
     right: true,
     hidePriority: 3,
