@@ -16,7 +16,7 @@ export const REMOVED_KEYS: Readonly<Record<string, string>> = {
   'decision.memoryUnitMiB': '16 MiB',
   'decision.minWindowMs': '50 ms',
   'decision.lateStartMs': '50 ms',
-  'decision.reactionMs': '130 ms, at least hook.sampleMs',
+  'decision.reactionMs': 'hook.sampleMs + 30 ms, at least 130 ms',
   'decision.concurrentStep': '0.1',
   'decision.payloadAware': 'true',
   'decision.boost.maxMs': '10000 ms',

@@ -3,7 +3,7 @@
 const REASONS: Readonly<Record<string, string>> = {
   // Reasons of a range.
   first_activation: 'first activation: user limit',
-  // Of hooks and audit logs before December 2026.
+  // Of hooks and audit logs of earlier builds.
   first_call: 'first activation: user limit',
   no_peak: 'runs too short to measure: user limit',
   failure: 'the last run failed: user limit',

@@ -100,7 +100,8 @@ export const decisionSchema = section(DESCRIPTION, {
       z.number().min(1).max(100),
       1.25,
       "Mean run time of a deprioritized function over its control arm's mean (the mean-time " +
-        'ratio; arithmetic means) above which it keeps its own weight.',
+        'ratio; arithmetic means) above which it keeps its own weight (an eighth of it beside ' +
+        'containers that are not managed).',
     ),
   }),
   boost: section(

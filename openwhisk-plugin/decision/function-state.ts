@@ -89,11 +89,11 @@ export class FunctionState {
   alpha: number;
 
   minWeightFactor = UNPROVEN_MIN_FACTOR;
-  /** Treated durations since `alpha` last changed. */
+  /** Durations of managed runs since `alpha` or `minWeightFactor` last changed. */
   readonly sinceAlpha: DurationStatistics;
   /**
    * Weight over the neutral weight, geometric mean of the newest managed runs that started beside
-   * others.
+   * others. Beside a quota: the newest run's weight over its own.
    */
   weightFactor = 1;
 

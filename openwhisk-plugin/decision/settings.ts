@@ -48,7 +48,7 @@ export interface DecisionSettings extends RangeRules {
   /** Policies receive the CPU time that the body's size predicts. */
   readonly payloadAware: boolean;
   readonly boostTime: Millis;
-  /** Runs at user limits after an OOM kill that a lowered limit caused (`faasrm`). */
+  /** Runs with the user's memory after an OOM kill that a lowered limit caused (`faasrm`). */
   readonly oomHoldRuns: number;
   /** Sampling period plus the time a raise takes: memory must not outgrow its limit within it. */
   readonly reactionTime: Millis;
@@ -70,6 +70,9 @@ const CAP_WITHOUT_HOST = { cpu: 8000 as Millicores, memory: mebibytes(2048) };
 export const MIN_WEIGHT_FACTOR = 1 / 16;
 export const MAX_WEIGHT_FACTOR = 16;
 
+/** From a sample to the raised limit. */
+const RAISE_MILLIS = 30;
+
 /** What no operator needs to change, each with its reason. */
 const FIXED = {
   /** Half a CFS period: over less, usage is a burst and not a rate. */
@@ -81,7 +84,7 @@ const FIXED = {
   boostTime: 10_000 as Millis,
   /** One control step of activations shows the peak again. */
   oomHoldRuns: 20,
-  /** The default sampling period, and 30 ms to raise a limit. */
+  /** For the default sampling period. */
   reactionTime: 130,
   /** What the other activations of the container need is unknown: CPU falls over ten starts. */
   concurrentStep: 0.1,
@@ -110,7 +113,7 @@ export function decisionSettings(
     alpha: weight.alpha,
     referenceCpuTime: millis(weight.referenceMs ?? 0),
     slowdownBound: weight.slowdownBound,
-    reactionTime: millis(Math.max(FIXED.reactionTime, sampleMillis)),
+    reactionTime: millis(Math.max(FIXED.reactionTime, sampleMillis + RAISE_MILLIS)),
     midRun: true,
     maxFunctions: decision.maxFunctions,
   };

@@ -1,11 +1,12 @@
 /** Columns, metrics and configuration keys that the pages name must exist. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import test from 'ava';
 import { parse } from 'yaml';
 import { buckets, objectStores, streams } from '../../broker/index.js';
 import { managers, policyNames } from '../../config/index.js';
 import { keysOf } from '../../config/keys.js';
+import { REMOVED_KEYS } from '../../config/removed-keys.js';
 import { configSchema } from '../../config/schema.js';
 import { METRICS } from '../../runtime/metrics/table.js';
 import { commandPages, pagesBelow } from './pages.js';
@@ -142,6 +143,33 @@ test('every configuration key that a page names exists', (t) => {
       }
   t.deepEqual(wrong, []);
   t.true(found > 30, `${found}`);
+});
+
+test('no page but the one on upgrades names a removed key', (t) => {
+  const wrong = [...pagesBelow()]
+    .filter((page) => page !== 'docs/upgrade.md')
+    .flatMap((page) => {
+      const text = readFileSync(page, 'utf8');
+      return Object.keys(REMOVED_KEYS)
+        .filter((key) => text.includes(`\`${key}`))
+        .map((key) => `${page}: ${key}`);
+    });
+  t.deepEqual(wrong, []);
+});
+
+test("a source file that a folder's README lists is there", (t) => {
+  const missing: string[] = [];
+  let listed = 0;
+  for (const page of pagesBelow())
+    if (page.endsWith('/README.md'))
+      for (const [, name] of readFileSync(page, 'utf8').matchAll(
+        /^(?:- |\| *)`([\w./-]+\.(?:ts|mjs))`/gm,
+      )) {
+        listed++;
+        if (!existsSync(join(dirname(page), name!))) missing.push(`${page}: ${name}`);
+      }
+  t.deepEqual(missing, []);
+  t.true(listed > 100, `${listed}`);
 });
 
 test('docs/managers.md describes each manager and each policy in its section', (t) => {

@@ -112,7 +112,7 @@ export class Player {
   readonly fn: FunctionState;
   readonly run: Run;
   now = 1000;
-  /** Bytes of the next calls' bodies. */
+  /** Bytes of the next activations' bodies. */
   payload = -1;
   #cpu = 0;
   #hits = 0;

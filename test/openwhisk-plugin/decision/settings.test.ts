@@ -126,3 +126,13 @@ test('the safeguard’s defaults are those of the configuration', (t) => {
   // Without a host: eight of FaaSRM's units.
   t.is(Number(defaultDecisionSettings.cpuCap), 8000);
 });
+
+test('memory may grow during a sampling period and the 30 ms of a raise', (t) => {
+  const reaction = (sampleMs: number): number => {
+    const { config } = loadConfig({ flags: { 'hook.sampleMs': sampleMs } });
+    return decisionSettings(config.decision, config.hook.sampleMs, HOST).reactionTime;
+  };
+  t.is(reaction(50), 130, 'never less than for the default period');
+  t.is(reaction(100), 130);
+  t.is(reaction(500), 530);
+});

@@ -21,7 +21,7 @@ const at = (minutes: number): Millis => (minutes * MINUTE) as Millis;
 
 test('advice is the smallest size above the peak and its margin, with what it rests on', (t) => {
   const adviser = new SizeAdviser(10);
-  // 20 calls each, peaks of 100 and 300 MiB, of 100 ms (test/agents/observations).
+  // 20 activations each, peaks of 100 and 300 MiB, of 100 ms (test/support/observations.ts).
   adviser.observe(observation({ user: user(512), peak: amounts(500, 300), coldStarts: 2 }), at(0));
   adviser.observe(
     observation({ step: 2, user: user(512), peak: amounts(500, 100), host: 'invoker-2' }),
