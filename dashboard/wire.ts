@@ -144,6 +144,8 @@ export interface ServiceRow {
   /** Mean, microseconds. */
   readonly micros: number;
   readonly lastFailure: string;
+  /** As a whole: it publishes nothing until it is resumed. */
+  readonly paused: boolean;
 }
 
 export interface MeanFieldRow {

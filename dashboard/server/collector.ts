@@ -28,7 +28,7 @@ import { FunctionRegistry } from './function-registry.js';
 import { HostRegistry } from './host-registry.js';
 import { MeanFieldHistory } from './mean-field-history.js';
 import { Overview } from './overview.js';
-import { queryServices } from './service-query.js';
+import { queryServices, type Statistics } from './service-query.js';
 
 export interface CollectorOptions {
   readonly broker: Broker;
@@ -253,12 +253,16 @@ export class Collector {
 
   async #discover(): Promise<void> {
     const { broker } = this.#options;
-    const [seen, agents] = await Promise.all([
+    const [seen, agents, aggregators] = await Promise.all([
       queryServices(broker),
       askEvery(broker, 'agents', 'list', { offset: 0, limit: 0 }),
+      askEvery(broker, 'aggregator', 'list'),
     ]);
-    this.services = seen;
-    this.#noteAnswers(seen);
+    const isPaused = ({ service, host }: Statistics): boolean =>
+      (service === services.agents && agents.answers.get(host)?.paused === true) ||
+      (service === services.aggregator && aggregators.answers.get(host)?.paused === true);
+    this.services = seen.map((row) => ({ ...row, paused: isPaused(row) }));
+    this.#noteAnswers(this.services);
     const phases: Record<string, number> = {};
     const managers: Record<string, number> = {};
     for (const answer of agents.answers.values()) {

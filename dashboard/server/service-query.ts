@@ -27,9 +27,12 @@ const statsSchema = z.looseObject({
 
 const WAIT_MILLIS = 300;
 
+/** What the statistics of a service show. */
+export type Statistics = Omit<ServiceRow, 'paused'>;
+
 /** Every answering instance of Gleaner's services with its statistics. */
-export async function queryServices(broker: Broker): Promise<ServiceRow[]> {
-  const rows: ServiceRow[] = [];
+export async function queryServices(broker: Broker): Promise<Statistics[]> {
+  const rows: Statistics[] = [];
   for (const instance of await findServices(broker, null, millis(WAIT_MILLIS), 'STATS')) {
     const checked = statsSchema.safeParse(instance);
     if (!checked.success) continue;

@@ -174,3 +174,22 @@ test('totals of an older hook, which counts by function only, are sums over them
   await pass(130);
   t.is(collector.totals().harvestedTotal, 0, 'the host is gone');
 });
+
+test('a paused agent host is shown as paused until it is resumed', async (t) => {
+  const { bus, sent, pass } = stage(t);
+  const gleaner = new SyntheticGleaner(bus.connect(), 3);
+  t.teardown(() => gleaner.stop());
+  gleaner.start(false);
+  const paused = () =>
+    sent
+      .findLast(({ services }) => services !== undefined)
+      ?.services?.flatMap((row) => (row.paused ? `${row.service} ${row.host}` : []));
+  await pass(6);
+  t.deepEqual(paused(), []);
+  gleaner.agentsPaused = true;
+  await pass(6);
+  t.deepEqual(paused(), ['gleaner-agents agents0']);
+  gleaner.agentsPaused = false;
+  await pass(6);
+  t.deepEqual(paused(), []);
+});

@@ -48,6 +48,7 @@ export class SyntheticGleaner {
   audit: HostView['audit'] = { cause: null, waiting: 0, dropped: 0 };
   /** Older hooks count harvest for each function only. */
   isOlder = false;
+  agentsPaused = false;
   second = 0;
   readonly #broker: Broker;
   readonly #running: RunningService[] = [];
@@ -106,7 +107,7 @@ export class SyntheticGleaner {
     const state = () => ({
       host: 'agents0',
       boot: BOOT,
-      paused: false,
+      paused: this.agentsPaused,
       shards: 64,
       counts: {},
       observations: {},

@@ -88,7 +88,7 @@ export function hostsPage(): Page {
         state.services.map((row) => ({
           key: `${row.service} ${row.host} ${row.started}`,
           cells: [
-            td(row.service),
+            td(row.paused ? h('span', `${row.service} `, pausedChip()) : row.service),
             td(row.host),
             td(row.version),
             agoCell(state.now, Date.parse(row.started) / 1000),
@@ -102,6 +102,9 @@ export function hostsPage(): Page {
     },
   };
 }
+
+const pausedChip = (): HTMLElement =>
+  chip('paused', 'amber', 'publishes nothing until it is resumed');
 
 const noHook = ({ silentParts }: State): string =>
   silentParts.some(({ service }) => service === 'gleaner-hook')

@@ -340,10 +340,12 @@ function attentionLines(
       add('objective', 'red', functionLink(row.name), `${span(row.p99)} of ${span(row.slo)}`);
     if (row.paused) add('paused', 'amber', functionLink(row.name));
   }
-  for (const { service, host, started, failures, lastFailure } of services)
+  for (const { service, host, started, failures, lastFailure, paused } of services) {
+    if (paused) add('paused', 'amber', `${service} on ${host}`, 'publishes nothing', started);
     if (failures > 0) {
       const what = `${service} on ${host}: ${lastFailure}`;
       add('errors', 'amber', what, counted(failures, 'failure'), started);
     }
+  }
   return lines.length === 0 ? [emptyLine('nothing')] : lines;
 }
