@@ -9,7 +9,7 @@ import {
   modeKey,
   TEXT_MAX,
 } from './messages/index.js';
-import type { Broker } from './port.js';
+import type { Broker, KeyValue, KeyValueEntry } from './port.js';
 import { callEveryInstance, expectedInstances, silentHosts } from './services/index.js';
 import { buckets, services } from './subjects.js';
 
@@ -26,14 +26,16 @@ export interface ModeAuthor {
 }
 
 const ATTEMPTS = 8;
+/** Hooks that are away for less than a week learn who released a function, and why. */
+const RELEASE_KEPT_MICROS = 7 * 24 * 3600 * 1e6;
 
 /** Hooks refuse a longer one, and with it the change. */
 const reasonOf = ({ reason = '' }: ModeAuthor): string => reason.slice(0, TEXT_MAX);
 
 /**
  * Changes the stored mode of one function, or the global one (`fn` null). Members that are not
- * named stay: a pause must survive a change of mode. A value without effect stays, too: it tells
- * hooks who released the function. Rejects with `GLN_MODE_CONFLICT`, and as the bucket does.
+ * named stay: a pause must survive a change of mode. A value without effect stays for a week: it
+ * tells hooks who released the function. Rejects with `GLN_MODE_CONFLICT`, and as the bucket does.
  */
 export async function changeMode(
   broker: Broker,
@@ -61,13 +63,38 @@ export async function changeMode(
     const done = entry?.value
       ? await bucket.update(key, value, entry.revision)
       : await bucket.create(key, value);
-    if (done !== null) return;
+    if (done === null) continue;
+    // It costs a read of each key, which a pause or a kill switch must not wait for.
+    if (!next.kill && !hasEffect(next)) await removeOldReleases(bucket);
+    return;
   }
   throw new ModeConflictError(key);
 }
 
 /** A value that a release has left has none. */
-const hasEffect = ({ paused, mode }: ModeValue): boolean => paused || mode !== undefined;
+const hasEffect = ({ paused, mode }: Pick<ModeValue, 'paused' | 'mode'>): boolean =>
+  paused || mode !== undefined;
+
+/**
+ * Removes what old releases of functions have left. It is safe: for a hook that starts, no value
+ * means no hold, and a hook that was away reads all values when it is back: a missing one is then
+ * delivered as deleted (`key-value-watchers.ts`). Only author and reason are lost. Never rejects:
+ * the next release tries again.
+ */
+async function removeOldReleases(bucket: KeyValue): Promise<void> {
+  const before = systemClock.wall() - RELEASE_KEPT_MICROS;
+  const isOld = ({ value }: KeyValueEntry): boolean => {
+    const decoded = value && decodeMode(value);
+    if (!decoded?.ok || hasEffect(decoded.message)) return false;
+    return (decoded.message.at ?? 0) < before;
+  };
+  await bucket
+    .sweep(
+      (key) => functionOfModeKey(key) !== null,
+      (entry) => (isOld(entry) ? 'purge' : 'keep'),
+    )
+    .catch(() => undefined);
+}
 
 export interface StoredModes {
   /** Stored modes and pauses of functions, by name. */

@@ -129,7 +129,7 @@ interface Bucket {
 export const bucketTable = {
   mode: {
     keys: '`global`, `function.<fn>`',
-    access: { hook: 'read', operator: 'write' },
+    access: { hook: 'read', operator: 'sweep' },
     watchedBy: ['hook', ...WATCHERS],
     description:
       'Kill switch, modes and pauses. Every hook applies and stores them; without a key the ' +

@@ -9,10 +9,16 @@ import {
   storeLater,
   switchMode,
 } from '../../broker/index.js';
-import { decodeMode, MODE_GLOBAL, modeKey } from '../../broker/messages/index.js';
+import {
+  decodeMode,
+  encodeMessage,
+  MODE_GLOBAL,
+  type ModeValue,
+  modeKey,
+} from '../../broker/messages/index.js';
 import { changeMode } from '../../broker/mode-switch.js';
 import { serve } from '../../broker/services/index.js';
-import { type GleanerError, millis } from '../../config/index.js';
+import { type GleanerError, millis, systemClock } from '../../config/index.js';
 import { act } from '../../dashboard/server/actions.js';
 import { HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
@@ -274,4 +280,53 @@ test('the configured mode of a function without a stored one changes nothing', a
   interrupt(broker, () => changeMode(other, FN, { paused: true }, who));
   await changeMode(broker, FN, { mode: null }, who);
   t.deepEqual(await other.keyValue(buckets.mode).keys(), [modeKey(FN)]);
+});
+
+test('a release removes those older than a week, and nothing that holds a function', async (t) => {
+  const bus = new MemoryBus();
+  const [broker, other] = [bus.connect(), bus.connect()];
+  const bucket = other.keyValue(buckets.mode);
+  const day = 24 * 3600 * 1e6;
+  const put = (fn: string | null, days: number, held: Partial<ModeValue>) => {
+    const at = systemClock.wall() - days * day;
+    const value = { v: 1, kill: false, paused: false, author: 'earlier', reason: '', at, ...held };
+    return bucket.put(fn === null ? MODE_GLOBAL : modeKey(fn), encodeMessage(value as object));
+  };
+  await put(null, 100, {});
+  await put('/guest/old', 8, {});
+  await put('/guest/young', 6, {});
+  await put('/guest/paused', 100, { paused: true });
+  await put('/guest/observed', 100, { mode: 'observe' });
+  await bucket.put(modeKey('/guest/unreadable'), new Uint8Array([1]));
+  const seen: string[] = [];
+  bucket.watch(({ key }) => seen.push(key));
+  await changeMode(broker, FN, { paused: true }, who);
+  const all = await bucket.keys();
+  t.is(all.length, 7, 'a pause removes nothing');
+  await changeMode(broker, FN, { paused: false }, who);
+  t.deepEqual(
+    (await bucket.keys()).sort(),
+    all.filter((key) => key !== modeKey('/guest/old')).sort(),
+  );
+  t.true(seen.includes(modeKey(FN)), 'hooks get the new release');
+});
+
+test('a hook that was away for longer than a release is kept learns of it', async (t) => {
+  const rig = await new HookRig().start();
+  t.teardown(() => rig.hook.stop());
+  const container = rig.container({ quota: 1000 });
+  container.call(20, 300);
+  const isPaused = () => rig.hook.inspect({ function: FN }).functions[0]?.paused;
+  await changeMode(rig.other, FN, { paused: true }, who);
+  t.true(isPaused());
+  rig.bus.takeDown();
+  // Meanwhile it was released, that release was removed, and another function was paused.
+  const bucket = rig.bus.bucket(buckets.mode);
+  const { value } = bucket.entries.get(modeKey(FN))!;
+  bucket.entries.delete(modeKey(FN));
+  bucket.write(modeKey('/guest/other'), value);
+  t.true(isPaused());
+  rig.bus.bringUp();
+  await rig.other.flush();
+  t.false(isPaused());
 });

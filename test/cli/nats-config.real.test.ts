@@ -58,6 +58,7 @@ const perEndpoint = (service: string, endpoint: string, roles: Role[]): [string,
   ]);
 
 const SWEPT: Readonly<Record<string, Role[]>> = {
+  KV_gleaner_mode: ['operator'],
   KV_gleaner_functions: ['agents'],
   KV_gleaner_leases: ['agents'],
   KV_gleaner_actions: ['operator'],
