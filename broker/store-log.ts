@@ -24,7 +24,7 @@ const CONSEQUENCES: Readonly<Record<string, Partial<Record<StoreOperation, strin
     write: 'new policy parameters do not reach hooks, which keep the last ones',
   },
   [objectStores.policies]: {
-    read: 'what agents learned before cannot be loaded: they start from the base policy',
+    read: 'saved agents cannot be loaded: they go on from what their host has, or the base policy',
     write: 'what agents learn is not stored: it is lost when their host restarts',
   },
   [streams.trajectories]: { write: 'steps of agents are not recorded' },

@@ -39,7 +39,7 @@ const SAVED_MAX = 20_000;
 /** Shards saved per turn, and shards loaded at once: bounds the load on the store. */
 const SAVES_A_TURN = 4;
 const PARALLEL = 4;
-/** A store that does not answer must not delay a shard: its agents restart from the base policy. */
+/** A store that does not answer must not delay a shard: see {@link HandOver} for what it means. */
 const LOAD_TIMEOUT = 1500 as Millis;
 
 export interface HandOverOptions {
@@ -57,7 +57,8 @@ export const shardObject = (shard: number): string => `agents-shard-${shard}`;
  * Suspends and resumes agents: of functions that are no longer resident, in memory, and of shards
  * that move to another host, in the object store (one object per shard). A few shards are saved
  * per turn, and a shard when it is released; a crash loses what happened since. Nothing depends on
- * it: a function without a saved agent restarts from the base policy.
+ * it: agents of a shard that is not loaded continue from what this host still has of them, as after
+ * a lapse of its lease, or restart from the base policy.
  */
 export class HandOver {
   readonly #options: HandOverOptions;
@@ -183,7 +184,8 @@ export class HandOver {
       this.#failed(
         shard,
         error,
-        'cannot load suspended agents: their functions restart from the base policy',
+        'cannot load suspended agents: their functions continue from what this host still has of ' +
+          'them, or from the base policy',
       );
     } finally {
       this.#reading--;

@@ -320,41 +320,50 @@ test('a pause during a lapse of the lease is saved after it', async (t) => {
   await one.stop();
 });
 
-test('an agent whose shard another host had, but saved nothing, keeps its state', async (t) => {
-  const { time, bus, start, pass, observe, seen } = stage();
-  const machine = new Machine(time, 1, 0);
-  const one = start('agents-1', {
-    broker: new FlakyBroker(bus.connect(), machine, time, new SeededRandom(2), () => ({
-      delay: 5,
-      lost: 0,
-    })),
-    clock: machine,
-    timers: machine,
+for (const [what, saved] of [
+  ['nothing', null],
+  ['a damaged state', new TextEncoder().encode('half a {')],
+] as const)
+  test(`an agent whose shard another host had, but saved ${what}, keeps its state`, async (t) => {
+    const { time, bus, hook, start, pass, observe, seen, warnings } = stage();
+    const machine = new Machine(time, 1, 0);
+    const one = start('agents-1', {
+      broker: new FlakyBroker(bus.connect(), machine, time, new SeededRandom(2), () => ({
+        delay: 5,
+        lost: 0,
+      })),
+      clock: machine,
+      timers: machine,
+    });
+    await pass(1000);
+    for (let i = 0; i < 3; i++) await observe();
+    await pass(1000);
+    machine.held = true;
+    const broker = bus.connect();
+    const two = start('agents-2', { broker });
+    await pass(5000);
+    t.is(two.ownedShards, SHARDS);
+    await broker.close();
+    if (saved !== null)
+      await hook.objects(objectStores.policies).put(shardObject(shardOf(FN)), saved);
+    machine.resume();
+    await observe();
+    await pass(200);
+    t.is(one.counts.elsewhere, 1);
+    t.is(one.agents, 0, 'it is suspended');
+    await pass(6000);
+    await observe();
+    await pass(200);
+    const counted = seen('agents-1');
+    await pass(200);
+    t.is(await counted, 4);
+    const failures = warnings.filter((text) => text.startsWith('cannot load suspended agents'));
+    t.is(failures.length, saved === null ? 0 : 1);
+    if (saved !== null) t.regex(failures[0]!, /continue from what this host still has of them, or/);
+    const stopped = Promise.all([one.stop(), two.stop()]);
+    await pass(2000);
+    await stopped;
   });
-  await pass(1000);
-  for (let i = 0; i < 3; i++) await observe();
-  await pass(1000);
-  machine.held = true;
-  const broker = bus.connect();
-  const two = start('agents-2', { broker });
-  await pass(5000);
-  t.is(two.ownedShards, SHARDS);
-  await broker.close();
-  machine.resume();
-  await observe();
-  await pass(200);
-  t.is(one.counts.elsewhere, 1);
-  t.is(one.agents, 0, 'it is suspended');
-  await pass(6000);
-  await observe();
-  await pass(200);
-  const counted = seen('agents-1');
-  await pass(200);
-  t.is(await counted, 4);
-  const stopped = Promise.all([one.stop(), two.stop()]);
-  await pass(2000);
-  await stopped;
-});
 
 test('an agent that is no longer resident is suspended, and resumed later', async (t) => {
   const { hook, start, pass, observe, seen } = stage();
