@@ -149,6 +149,11 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
     return this.tapped && this.revision?.fn.enforced === true;
   }
 
+  /** What runs in it is unknown, so that no activation has set its weight. */
+  get hasUnknownWork(): boolean {
+    return this.unread && this.mayLimit && !this.limited && this.running === 0;
+  }
+
   /** What runs in it, or may run unseen, has its user's weight. */
   get keepsOwnWeight(): boolean {
     return !this.mayLimit && (this.revision !== null || this.unread || !this.tapped);

@@ -10,12 +10,13 @@ import {
   type UsageSample,
 } from '../decision/index.js';
 import type { ActivationListener } from './activation-tracker.js';
+import { CommonWeights } from './common-weights.js';
 import type { Activation, ManagedContainer } from './container.js';
 import { updateDemand } from './demand.js';
 import type { EndedActivation } from './ended-activation.js';
 import type { FunctionRecord, Revision } from './function-record.js';
 import { HostLoad } from './host-load.js';
-import type { HostPorts, LimitChange } from './ports.js';
+import { type HostPorts, reusedChange } from './ports.js';
 import type { TargetRules } from './target.js';
 
 /**
@@ -29,22 +30,15 @@ import type { TargetRules } from './target.js';
 export class HostController<C extends ManagedContainer<C>> implements ActivationListener<C> {
   readonly decider: Decider;
   readonly load = new HostLoad();
+  readonly weights: CommonWeights<C>;
   readonly #ports: HostPorts<C>;
   readonly #byState = new Map<ContainerState, C>();
-  readonly #change: { who: string; why: string; activation: Activation<C> | null } = {
-    who: '',
-    why: '',
-    activation: null,
-  };
-
-  /** The common factor of the weights in force, and the largest factor beside it. */
-  #commonWeight = 1;
-  #highestFactor: number;
+  readonly #by = reusedChange<C>();
 
   constructor(decider: Decider, ports: HostPorts<C>) {
     this.decider = decider;
-    this.#highestFactor = decider.weights.highest;
     this.#ports = ports;
+    this.weights = new CommonWeights(decider, ports.limits, this.#byState);
     ports.limits.onMemoryRefused((container, now) => this.#memoryRefused(container, now));
   }
 
@@ -53,9 +47,8 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   /** Once per container, before anything else of it. */
   containerStarted(container: C): void {
     this.#byState.set(container.state, container);
-    const { weights } = this.decider;
-    weights.observe(this.#ports.limits.weightRange(container));
-    if (container.keepsOwnWeight && weights.isAllowed) this.#scaleWeights();
+    this.decider.weights.observe(this.#ports.limits.weightRange(container));
+    if (container.keepsOwnWeight) this.weights.onContainer(container);
     this.#writeChanged();
   }
 
@@ -63,60 +56,8 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   containerEnded(container: C): void {
     this.#byState.delete(container.state);
     this.decider.containerEnded(container.state);
-    this.#scaleWeightsFor(true);
+    this.weights.onContainer(container);
     this.#writeChanged();
-  }
-
-  /** The activations of containers can be seen from now on. */
-  onTapListening(): void {
-    this.#scaleWeights();
-  }
-
-  /** As {@link HostWeights.siblings}, read now and then. */
-  onSiblings(factor: number): void {
-    this.decider.weights.siblings = factor;
-    this.#scaleWeights();
-    this.decider.lowerWeights(this.#writeLowered);
-  }
-
-  /**
-   * A container has come or gone, which may be limited or not. While all of them may be, another
-   * one like them changes nothing, and a host has hundreds to look at.
-   */
-  #scaleWeightsFor(mayLimit: boolean): void {
-    const { commonWeight, weights } = this.decider;
-    if (!mayLimit || !weights.isAllowed || commonWeight !== this.#commonWeight)
-      this.#scaleWeights();
-  }
-
-  /**
-   * Weights have a common factor only while no container keeps its own weight, which would wait for
-   * all others. Beside one the range is narrow, too.
-   */
-  #scaleWeights(): void {
-    const { weights } = this.decider;
-    weights.isAllowed = true;
-    for (const { keepsOwnWeight } of this.#byState.values())
-      if (keepsOwnWeight) weights.isAllowed = false;
-    const before = this.#commonWeight;
-    const highest = this.#highestFactor;
-    this.#commonWeight = this.decider.commonWeight;
-    this.#highestFactor = weights.highest;
-    if (this.#commonWeight === before && this.#highestFactor >= highest) return;
-    const change = this.#by('policy', 'common_factor');
-    for (const container of this.#byState.values()) {
-      if (!container.boosted && (!container.limited || container.running === 0)) continue;
-      const { shares } = container.state;
-      this.decider.rescale(container.state, before);
-      if (container.state.shares !== shares)
-        this.#ports.limits.setShares(container, container.state.shares, change);
-    }
-    // After the others, whose weights theirs follow.
-    for (const container of this.#byState.values()) {
-      if (!isUnread(container)) continue;
-      this.decider.requestUnread(container.state);
-      this.#ports.limits.setShares(container, container.state.shares, change);
-    }
   }
 
   /**
@@ -127,7 +68,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     if (container.wasBoosted || container.revision !== null || !container.tapped) return;
     const { limits, reports } = this.#ports;
     const { state } = container;
-    const quota = this.decider.boost(state, now);
+    const quota = this.decider.shares.beginBoost(state, now);
     container.boosted = true;
     container.wasBoosted = true;
     reports.boosted(container);
@@ -139,23 +80,23 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   /** Its time is over, and `/init` has no answer; call it again after as long. */
   boostExpired(container: C, now: Millis): void {
     if (!container.boosted) return;
-    this.decider.boostExpired(container.state, now);
+    this.decider.shares.expireBoost(container.state, now);
     const { limits } = this.#ports;
     const change = this.#by('boost', 'too_long');
     limits.setShares(container, container.state.shares, change);
     limits.setQuota(container, container.user.quota, change);
-    this.decider.lowerWeights(this.#writeLowered);
+    this.weights.lower();
   }
 
   endBoost(container: C, why: string): void {
     if (!container.boosted) return;
     container.boosted = false;
-    this.decider.boostEnded(container.state);
+    this.decider.shares.endBoost(container.state);
     const { limits } = this.#ports;
     const change = this.#by('boost', why);
     limits.setShares(container, container.state.shares, change);
     if (container.running === 0) limits.setQuota(container, container.user.quota, change);
-    this.decider.lowerWeights(this.#writeLowered);
+    this.weights.lower();
   }
 
   /**
@@ -172,7 +113,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     container.revision = revision;
     state.assignFunction(revision.state, this.decider.capacity);
     revision.fn.containers++;
-    this.#scaleWeightsFor(container.mayLimit);
+    this.weights.onContainer(container);
     return revision;
   }
 
@@ -183,7 +124,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     const { fn } = revision;
     fn.running++;
     container.unread = false;
-    if (this.decider.commonWeight !== this.#commonWeight) this.#scaleWeights();
+    this.weights.follow();
     run.enforced = container.mayLimit && !activation.late;
     run.late = container.mayLimit && activation.late;
     const wasBoosted = container.boosted;
@@ -274,15 +215,15 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
    */
   onUnreadRequest(container: C, now: Millis): void {
     const wasUnread = container.unread;
-    if (!isUnread(container) && this.#ports.limits.isChanged(container))
+    if (!container.hasUnknownWork && this.#ports.limits.isChanged(container))
       this.restore(container, 'safeguard', 'unknown_request', now);
     this.endBoost(container, 'unknown_function');
     container.unread = true;
     if (container.mayLimit) {
-      this.decider.requestUnread(container.state);
+      this.decider.shares.setTypical(container.state);
       const change = this.#by('safeguard', 'unknown_request');
       this.#ports.limits.setShares(container, container.state.shares, change);
-    } else if (!wasUnread) this.#scaleWeights();
+    } else if (!wasUnread) this.weights.scale();
   }
 
   /** For a function that has reached its user limit, or that Gleaner made smaller. */
@@ -355,7 +296,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
    */
   onLateWork(container: C): void {
     if (container.running > 0 || !container.mayLimit) return;
-    if (!this.decider.neutralizeWeight(container.state)) return;
+    if (!this.decider.shares.neutralize(container.state)) return;
     const change = this.#by('policy', 'works_after_answer');
     this.#ports.limits.setShares(container, container.state.shares, change);
   }
@@ -470,7 +411,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
     container.interruptLimits();
     if (container.boosted) {
       container.boosted = false;
-      this.decider.boostEnded(container.state);
+      this.decider.shares.endBoost(container.state);
     }
     container.limited = false;
     this.#ports.limits.restore(container, this.#by(who, why));
@@ -493,7 +434,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
       restored++;
       this.restore(container, 'restore', why, now);
     }
-    this.#scaleWeights();
+    this.weights.scale();
     return restored;
   }
 
@@ -507,7 +448,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
       if (!isEnforced && this.#ports.limits.isChanged(container))
         this.restore(container, 'mode', why, now);
     }
-    this.#scaleWeights();
+    this.weights.scale();
   }
 
   /** A reduction of memory was refused: the old limit is in force. */
@@ -542,14 +483,8 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
   /** Writes the limits of containers whose loans or greatest weight this event has changed. */
   #writeChanged(): void {
     this.decider.takeChanged(this.#writeLoans);
-    this.decider.lowerWeights(this.#writeLowered);
+    this.weights.lower();
   }
-
-  readonly #writeLowered = (state: ContainerState): void => {
-    const container = this.#byState.get(state);
-    if (container === undefined || container.ended) return;
-    this.#ports.limits.setShares(container, state.shares, this.#by('policy', 'revised'));
-  };
 
   readonly #writeLoans = (state: ContainerState, why: GrantChange): void => {
     const container = this.#byState.get(state);
@@ -567,20 +502,7 @@ export class HostController<C extends ManagedContainer<C>> implements Activation
       limits.setMemory(container, Math.floor(state.memory.granted), change);
     reports.revoked(container, revision);
   };
-
-  /** One object, reused: nothing is allocated per activation. */
-  #by(who: string, why: string, activation: Activation<C> | null = null): LimitChange<C> {
-    const change = this.#change;
-    change.who = who;
-    change.why = why;
-    change.activation = activation;
-    return change;
-  }
 }
-
-/** What runs in it is unknown, so that no activation has set its weight. */
-const isUnread = <C extends ManagedContainer<C>>({ unread, mayLimit, limited, running }: C) =>
-  unread && mayLimit && !limited && running === 0;
 
 function outcomeOf<C extends ManagedContainer<C>>(
   activation: Activation<C>,

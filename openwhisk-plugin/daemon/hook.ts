@@ -204,7 +204,7 @@ export class Hook {
       messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },
       audit,
       unmanaged: parts.containers.unmanaged().length,
-      commonWeight: parts.decider.commonWeight,
+      commonWeight: parts.decider.shares.commonWeight,
       functions: functionFigures(parts),
     };
   }

@@ -118,7 +118,7 @@ export class Pipeline implements TapListener {
     const recovered = this.tap.listening(bridge);
     for (const container of containers.values())
       container.tapped = this.tap.listens(container.info.bridge);
-    this.controller.onTapListening();
+    this.controller.weights.scale();
     if (recovered)
       logger.info({ bridge }, 'the tap listens again: activations that start now get decisions');
   }

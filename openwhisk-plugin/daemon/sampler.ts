@@ -94,7 +94,7 @@ export class Sampler {
     }
     if (now - this.#siblingsAt >= SIBLINGS_MILLIS) {
       this.#siblingsAt = now;
-      this.#pipeline.controller.onSiblings(this.#with.siblingFactor());
+      this.#pipeline.controller.weights.onSiblings(this.#with.siblingFactor());
     }
     for (const container of containers.inSlice(this.#slice)) {
       if (container.boosted && container.state.boostUntil <= now)

@@ -1,6 +1,6 @@
 import type { Bytes, Millicores, Millis, Random } from '../../config/index.js';
-import { Boosts } from './boosts.js';
 import { chooseCpu, chooseMemory, chooseUserCpu, chooseWeight, takeWeight } from './choice.js';
+import { ContainerShares } from './container-shares.js';
 import type { Run } from './container-state.js';
 import { ContainerState } from './container-state.js';
 import { controlShare, Objectives } from './control-arm.js';
@@ -24,10 +24,10 @@ import type { ExperienceListener } from './policies/faasrm/experience.js';
 import { type Policies, PoliciesInUse } from './policies-in-use.js';
 import { removeAt } from './remove-at.js';
 import { cpuSpikeLevel, memorySpikeLevel } from './safeguard.js';
-import { type DecisionSettings, type HostCapacity, MAX_WEIGHT_FACTOR } from './settings.js';
+import type { DecisionSettings, HostCapacity } from './settings.js';
 import { copySample, type UsageSample } from './usage-sample.js';
 import { closeWindow, openWindow, watchMemory } from './usage-window.js';
-import { HostReference, ownWeight, scaleShares } from './weights.js';
+import { HostReference } from './weights.js';
 
 /** How an activation ended. `unknown`: its end was not seen, so it is not used for learning. */
 export type Outcome = 'success' | 'failure' | 'unknown' | 'oom';
@@ -50,7 +50,7 @@ const NEUTRAL = { revise: () => Number.NaN };
 /**
  * Every decision about activations on one host, without clock, I/O or allocation per activation.
  * Times are readings of one monotonic clock, ms. Call `takeChanged`
- * and `lowerWeights` after each change.
+ * and `weights.lower` after each change.
  */
 export class Decider {
   readonly capacity: HostCapacity;
@@ -62,10 +62,10 @@ export class Decider {
   readonly headroom: MemoryHeadroom;
   readonly reference = new HostReference();
   readonly weights: HostWeights;
+  readonly shares: ContainerShares;
   readonly objectives = new Objectives();
   readonly #policies: PoliciesInUse;
   readonly #grants: HostGrants;
-  readonly #boosts: Boosts;
   readonly #loans: MemoryLoans;
   readonly #context: PolicyContext;
 
@@ -90,7 +90,6 @@ export class Decider {
     this.memoryPool = new HarvestPool(capacity.allocatableMemory, settings.memoryReserve);
     this.#grants = new HostGrants(this.cpuPool, this.memoryPool);
     const cores = capacity.cpu / 1000;
-    this.#boosts = new Boosts(capacity.cpu);
     this.#loans = new MemoryLoans(headroom);
     const host = { running: 0, cpu: 0, freeCpu: 0, freeMemory: 0 };
     this.#context = {
@@ -109,6 +108,7 @@ export class Decider {
       host,
       experiences: null,
     };
+    this.shares = new ContainerShares(weights, this.#policies, this.#context, capacity.cpu);
   }
 
   get settings(): DecisionSettings {
@@ -177,7 +177,7 @@ export class Decider {
   /** The container ended and frees all it held. Its runs still have to be finished. */
   containerEnded(container: ContainerState): void {
     this.#loans.end(container);
-    this.boostEnded(container);
+    this.shares.endBoost(container);
     this.cpuPool.end(container.cpu);
     this.memoryPool.end(container.memory);
   }
@@ -189,7 +189,7 @@ export class Decider {
     // Also if alone: a reload may have changed the function's settings.
     if (container.fn !== fn || container.runs.length === 0)
       container.assignFunction(fn, this.capacity);
-    if (container.boostUntil > 0) this.boostEnded(container);
+    if (container.boostUntil > 0) this.shares.endBoost(container);
     run.cpu.reset(container.userCpu);
     run.memory.reset(container.user.memory);
     run.startedAt = now;
@@ -236,25 +236,6 @@ export class Decider {
     run.container.shares = run.shares;
     this.weights.update(run.container);
     return run.shares !== before;
-  }
-
-  /** What all managed containers' weights are multiplied by: 1 if no policy needs room. */
-  get commonWeight(): number {
-    return this.#policies.host.weight.relative === true && this.settings.preset === 'default'
-      ? this.weights.common
-      : 1;
-  }
-
-  /**
-   * The common factor has changed from `before`, or the range: `container.shares` and its runs'
-   * follow.
-   */
-  rescale(container: ContainerState, before: number): void {
-    const { commonWeight } = this;
-    const most = ownWeight(container, this.weights.highest * commonWeight);
-    container.shares = Math.min(most, scaleShares(container.shares, commonWeight / before));
-    for (const run of container.runs) run.shares = container.shares;
-    this.weights.update(container);
   }
 
   /** CPU-ms at which `revise` would give another answer; Infinity = never. */
@@ -341,50 +322,6 @@ export class Decider {
     learnOom(fn, limitAtKill, this.settings, now);
   }
 
-  /** {@link Boosts.begin} */
-  boost(container: ContainerState, now: Millis): Millicores {
-    const { commonWeight } = this;
-    const least = ownWeight(container, this.weights.typical(commonWeight));
-    const { orders } = this.#policies.host.weight;
-    const isRanked = orders === true && this.settings.preset === 'default';
-    const most = isRanked ? this.weights.highest : MAX_WEIGHT_FACTOR;
-    const quota = this.#boosts.begin(container, this.settings, now, commonWeight, least, most);
-    container.shares = Math.min(container.shares, Math.floor(this.weights.most(container)));
-    this.weights.update(container);
-    return quota;
-  }
-
-  /** {@link Boosts.expire}, with {@link HostWeights.typical}. */
-  boostExpired(container: ContainerState, now: Millis): void {
-    this.#boosts.expire(container, this.settings, now, this.#typicalShares(container));
-    this.weights.update(container);
-  }
-
-  /** {@link Boosts.end} */
-  boostEnded(container: ContainerState): void {
-    this.#boosts.end(container);
-    this.weights.update(container);
-  }
-
-  /** {@link HostWeights.lower} */
-  lowerWeights(visit: (container: ContainerState) => void): void {
-    this.weights.lower(visit);
-  }
-
-  /** An idle container's weight falls to what control activations have. True: write it. */
-  neutralizeWeight(container: ContainerState): boolean {
-    const neutral = ownWeight(container, this.weights.neutral(this.commonWeight));
-    if (container.shares <= neutral) return false;
-    container.shares = neutral;
-    return true;
-  }
-
-  /** A request that could not be read runs in it: {@link HostWeights.typical}, as of a start. */
-  requestUnread(container: ContainerState): void {
-    container.shares = this.#typicalShares(container);
-    this.weights.update(container);
-  }
-
   /** {@link MemoryLoans.lend} */
   memoryLoan(container: ContainerState, fn: FunctionState, ceiling?: () => Bytes): Bytes {
     return this.#loans.lend(container, fn, this.settings, ceiling);
@@ -405,8 +342,7 @@ export class Decider {
   /** User limits were restored from outside (kill switch, mode, unknown request). */
   userLimits(container: ContainerState, now: Millis): void {
     this.#grants.userLimits(container, now);
-    container.shares = container.user.shares;
-    this.weights.update(container);
+    this.shares.restoreUser(container);
   }
 
   /** {@link MemoryLoans.found} */
@@ -423,11 +359,6 @@ export class Decider {
   /** The objective for agents, ms: a guess while control samples are few; NaN = unknown. */
   slo(fn: FunctionState): number {
     return this.objectives.provisionalSlo(fn, this.settings);
-  }
-
-  #typicalShares(container: ContainerState): number {
-    const typical = ownWeight(container, this.weights.typical(this.commonWeight));
-    return Math.min(typical, Math.floor(this.weights.most(container)));
   }
 
   #readDeadline(fn: FunctionState, now: Millis): void {
@@ -453,7 +384,7 @@ export class Decider {
 
   #readWeights(container: ContainerState): void {
     const context = this.#context;
-    context.commonWeight = this.commonWeight;
+    context.commonWeight = this.shares.commonWeight;
     context.neutralWeight = this.weights.neutral(context.commonWeight);
     context.highestFactor = this.weights.highest;
     context.mostWeight = this.weights.most(container);

@@ -124,16 +124,16 @@ test('beside a request of no known function weights are not raised for all', (t)
   const { decider: rules } = fake.controller;
   const running = fake.container(limits(256, 0, 2));
   fake.request(running);
-  t.deepEqual([rules.commonWeight, rules.weights.highest], [16, 4096]);
+  t.deepEqual([rules.shares.commonWeight, rules.weights.highest], [16, 4096]);
   const unknown = fake.container(limits(256, 0, 2));
   fake.taken();
   fake.controller.onUnreadRequest(unknown, fake.now);
   t.is(unknown.shares, 2);
-  t.deepEqual([rules.commonWeight, rules.weights.highest], [1, 16]);
+  t.deepEqual([rules.shares.commonWeight, rules.weights.highest], [1, 16]);
   t.is(running.shares, 2);
   // The next request names the function.
   fake.request(unknown);
-  t.deepEqual([rules.commonWeight, rules.weights.highest], [16, 4096]);
+  t.deepEqual([rules.shares.commonWeight, rules.weights.highest], [16, 4096]);
 });
 
 test('beside a container whose interface is not tapped no weight is raised far', (t) => {
@@ -142,17 +142,17 @@ test('beside a container whose interface is not tapped no weight is raised far',
   const user = limits(256, 0, 2);
   const seen = fake.container(user);
   fake.request(seen);
-  t.deepEqual([rules.commonWeight, rules.weights.highest], [16, 4096]);
+  t.deepEqual([rules.shares.commonWeight, rules.weights.highest], [16, 4096]);
   // It has its user's weight, and may run any function without being seen.
   const unseen = fake.container(user, '/guest/f', false);
-  t.deepEqual([rules.commonWeight, rules.weights.highest, seen.shares], [1, 16, 2]);
+  t.deepEqual([rules.shares.commonWeight, rules.weights.highest, seen.shares], [1, 16, 2]);
   unseen.tapped = true;
-  fake.controller.onTapListening();
-  t.deepEqual([rules.commonWeight, rules.weights.highest], [16, 4096]);
+  fake.controller.weights.scale();
+  t.deepEqual([rules.shares.commonWeight, rules.weights.highest], [16, 4096]);
   fake.controller.onTapLost([unseen], 'tap_lost', fake.now);
-  t.deepEqual([rules.commonWeight, rules.weights.highest], [1, 16]);
+  t.deepEqual([rules.shares.commonWeight, rules.weights.highest], [1, 16]);
   fake.controller.containerEnded(unseen);
-  t.deepEqual([rules.commonWeight, rules.weights.highest], [16, 4096]);
+  t.deepEqual([rules.shares.commonWeight, rules.weights.highest], [16, 4096]);
 });
 
 test('an activation that is not enforced reverts limits that another lowered', (t) => {
@@ -224,16 +224,16 @@ test('a container that may not be limited suspends the common factor until it en
   const start = () => fake.container(limits(256, 0, 2));
   fake.request(start());
   // A sixteenth of 2 shares, the kernel's least, can be expressed from 32 shares on.
-  t.is(rules.commonWeight, 16);
+  t.is(rules.shares.commonWeight, 16);
   const unseen = start();
   unseen.tapped = false;
   const running = fake.request(unseen);
-  t.is(rules.commonWeight, 1);
+  t.is(rules.shares.commonWeight, 1);
   fake.request(start());
-  t.is(rules.commonWeight, 1);
+  t.is(rules.shares.commonWeight, 1);
   fake.answer(running);
   fake.controller.containerEnded(unseen);
-  t.is(rules.commonWeight, 16);
+  t.is(rules.shares.commonWeight, 16);
 });
 
 test('a container serves one function: a second name is not believed', (t) => {
@@ -563,7 +563,7 @@ test('while a function is not enforced no weight is raised; afterwards all are a
   fake.controller.onTapLost([other], 'tap_lost', fake.now);
   t.is(one.shares, 2);
   other.tapped = true;
-  fake.controller.onSiblings(Number.POSITIVE_INFINITY);
+  fake.controller.weights.onSiblings(Number.POSITIVE_INFINITY);
   fake.request(other);
   t.deepEqual([one.shares, other.shares], [32, 32]);
 });
@@ -633,9 +633,9 @@ test('a sibling that is not managed bounds the factor: none stands above it', (t
   const fake = new FakeHost(decider({ referenceCpuTime: 300 as Millis }));
   const container = fake.container(limits(256, 0, 2));
   // At most 4 times its own weight for the shortest, which has 16 times the factor.
-  fake.controller.onSiblings(64);
+  fake.controller.weights.onSiblings(64);
   fake.request(container);
   t.is(container.shares, 8);
-  fake.controller.onSiblings(Number.POSITIVE_INFINITY);
+  fake.controller.weights.onSiblings(Number.POSITIVE_INFINITY);
   t.is(container.shares, 32);
 });

@@ -378,12 +378,12 @@ test('with several activations in a container CPU rises at once and falls in ste
 test('a cold start gets sixteen times the weight and the whole host, until its first run', (t) => {
   const one = decider({}, host(4), undefined, 'target');
   const player = new Player(one, limits(256, 1));
-  t.is(Number(one.boost(player.container, 5 as Millis)), 4000);
+  t.is(Number(one.shares.beginBoost(player.container, 5 as Millis)), 4000);
   t.is(player.container.shares, 2048);
   t.is(player.container.boostUntil, 10_005);
   player.start();
   t.deepEqual([player.container.shares, player.container.boostUntil], [128, 0]);
-  t.is(Number(one.boost(one.container(limits(128)), 0 as Millis)), 0);
+  t.is(Number(one.shares.beginBoost(one.container(limits(128)), 0 as Millis)), 0);
 });
 
 for (const policy of ['gittins', 'deadline-first', 'short-first', 'sfs', 'alps'])
@@ -391,9 +391,9 @@ for (const policy of ['gittins', 'deadline-first', 'short-first', 'sfs', 'alps']
     const one = decider({}, host(4), undefined, policy);
     const boosted = (): number => {
       const container = one.container(limits(256, 1));
-      one.boost(container, 5 as Millis);
+      one.shares.beginBoost(container, 5 as Millis);
       const { shares } = container;
-      one.boostEnded(container);
+      one.shares.endBoost(container);
       return shares;
     };
     // 4096 x 128 is above the kernel's greatest weight.
@@ -414,13 +414,13 @@ test('of a burst of cold starts each has at least the typical weight, also after
   }
   const burst = Array.from({ length: 24 }, () => {
     const container = one.container(limits(256));
-    one.boost(container, 5 as Millis);
+    one.shares.beginBoost(container, 5 as Millis);
     return container;
   });
   // The 20th gets 4096 / 400 = 10.2, the 24th 4096 / 576 = 7.1.
   t.is(burst[19]?.shares, Math.round((128 * 4096) / 400));
   t.is(burst[23]?.shares, 8 * 128);
-  one.boostExpired(burst[0] as ContainerState, 10_005 as Millis);
+  one.shares.expireBoost(burst[0] as ContainerState, 10_005 as Millis);
   t.is(burst[0]?.shares, 8 * 128);
 });
 

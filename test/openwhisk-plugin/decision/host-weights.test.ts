@@ -210,9 +210,10 @@ test('control activations, ends and cold starts keep the bound of such pods too'
         const player = players[place]!;
         const { container } = player;
         if (container.runs.length > 0) player.finish();
-        else if (boost && container.boostUntil === 0) one.boost(container, player.now as Millis);
+        else if (boost && container.boostUntil === 0)
+          one.shares.beginBoost(container, player.now as Millis);
         else player.start();
-        one.lowerWeights(() => {});
+        one.weights.lower(() => {});
         const busy = players
           .map((each) => each.container)
           .filter((each) => each.runs.length > 0 || each.boostUntil > 0);
@@ -249,7 +250,7 @@ test('when a large pod ends, what it allowed the others is taken back', (t) => {
   one.weights.update(small.container);
   large.finish();
   const lowered: ContainerState[] = [];
-  one.lowerWeights((container) => lowered.push(container));
+  one.weights.lower((container) => lowered.push(container));
   t.deepEqual(lowered, [small.container]);
   // .05 x (102 / 1000 + 2) above its own 2 is no whole share.
   t.is(small.container.shares, 2);
@@ -272,16 +273,16 @@ test('other containers are read only when siblings lose too much', (t) => {
   });
   for (let n = 0; n < 20; n++) {
     short.start();
-    one.lowerWeights(() => {});
+    one.weights.lower(() => {});
     short.finish();
-    one.lowerWeights(() => {});
+    one.weights.lower(() => {});
   }
   t.is(reads, 0);
   short.start();
   // 2 + 8 in force, where 4 + .05 x (102 + 4) = 9.3 are allowed.
   short.container.shares = 8;
   one.weights.update(short.container);
-  one.lowerWeights(() => {});
+  one.weights.lower(() => {});
   t.true(reads > 0);
   t.is(short.container.shares, 7);
 });

@@ -133,7 +133,7 @@ test('a weight is revised only for a lone, enforced run outside control arm and 
   t.true(revised(start({}, limits(256, 1, 128))));
   t.false(revised(start({ preset: 'freyr-code' }, limits(256, 1, 128))));
   const boosted = start();
-  boosted.decider.boost(boosted.container, boosted.now as Millis);
+  boosted.decider.shares.beginBoost(boosted.container, boosted.now as Millis);
   t.false(revised(boosted));
   const shared = start();
   shared.container.runs.push(shared.run);
