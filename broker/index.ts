@@ -17,6 +17,7 @@ export {
   type ModeChange,
   type ModeOutcome,
   modeErrors,
+  type StoredModes,
   storedModes,
   storeLater,
   switchMode,

@@ -97,6 +97,8 @@ async function removeOldReleases(bucket: KeyValue): Promise<void> {
 }
 
 export interface StoredModes {
+  /** Stored mode of all functions and kill switch; null: none. */
+  readonly global: ModeValue | null;
   /** Stored modes and pauses of functions, by name. */
   readonly functions: ReadonlyMap<string, ModeValue>;
   /** Functions whose value cannot be read, which pauses them; `global`: the kill switch holds. */
@@ -108,17 +110,20 @@ export async function storedModes(broker: Broker): Promise<StoredModes> {
   const bucket = broker.keyValue(buckets.mode);
   const functions = new Map<string, ModeValue>();
   const unreadable: string[] = [];
+  let global: ModeValue | null = null;
   const read = async (key: string): Promise<void> => {
     const fn = functionOfModeKey(key);
     if (fn === null && key !== MODE_GLOBAL) return;
     const entry = await bucket.get(key);
     const decoded = entry?.value ? decodeMode(entry.value) : null;
-    if (decoded?.ok === false) unreadable.push(fn ?? MODE_GLOBAL);
-    else if (decoded !== null && fn !== null && hasEffect(decoded.message))
-      functions.set(fn, decoded.message);
+    if (decoded === null) return;
+    if (!decoded.ok) unreadable.push(fn ?? MODE_GLOBAL);
+    else if (fn !== null && hasEffect(decoded.message)) functions.set(fn, decoded.message);
+    else if (fn === null && (decoded.message.kill || hasEffect(decoded.message)))
+      global = decoded.message;
   };
   await Promise.all((await bucket.keys()).map(read));
-  return { functions, unreadable: unreadable.sort() };
+  return { global, functions, unreadable: unreadable.sort() };
 }
 
 export interface ModeOutcome {

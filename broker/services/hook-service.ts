@@ -81,6 +81,12 @@ export function modesText({ unreadableModes = 0 }: { readonly unreadableModes?: 
   return `${what} cannot be read (\`gleaner mode\` names them): user limits apply there`;
 }
 
+/** Who set the kill switch, and why, by source, for `gleaner status` and `gleaner mode`. */
+export const killReasonLines = ({ killReasons = [] }: Pick<HostView, 'killReasons'>): string[] =>
+  killReasons.map(({ source, author: by, reason }) =>
+    [`kill switch (${source})`, by && `set by ${by}`, reason].filter(Boolean).join(': '),
+  );
+
 export const hostViewSchema = z.object({
   host: hostField,
   boot: bootField,
@@ -91,6 +97,10 @@ export const hostViewSchema = z.object({
   killedBy: z
     .array(z.string())
     .describe('Of `file`, `signal`, `service`, `kv`, `kv_unreadable` those that hold it.'),
+  killReasons: z
+    .array(z.object({ source: z.string(), author: z.string(), reason: z.string() }))
+    .optional()
+    .describe('Who set it, and why, as far as that is known; without author: the note of a file.'),
   unreadableModes: count
     .optional()
     .describe('Values of the bucket `gleaner_mode` that cannot be read: user limits apply there.'),

@@ -1,9 +1,10 @@
 import { Argument, type Command } from 'commander';
-import { type Broker, storedModes } from '../../broker/index.js';
+import { type Broker, type StoredModes, storedModes } from '../../broker/index.js';
 import { MODE_GLOBAL } from '../../broker/messages/index.js';
-import { restrictedHosts } from '../../broker/services/index.js';
+import { killReasonLines, restrictedHosts } from '../../broker/services/index.js';
 import { EXIT, type Mode, messageOf, modes, reportProblem } from '../../config/index.js';
 import {
+  type HookAnswer,
   inspectHooks,
   left,
   loadSettings,
@@ -63,18 +64,66 @@ function noteUnreadableMode(name: string): void {
     );
 }
 
+/** A line for each source of a kill switch whose author or note is known. */
+const killReasonText = (hooks: readonly HookAnswer[]): string =>
+  hooks
+    .flatMap(({ host }) => killReasonLines(host).map((line) => `${host.host}: ${line}`))
+    .map((line) => `${plainText(line)}\n`)
+    .join('');
+
 interface StoredMode {
-  readonly name: string;
   readonly mode: Mode | null;
+  /** Author and reason of the newest change. */
+  readonly author: string;
+  readonly reason: string;
+}
+interface StoredGlobal extends StoredMode {
+  readonly kill: boolean;
+}
+interface StoredOfFunction extends StoredMode {
+  readonly name: string;
   readonly paused: boolean;
 }
 
-/** Stored modes and pauses of functions, after an empty line; nothing if there are none. */
-function storedTable(functions: readonly StoredMode[]): string {
-  if (functions.length === 0) return '';
-  const shown = ({ mode, paused }: StoredMode): string =>
-    [mode ?? [], paused ? 'paused' : []].flat().join(', ');
-  return `\n${table(functions, [left('function', ({ name }) => name), left('stored', shown)])}`;
+interface Stored {
+  readonly global: StoredGlobal | null;
+  readonly functions: readonly StoredOfFunction[];
+}
+
+const storedOf = ({ global, functions }: StoredModes): Stored => ({
+  global: global && {
+    mode: global.mode ?? null,
+    kill: global.kill,
+    author: global.author,
+    reason: global.reason,
+  },
+  functions: [...functions]
+    .map(([name, { mode = null, paused, author, reason }]) => ({
+      name,
+      mode,
+      paused,
+      author,
+      reason,
+    }))
+    .sort((a, b) => a.name.localeCompare(b.name)),
+});
+
+/** Stored modes, pauses and kill switch, after an empty line; nothing if there are none. */
+function storedTable({ global, functions }: Stored): string {
+  const rows = [
+    ...(global === null ? [] : [{ ...global, name: 'all functions', paused: false }]),
+    ...functions.map((one) => ({ ...one, kill: false })),
+  ];
+  if (rows.length === 0) return '';
+  type Row = (typeof rows)[number];
+  const shown = ({ mode, paused, kill }: Row): string =>
+    [mode ?? [], paused ? 'paused' : [], kill ? 'kill switch' : []].flat().join(', ');
+  return `\n${table(rows, [
+    left('function', ({ name }) => name),
+    left('stored', shown),
+    left('by', ({ author }) => author),
+    left('reason', ({ reason }) => reason),
+  ])}`;
 }
 
 export function addCommands(program: Command): void {
@@ -121,15 +170,12 @@ export function addCommands(program: Command): void {
     }));
     // Also of functions that no hook has seen, whose names may be misspelled.
     const read = typeof stored === 'string' ? null : stored;
-    const functions =
-      read &&
-      [...read.functions].map(([name, { mode, paused }]) => ({ name, mode: mode ?? null, paused }));
-    functions?.sort((a, b) => a.name.localeCompare(b.name));
+    const shown = read && storedOf(read);
     const value = {
       set: mode ?? null,
       function: fn,
       hosts: rows,
-      ...(read && { functions, unreadable: read.unreadable }),
+      ...(read && { ...shown, unreadable: read.unreadable }),
     };
     print(options.output, { ...value, ...(outcome && modeOutcomeJson(outcome)) }, () =>
       mode === undefined
@@ -140,7 +186,9 @@ export function addCommands(program: Command): void {
               if (row.killed) return `${shown} (stopped by the kill switch)`;
               return row.paused ? `${shown} (paused)` : shown;
             }),
-          ]) + storedTable(functions ?? [])
+          ]) +
+          killReasonText(hooks) +
+          (shown === null ? '' : storedTable(shown))
         : `${fn ?? 'all functions'}: ${mode}${outcome === null ? '' : inForceText(outcome)}\n`,
     );
     if (mode !== undefined && fn !== null) noteUnseen(fn, hooks);

@@ -1,11 +1,11 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { type Broker, type ModeOutcome, services } from '../../broker/index.js';
+import { type Broker, type ModeAuthor, type ModeOutcome, services } from '../../broker/index.js';
 import { callEveryInstance, callService } from '../../broker/services/index.js';
 import { type Config, EXIT, messageOf, UsageError } from '../../config/index.js';
-import { killFile, killSwitchHolder } from '../../openwhisk-plugin/daemon/index.js';
+import { killFile, killSwitchHolder, releaseNote } from '../../openwhisk-plugin/daemon/index.js';
 import { engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 import {
   inspectHooks,
@@ -44,6 +44,7 @@ interface RestoreOptions extends OutputOptions {
   readonly local?: boolean;
   readonly hold?: boolean;
   readonly release?: boolean;
+  readonly reason: string;
   readonly storeFor: number;
 }
 
@@ -139,6 +140,7 @@ export function addCommands(program: Command): void {
         'with --all or --host over NATS',
     )
     .option('--release', 'release the kill switch: on this host, with --all or --host over NATS')
+    .option('--reason <text>', 'with --hold or --release: reason, for the audit log', '')
     .addOption(storeForOption());
   addOutputOption(command).action(async (options: RestoreOptions) => {
     const globals = globalOptions(command);
@@ -165,12 +167,16 @@ export function addCommands(program: Command): void {
 
 /** @throws UsageError for options that exclude each other */
 function checkOptions(
-  { all, host, local, hold, release }: RestoreOptions,
+  { all, host, local, hold, release, reason }: RestoreOptions,
   { places }: RestoreSettings,
 ): void {
   if (release && (hold || local))
     throw new UsageError('--release cannot be used with --hold or --local', {
       hint: 'use --release alone',
+    });
+  if (reason !== '' && !hold && !release)
+    throw new UsageError('--reason needs --hold or --release', {
+      hint: 'a restore without them is in the audit log with its author',
     });
   if (all && (host !== undefined || local))
     throw new UsageError('--all cannot be used with --host or --local', {
@@ -194,22 +200,24 @@ interface Restored {
 }
 
 async function restore(options: RestoreOptions, { places }: RestoreSettings): Promise<Restored> {
-  const { all, host, local, hold, release } = options;
+  const { all, host, local, hold, release, reason } = options;
   const [{ config }] = places;
-  if ((hold || release) && all) return switchEverywhere(hold === true, config, options.storeFor);
+  const who = { author: author(), reason };
+  if ((hold || release) && all)
+    return switchEverywhere(hold === true, config, who, options.storeFor);
   if ((hold || release) && host !== undefined)
-    return { hosts: [await switchOn(host, hold === true, config)] };
+    return { hosts: [await switchOn(host, hold === true, config, who)] };
   if (!hold && !local && !release) return { hosts: await askHooks(host, config) };
   // Every kill switch first: a restore may take long.
   const failed = hold
-    ? places.map((place) => setKillFile(statePaths(place.config).killSwitch))
+    ? places.map((place) => setKillFile(statePaths(place.config).killSwitch, who))
     : [];
   const switches: RestoredHost[] = [];
   const restored: RestoredHost[] = [];
   for (const [i, place] of places.entries()) {
     const { config, source } = place;
     if (release) {
-      switches.push(judged(await releaseHere(statePaths(config).killSwitch), place));
+      switches.push(judged(await releaseHere(statePaths(config).killSwitch, who), place));
       continue;
     }
     // The hook of a simulated host watches the kill switch and restores by itself.
@@ -233,10 +241,10 @@ const judged = (row: RestoredHost, { trust }: RestorePlace): RestoredHost =>
 async function switchEverywhere(
   kill: boolean,
   config: Config,
+  who: ModeAuthor,
   storeForSeconds: number,
 ): Promise<Restored> {
   return withBroker(config, async (broker) => {
-    const who = { author: author() };
     const outcome = await changeEverywhere(broker, null, { kill }, who, storeForSeconds);
     const heldBy = kill ? null : await heldAfterRelease(broker);
     const rowOf = (host: string): RestoredHost => {
@@ -272,8 +280,15 @@ async function heldAfterRelease(broker: Broker): Promise<Map<string, readonly st
 }
 
 /** Sets or releases the kill switch in the hook of one host. */
-async function switchOn(host: string, kill: boolean, config: Config): Promise<RestoredHost> {
-  const request = { ...(kill ? { hold: true } : { release: true }), author: author() };
+async function switchOn(
+  host: string,
+  kill: boolean,
+  config: Config,
+  { author, reason }: ModeAuthor,
+): Promise<RestoredHost> {
+  // A hook of an earlier release refuses a request with a reason.
+  const by = { author, ...(reason ? { reason } : {}) };
+  const request = { ...(kill ? { hold: true } : { release: true }), ...by };
   const answer = await withBroker(config, (broker) =>
     callService(broker, { service: services.hook, endpoint: 'restore', request, host }),
   );
@@ -290,13 +305,20 @@ const unknownAfter = (host: string): RestoredHost => ({
 });
 
 /** Removes the file of this host's kill switch, and waits until its hook has seen that. */
-async function releaseHere(killSwitch: string): Promise<RestoredHost> {
+async function releaseHere(killSwitch: string, who: ModeAuthor): Promise<RestoredHost> {
   const released =
     killFile(killSwitch) === 'unset' ? `no file ${killSwitch}` : `released ${killSwitch}`;
+  const note = releaseNote(killSwitch);
+  try {
+    writeFileSync(note, noteOf('--release', who), { mode: 0o600 });
+  } catch {
+    // It is for the audit log only: no folder, or a full disk.
+  }
   rmSync(killSwitch, { force: true });
   const end = performance.now() + CONFIRM_MILLIS;
   const heldBy = (): readonly string[] => killSwitchHolder(killSwitch)?.sources ?? [];
   while (heldBy().includes('file') && performance.now() < end) await sleep(50);
+  rmSync(note, { force: true });
   return releasedBy('local', released, heldBy());
 }
 
@@ -320,13 +342,27 @@ async function restoreHere(config: Config, source: string): Promise<RestoredHost
   return { host: 'local', result: `${result} (${placeOf(config)}; ${source})`, ...rest };
 }
 
+/** A line that the hook takes for its audit log. */
+const noteOf = (option: string, { author, reason = '' }: ModeAuthor): string => {
+  const why = reason === '' ? '' : `: ${reason.replaceAll(/\s+/g, ' ')}`;
+  return `${new Date().toISOString()} gleaner restore ${option} by ${author}${why}\n`;
+};
+
 /** Sets the kill switch, a file that the hook watches. Null: it is set. */
-function setKillFile(file: string): RestoredHost | null {
+function setKillFile(file: string, who: ModeAuthor): RestoredHost | null {
   try {
     makeFolder(dirname(file));
-    writeFileSync(file, `${new Date().toISOString()} gleaner restore --hold\n`, { mode: 0o600 });
+    // The hook must not see the file before its note.
+    const fresh = openSync(`${file}.new`, 'w', 0o600);
+    try {
+      writeSync(fresh, noteOf('--hold', who));
+    } catch {
+      // The file is the switch; a full disk has no room for the note.
+    } finally {
+      closeSync(fresh);
+    }
+    renameSync(`${file}.new`, file);
   } catch (error) {
-    // The file is the switch; its line is a note, for which a full disk has no room.
     if (killFile(file) !== 'set') {
       const result =
         `cannot set the kill switch: ${messageOf(error)}; ` +

@@ -7,6 +7,7 @@ import {
   expectedInstances,
   findServices,
   type HostView,
+  killReasonLines,
   modesText,
   type ServiceInstance,
   sharedNames,
@@ -107,7 +108,7 @@ export function absentText(lines: readonly Pick<ServiceLine, 'service'>[]): stri
 const lostTapsOf = ({ tap }: HostView) => tap.filter(({ state }) => state !== 'listening');
 
 function problemsOf(host: HostView): string[] {
-  const problems = lostTapsOf(host).map(tapText);
+  const problems = [...killReasonLines(host), ...lostTapsOf(host).map(tapText)];
   const modes = modesText(host);
   if (modes !== '') problems.push(modes);
   if (host.audit.cause !== null) problems.push(auditText(host.audit));

@@ -117,6 +117,7 @@ export class Hook {
       mode: modes.global,
       killed: killSwitch.killed,
       killedBy: [...killSwitch.sources()],
+      killReasons: [...killSwitch.reasons()],
       unreadableModes: modes.unreadable,
       isEngineReachable: containerEvents.isEngineReachable,
       configRejected: this.configRejected,
@@ -304,8 +305,8 @@ export class Hook {
     );
     if (!isSwitched) return;
     const why = held ? 'kill_switch_on' : 'kill_switch_off';
-    const cause = { who: `kill_switch:${source}`, why, reason: '' };
-    this.#modesChanged(by === undefined ? cause : causeOf(why, by), null);
+    const cause = { who: `kill_switch:${source}`, why, reason: by?.reason ?? '' };
+    this.#modesChanged(by?.author ? causeOf(why, by) : cause, null);
   }
 
   /** One function's mode, or with null all of them. */

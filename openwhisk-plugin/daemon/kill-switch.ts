@@ -1,4 +1,14 @@
-import { type FSWatcher, lstatSync, rmSync, watch } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  type FSWatcher,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  watch,
+} from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { ModeAuthor } from '../../broker/index.js';
 import { type Cancel, millis, type Timers } from '../../config/index.js';
@@ -18,7 +28,7 @@ export interface KillSwitchChange {
   readonly sources: readonly KillSource[];
   /** The first source came, or the last one went. */
   readonly isSwitched: boolean;
-  /** Absent: the file and the signal do not name one. */
+  /** Absent: the signal names none, and a file with no note. Without author: the note of a file. */
   readonly by?: ChangedBy | undefined;
 }
 
@@ -31,6 +41,29 @@ export function killFile(path: string): 'set' | 'unset' | Error {
     return lstatSync(path, { throwIfNoEntry: false }) === undefined ? 'unset' : 'set';
   } catch (error) {
     return error as Error;
+  }
+}
+
+/** `gleaner restore --release` leaves a note here while it waits for the hook. */
+export const releaseNote = (path: string): string => `${path}.released`;
+
+const NOTE_BYTES_MAX = 512;
+
+/** The first line of a file: who set or released the switch, when and why; undefined: none. */
+function noteIn(path: string): ChangedBy | undefined {
+  try {
+    // Not a link, and a pipe must not stop the hook.
+    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      if (!fstatSync(file).isFile()) return undefined;
+      const data = Buffer.alloc(NOTE_BYTES_MAX);
+      const [line = ''] = data.toString('utf8', 0, readSync(file, data)).split('\n');
+      return line === '' ? undefined : { author: '', reason: line };
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return undefined;
   }
 }
 
@@ -55,7 +88,7 @@ export interface KillSwitchListener {
 
 /** The kill switch, which needs no NATS. User limits apply while any source holds it. */
 export class KillSwitch {
-  readonly #held = new Set<KillSource>();
+  readonly #held = new Map<KillSource, ChangedBy | undefined>();
   #listener: KillSwitchListener | null = null;
   #watcher: FSWatcher | null = null;
   #cancel: Cancel | null = null;
@@ -70,13 +103,18 @@ export class KillSwitch {
   }
 
   sources(): readonly KillSource[] {
-    return [...this.#held];
+    return [...this.#held.keys()];
+  }
+
+  /** Who set it, and why, by source, as far as that is known. */
+  reasons(): readonly (ChangedBy & { readonly source: KillSource })[] {
+    return [...this.#held].flatMap(([source, by]) => (by ? [{ source, ...by }] : []));
   }
 
   set(source: KillSource, held: boolean, by?: ChangedBy): void {
     if (this.#closed || held === this.#held.has(source)) return;
     const before = this.killed;
-    if (held) this.#held.add(source);
+    if (held) this.#held.set(source, by);
     else this.#held.delete(source);
     const isSwitched = before !== this.killed;
     this.#listener?.changed({ source, held, sources: this.sources(), isSwitched, by });
@@ -121,7 +159,9 @@ export class KillSwitch {
     const isUnreadable = file instanceof Error;
     if (isUnreadable && !this.#isUnreadable) this.#listener?.unreadable(file);
     this.#isUnreadable = isUnreadable;
-    this.set('file', file !== 'unset');
+    const held = file !== 'unset';
+    if (held !== this.#held.has('file'))
+      this.set('file', held, noteIn(held ? this.#path : releaseNote(this.#path)));
     this.#confirm(this.sources());
   }
 

@@ -32,12 +32,13 @@ export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
       };
     },
     restore: async (asked) => {
-      const by = { author: asked.author, reason: asked.reason };
+      const { author, reason } = asked;
+      const by = { author, reason };
       if (asked.release) killSwitch.set('service', false, by);
       else if (asked.hold) killSwitch.set('service', true, by);
       const result = asked.release
         ? { restored: 0, failed: 0 }
-        : await hook.restoreAll(`operator:${asked.author}`, 'asked');
+        : await hook.restoreAll(`operator:${author}`, 'asked');
       return { ...result, killedBy: [...killSwitch.sources()] };
     },
     pause: (asked) => pause(asked, true),

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import test from 'ava';
 import { natsServerHere, RealServer } from '../broker/contract/server.js';
 import { hookOn } from '../support/hook-on-nats.js';
@@ -9,13 +10,14 @@ if (natsServerHere()) {
     await server.up();
     const { rig, cli } = await hookOn(t, server);
     rig.container({ quota: 1000 }).call(20, 300);
+    const author = `cli:${userInfo().username}`;
 
     const known = await cli('pause', '/guest/hello');
     t.deepEqual([known.code, known.err], [0, '']);
     const paused = await cli('pause', '/guest/typo');
     t.is(paused.code, 0);
     t.regex(paused.err, /^gleaner: no hook has seen \/guest\/typo yet\n {2}/);
-    const set = await cli('mode', 'recommend', '--function', '/guest/nope');
+    const set = await cli('mode', 'recommend', '--function', '/guest/nope', '--reason', 'drill');
     t.is(set.code, 0);
     t.regex(set.err, /no hook has seen \/guest\/nope yet/);
 
@@ -28,17 +30,29 @@ if (natsServerHere()) {
         .slice(-4)
         .map((line) => line.trim().split(/ +/)),
       [
-        ['FUNCTION', 'STORED'],
-        ['/guest/hello', 'paused'],
-        ['/guest/nope', 'recommend'],
-        ['/guest/typo', 'paused'],
+        ['FUNCTION', 'STORED', 'BY', 'REASON'],
+        ['/guest/hello', 'paused', author],
+        ['/guest/nope', 'recommend', author, 'drill'],
+        ['/guest/typo', 'paused', author],
       ],
     );
-    const { functions } = JSON.parse((await cli('mode', '--output', 'json')).out);
+    const { functions, global } = JSON.parse((await cli('mode', '--output', 'json')).out);
+    t.is(global, null);
     t.deepEqual(functions, [
-      { name: '/guest/hello', mode: null, paused: true },
-      { name: '/guest/nope', mode: 'recommend', paused: false },
-      { name: '/guest/typo', mode: null, paused: true },
+      { name: '/guest/hello', mode: null, paused: true, author, reason: '' },
+      { name: '/guest/nope', mode: 'recommend', paused: false, author, reason: 'drill' },
+      { name: '/guest/typo', mode: null, paused: true, author, reason: '' },
     ]);
+
+    const held = await cli('restore', '--hold', '--all', '--reason', 'incident 42');
+    t.is(held.code, 0, held.err);
+    const line = `host-a: kill switch (kv): set by ${author}: incident 42`;
+    for (const command of ['mode', 'status'])
+      t.true((await cli(command)).out.split('\n').includes(line), command);
+    const lines = (await cli('mode')).out.split('\n').map((row) => row.trim().split(/ {2,}/));
+    t.deepEqual(
+      lines.find(([name]) => name === 'all functions'),
+      ['all functions', 'kill switch', author, 'incident 42'],
+    );
   });
 }

@@ -16,6 +16,7 @@ import { Command } from 'commander';
 import { commandAsked, QUERIES, VALUE_OPTIONS } from '../../cli/command-line.js';
 import { releasedBy, switchedBy } from '../../cli/commands/restore.js';
 import { commandModules, gleanerProgram } from '../../cli/program.js';
+import { releaseNote } from '../../openwhisk-plugin/daemon/index.js';
 import { engineLockPath, HookLock, nameProcess } from '../../openwhisk-plugin/host/lock/index.js';
 import { gleaner } from '../support/gleaner.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -35,6 +36,7 @@ for (const args of [
   ['top', '--for', 'Infinity'],
   ['status', '--output', 'xml'],
   ['restore', '--hold', '--release'],
+  ['restore', '--reason', 'x'],
   ['--set', 'hook.sampleMs=soon', 'status'],
   ['--nats', 'somewhere', 'status'],
   ['no-such-command'],
@@ -152,8 +154,8 @@ test('a kill switch that cannot be set is reported', async (t) => {
 test('a kill switch on a full disk is set, though nothing can be written to it', async (t) => {
   const folder = temporaryFolder('full');
   const file = join(folder, 'kill-switch');
-  // It can be opened, and each write fails with ENOSPC.
-  symlinkSync('/dev/full', file);
+  // They can be opened, and each write fails with ENOSPC.
+  for (const note of [`${file}.new`, releaseNote(file)]) symlinkSync('/dev/full', note);
   const options = ['--set', `hook.stateDir=${folder}`, '--set', 'platform=simulated'];
   const { code, out } = await gleaner([...options, 'restore', '--hold', '-o', 'json']);
   t.is(code, 0, out);
@@ -167,12 +169,14 @@ test('a kill switch on a full disk is set, though nothing can be written to it',
 test('restore --hold reports whether the hook confirms the kill switch', async (t) => {
   const folder = temporaryFolder('hold');
   const options = ['--set', `hook.stateDir=${folder}`, '--set', 'platform=simulated'];
-  const hold = async () => {
-    const { code, out } = await gleaner([...options, 'restore', '--hold', '-o', 'json']);
+  const hold = async (...more: string[]) => {
+    const { code, out } = await gleaner([...options, 'restore', '--hold', ...more, '-o', 'json']);
     const { held, hosts } = JSON.parse(out) as { held: boolean; hosts: [{ result: string }] };
     return { code, held, ...hosts[0] };
   };
-  t.like(await hold(), { code: 0, held: true });
+  t.like(await hold('--reason', 'incident\n42'), { code: 0, held: true });
+  const note = readFileSync(join(folder, 'kill-switch'), 'utf8');
+  t.regex(note, /^\S+Z gleaner restore --hold by cli:\S+: incident 42\n$/);
   t.regex((await hold()).result, /\): no hook found; one with this state folder holds it/);
   // This process is the hook.
   const lock = await HookLock.acquire(join(folder, 'hook.lock'));

@@ -480,7 +480,11 @@ for (const [what, value] of unreadableModes) {
     await settle();
     t.is(container.quotaOfCall(), 1000);
     t.is(rig.hook.figures().host.unreadableModes, 1);
-    t.deepEqual(await storedModes(rig.other), { functions: new Map(), unreadable: [HELLO] });
+    t.deepEqual(await storedModes(rig.other), {
+      global: null,
+      functions: new Map(),
+      unreadable: [HELLO],
+    });
     await changeMode(rig.other, HELLO, { mode: 'enforce' }, { author: 'test' });
     await settle();
     t.is(container.quotaOfCall(), 1000, 'another change keeps the pause');

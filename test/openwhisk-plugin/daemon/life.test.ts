@@ -1,12 +1,22 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import test from 'ava';
-import { silentLogger } from '../../../broker/index.js';
+import { services, silentLogger } from '../../../broker/index.js';
+import { callService, killReasonLines } from '../../../broker/services/index.js';
 import { type Config, configSchema, SeededRandom } from '../../../config/index.js';
 import {
   killSwitchHolder,
   recordedSettings,
+  releaseNote,
   runHook,
 } from '../../../openwhisk-plugin/daemon/index.js';
 import {
@@ -140,6 +150,44 @@ test('the kill switch works with NATS down, and by signal', async (t) => {
   rig.hook.toggleKillSwitch();
   t.false(rig.hook.inspect().host.killed);
   await rig.hook.stop();
+});
+
+test('notes of the kill switch file are in the audit log, and shown while it holds', async (t) => {
+  const rig = await new HookRig().start();
+  const file = join(rig.folder, 'kill-switch');
+  const note = '2026-11-30T20:00:00.000Z gleaner restore --hold by cli:ann: incident 42';
+  writeFileSync(`${file}.new`, `${note}\n`);
+  renameSync(`${file}.new`, file);
+  rig.advance(200);
+  const { host } = rig.hook.inspect();
+  t.deepEqual(host.killReasons, [{ source: 'file', author: '', reason: note }]);
+  t.deepEqual(killReasonLines(host), [`kill switch (file): ${note}`]);
+  writeFileSync(releaseNote(file), 'over\nand more\n');
+  rmSync(file);
+  rig.advance(200);
+  t.deepEqual(rig.hook.inspect().host.killReasons, []);
+  rmSync(releaseNote(file));
+  // Neither a pipe, on which a read would wait, nor a file without a line has a note.
+  t.is(spawnSync('mkfifo', [file]).status, 0);
+  rig.advance(200);
+  rmSync(file);
+  rig.advance(200);
+  const request = { hold: true, author: 'cli:bob' };
+  await callService(rig.other, { service: services.hook, endpoint: 'restore', request });
+  t.deepEqual(killReasonLines(rig.hook.inspect().host), ['kill switch (service): set by cli:bob']);
+  await rig.hook.stop();
+  const changes = readFileSync(join(rig.folder, 'audit.jsonl'), 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('"resource":"mode"'))
+    .map((line) => JSON.parse(line) as { who: string; why: string; reason?: string })
+    .map(({ who, why, reason = '' }) => [who, why, reason]);
+  t.deepEqual(changes, [
+    ['kill_switch:file', 'kill_switch_on', note],
+    ['kill_switch:file', 'kill_switch_off', 'over'],
+    ['kill_switch:file', 'kill_switch_on', ''],
+    ['kill_switch:file', 'kill_switch_off', ''],
+    ['operator:cli:bob', 'kill_switch_on', ''],
+  ]);
 });
 
 test('each source that takes or leaves the kill switch is logged and confirmed', async (t) => {
