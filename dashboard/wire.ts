@@ -217,6 +217,9 @@ export interface Totals {
   readonly managers: Readonly<Record<string, number>>;
 }
 
+/** Newest events that the server and a page keep. */
+export const KEPT_EVENTS = 500;
+
 /** Columns of the overview's plots, oldest first. */
 export const OVERVIEW_COLUMNS = [
   'at',

@@ -16,6 +16,13 @@ export function countText(count: Interval): string {
     : `${mean.toFixed(0)} (${low.toFixed(0)}-${high.toFixed(0)})`;
 }
 
+/** A ratio with its interval: `0.87x [0.86, 0.88]`; `-` without one. */
+export function ratioText(ratio: Interval | null, digits = 3): string {
+  if (ratio === null) return '-';
+  const [mean, low, high] = [ratio.mean, ratio.low, ratio.high].map((x) => x.toFixed(digits));
+  return `${mean}x [${low}, ${high}]`;
+}
+
 /** Goals on a page: undecided with fewer than `MIN_SEEDS` seeds, else the missed ones, or met. */
 export function goalLines(missed: readonly string[], seeds: number): string[] {
   if (seeds < MIN_SEEDS) return [`- Undecided: ${seeds} of at least ${MIN_SEEDS} seeds.`];

@@ -3,6 +3,7 @@ export * from './faasrm-layout.js';
 export * from './idle-life.js';
 export * from './mode-in-force.js';
 export * from './oom.js';
+export * from './openwhisk.js';
 export * from './peak-excess.js';
 export * from './recommended-size.js';
 export * from './safeguard-range.js';

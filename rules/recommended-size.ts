@@ -1,5 +1,6 @@
 import { mebibytes } from '../config/index.js';
 import { memoryAfterOom } from './oom.js';
+import { OPENWHISK_MEMORY } from './openwhisk.js';
 
 /** Sizes and margin of an action's nominal memory, bytes. */
 export interface SizeRules {
@@ -13,8 +14,7 @@ export interface SizeRules {
 }
 
 export const SIZE_RULES: SizeRules = {
-  least: mebibytes(128),
-  most: mebibytes(512),
+  ...OPENWHISK_MEMORY,
   step: mebibytes(64),
   marginShare: 0.25,
   minMargin: mebibytes(32),

@@ -63,7 +63,6 @@ export const registrationSchema = z.object({
     ),
 });
 export type Registration = z.infer<typeof registrationSchema>;
-export const decodeRegistration = decoder(registrationSchema, 8 * 1024);
 /** Refuses an entry with members that no agent host writes: another program has changed it. */
 export const decodeOwnRegistration = decoder(registrationSchema.strict(), 8 * 1024);
 

@@ -329,6 +329,9 @@ const inspection = z.object({
 });
 export type Inspection = Readonly<z.output<typeof inspection>>;
 
+/** Activations of a function that a hook keeps for `explain`. */
+export const EXPLAINED_ACTIVATIONS = 10;
+
 /** The service `gleaner-hook`, one instance per invoker host. */
 export const hookService = {
   list: {
@@ -349,7 +352,8 @@ export const hookService = {
   },
   explain: {
     description:
-      "a function's last 10 activations: peaks, demand, range with its reason, grant, outcome",
+      `a function's last ${EXPLAINED_ACTIVATIONS} activations: ` +
+      'peaks, demand, range with its reason, grant, outcome',
     request: z.object({ function: functionField }),
     answer: z.object({
       function: functionField,

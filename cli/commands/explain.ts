@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   askEvery,
+  EXPLAINED_ACTIVATIONS,
   type ExplanationView,
   type FailedInitsView,
   type FunctionView,
@@ -34,12 +35,10 @@ import {
 } from './common.js';
 import { agentText, fetchAgent } from './explain-agent.js';
 
-/** Activations of a function that a hook keeps for this. */
-const KEPT = 10;
-
 function lastCount(text: string): number {
   const count = wholeNumber(text);
-  if (count > KEPT) throw new InvalidArgumentError(`must be at most ${KEPT}`);
+  if (count > EXPLAINED_ACTIVATIONS)
+    throw new InvalidArgumentError(`must be at most ${EXPLAINED_ACTIVATIONS}`);
   return count;
 }
 
@@ -142,7 +141,12 @@ export function addCommands(program: Command): void {
         'and its agent',
     )
     .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action')
-    .option('-n, --last <count>', `number of activations, at most ${KEPT}`, lastCount, KEPT);
+    .option(
+      '-n, --last <count>',
+      `number of activations, at most ${EXPLAINED_ACTIVATIONS}`,
+      lastCount,
+      EXPLAINED_ACTIVATIONS,
+    );
   addOutputOption(command).action(async (name: string, options: ExplainOptions) => {
     checkFunctionName(name);
     const { last } = options;

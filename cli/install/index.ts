@@ -2,6 +2,6 @@ export { checkInstallation } from './check.js';
 export { install, rollback } from './install.js';
 export { type Layout, layoutOf, SERVICE_PARTS, type ServicePart } from './layout.js';
 export { programFolder } from './program.js';
-export { type RemoveOptions, remainsOf, remove } from './remove.js';
+export { type RemoveOptions, remove } from './remove.js';
 export { restoreWhereEnginesAre } from './restore.js';
 export { type ServiceManager, serviceManagerOf } from './service-manager.js';

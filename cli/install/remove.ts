@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { errorClass } from '../../config/index.js';
 import { LimitsNotRestoredError } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { shortList } from '../../runtime/index.js';
@@ -66,17 +66,4 @@ export async function remove({
 function removeEmpty(folder: string, except: string): void {
   if (folder === except || !existsSync(folder) || readdirSync(folder).length > 0) return;
   rmdirSync(folder);
-}
-
-/** Paths of Gleaner below a root; empty after `remove`. */
-export function remainsOf(layout: Layout): string[] {
-  const { at } = layout;
-  const fixed = [layout.home, layout.command, layout.state, layout.configFolder].filter((path) =>
-    existsSync(at(path)),
-  );
-  const units = existsSync(at(layout.units)) ? readdirSync(at(layout.units)) : [];
-  return [
-    ...fixed,
-    ...units.filter((name) => name.startsWith('gleaner-')).map((name) => join(layout.units, name)),
-  ];
 }

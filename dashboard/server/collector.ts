@@ -14,14 +14,15 @@ import {
 import { askEvery, callService, hookService, nextOffset } from '../../broker/services/index.js';
 import { type Cancel, type Clock, messageOf, millis, type Timers } from '../../config/index.js';
 import { featureText, reasonText } from '../../rules/index.js';
-import type {
-  ContentionView,
-  EventRow,
-  FunctionRow,
-  NatsState,
-  ServiceRow,
-  SilentPart,
-  Totals,
+import {
+  type ContentionView,
+  type EventRow,
+  type FunctionRow,
+  KEPT_EVENTS,
+  type NatsState,
+  type ServiceRow,
+  type SilentPart,
+  type Totals,
 } from '../wire.js';
 import { ContentionWindow } from './contention-window.js';
 import { FunctionRegistry } from './function-registry.js';
@@ -41,7 +42,6 @@ export interface CollectorOptions {
 
 /** Functions per request: about 140 KB, and half a millisecond of the hook's time. */
 const PAGE = 200;
-const KEPT_EVENTS = 500;
 const SECOND = 1000;
 /** Seconds between requests to the hooks while no page is open; enough for the plots' history. */
 const IDLE_SECONDS = 10;

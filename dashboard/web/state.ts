@@ -4,6 +4,7 @@ import {
   type EventRow,
   type FunctionRow,
   type HostRow,
+  KEPT_EVENTS,
   MEAN_FIELD_COLUMNS,
   type MeanFieldRow,
   type NatsState,
@@ -16,7 +17,6 @@ import {
   type Totals,
 } from '../wire.js';
 
-const KEPT_EVENTS = 500;
 const OVERVIEW_POINTS = 900;
 const FIELD_POINTS = 720;
 

@@ -1,4 +1,4 @@
-import { goalLines, type SeededStudy } from '../reproduction.js';
+import { goalLines, ratioText, type SeededStudy } from '../reproduction.js';
 import { type Interval, isBelow } from '../statistics.js';
 import { BUILT, HELD_OUT } from './mixes.js';
 import {
@@ -18,10 +18,7 @@ const WORST = 1.25;
 const percent = (value: number): string => `${(100 * value).toFixed(2)} %`;
 const share = ({ mean, low, high }: Interval): string =>
   `${percent(mean)} [${(100 * low).toFixed(2)}, ${(100 * high).toFixed(2)}]`;
-const ratio = (interval: Interval | null): string =>
-  interval === null
-    ? '-'
-    : `${interval.mean.toFixed(2)}x [${interval.low.toFixed(2)}, ${interval.high.toFixed(2)}]`;
+const ratio = (interval: Interval | null): string => ratioText(interval, 2);
 
 const rowText = (row: MarketRow): string =>
   `| ${row.name} | ${share(row.late)} | ${row.lateByMix.map(percent).join(', ')} |` +

@@ -1,13 +1,11 @@
 import { MIB } from '../../config/index.js';
 import {
+  HORIZON_SECONDS,
   keepAliveTime,
   recommendSizes,
   type SizeRecommendation,
   type SizingInputs,
 } from '../../openwhisk-plugin/openwhisk-api/index.js';
-
-/** What a size saves is counted over this time, s. */
-const HORIZON_SECONDS = 3600;
 
 /**
  * A greedy optimizer by Che's approximation, the baseline: sizes are the recent peak and a margin,

@@ -1,5 +1,5 @@
-import { countText, goalLines, type SeededStudy } from '../reproduction.js';
-import { isBelow, type Paired } from '../statistics.js';
+import { countText, goalLines, ratioText, type SeededStudy } from '../reproduction.js';
+import { isBelow } from '../statistics.js';
 import {
   BASELINE,
   GREEDY,
@@ -10,11 +10,6 @@ import {
   pressureStudy,
 } from './study.js';
 
-const ratio = ({ ratio: value }: Paired): string =>
-  value === null
-    ? '-'
-    : `${value.mean.toFixed(3)}x [${value.low.toFixed(3)}, ${value.high.toFixed(3)}]`;
-
 const lineOf = (row: PressureRow): string => {
   const { name, figures, kills, cold, p99 } = row;
   const cells = [
@@ -22,10 +17,10 @@ const lineOf = (row: PressureRow): string => {
     countText(figures.changes),
     countText(figures.cold),
     `${(100 * figures.coldShare.mean).toFixed(1)} %`,
-    name === BASELINE ? '-' : ratio(cold),
+    name === BASELINE ? '-' : ratioText(cold.ratio),
     String(kills),
     (figures.p99.mean / 1000).toFixed(1),
-    name === BASELINE ? '-' : ratio(p99),
+    name === BASELINE ? '-' : ratioText(p99.ratio),
     countText(figures.mean),
   ];
   return `| ${cells.join(' | ')} |`;
@@ -54,14 +49,16 @@ function missedOf({ rows }: PressureStudy): string[] {
     return [
       ...((row.cold.ratio?.mean ?? 1) <= GOAL.cold
         ? []
-        : [`${where}: cold starts ${ratio(row.cold)}`]),
-      ...((row.p99.ratio?.mean ?? 1) <= GOAL.p99 ? [] : [`${where}: p99 ${ratio(row.p99)}`]),
+        : [`${where}: cold starts ${ratioText(row.cold.ratio)}`]),
+      ...((row.p99.ratio?.mean ?? 1) <= GOAL.p99
+        ? []
+        : [`${where}: p99 ${ratioText(row.p99.ratio)}`]),
       ...(row.kills <= baseline.kills
         ? []
         : [`${where}: ${row.kills} OOM kills, ${baseline.kills} before`]),
       ...(isBelow(row.greedy.difference, 0)
         ? []
-        : [`${where}: not below ${GREEDY}: ${ratio(row.greedy)}`]),
+        : [`${where}: not below ${GREEDY}: ${ratioText(row.greedy.ratio)}`]),
     ];
   });
 }
@@ -99,7 +96,7 @@ function pressureReport(
     ...price.map(
       (row) =>
         `Cold starts of *${PRICE}* against *${GREEDY}*, ${row.userMemoryMiB} MiB: ` +
-        `${ratio(row.greedy)}.`,
+        `${ratioText(row.greedy.ratio)}.`,
     ),
     '',
     '## Goal: 20 % fewer cold starts than after 200 activations at no more OOM kills, p99 at most',

@@ -1,4 +1,4 @@
-import { goalLines, type SeededStudy } from '../reproduction.js';
+import { goalLines, ratioText, type SeededStudy } from '../reproduction.js';
 import { type Interval, isBelow } from '../statistics.js';
 import {
   PAYLOAD_CASES,
@@ -14,12 +14,8 @@ const LOSS = 1.005;
 
 const plain = ({ mean, low, high }: Interval): string =>
   `${mean.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`;
-const ratio = (row: PayloadRow, figure: PayloadFigure): string => {
-  const one = row.paired[figure].ratio;
-  return one === null
-    ? '-'
-    : `${one.mean.toFixed(3)}x [${one.low.toFixed(3)}, ${one.high.toFixed(3)}]`;
-};
+const ratio = (row: PayloadRow, figure: PayloadFigure): string =>
+  ratioText(row.paired[figure].ratio);
 const nameOf = ({ workload, correlation }: PayloadCase): string =>
   correlation === null ? workload : `${workload}, ${correlation}`;
 

@@ -1,4 +1,4 @@
-import { countText, goalLines, type SeededStudy } from '../reproduction.js';
+import { countText, goalLines, ratioText, type SeededStudy } from '../reproduction.js';
 import { type Interval, isBelow } from '../statistics.js';
 import {
   SIZING_ARMS,
@@ -13,13 +13,11 @@ const signed = (value: number, digits = 0): string =>
 const difference = ({ mean, low, high }: Interval): string =>
   `${signed(mean)} [${signed(low)}, ${signed(high)}]`;
 const share = ({ mean }: Interval): string => `${(100 * mean).toFixed(1)} %`;
-const ratio = ({ mean, low, high }: Interval): string =>
-  `${mean.toFixed(3)}x [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 
 const against = (row: SizingRow, figure: SizingFigure): string => {
   const paired = row.paired?.[figure];
   if (paired === undefined) return '-';
-  return paired.ratio === null ? difference(paired.difference) : ratio(paired.ratio);
+  return paired.ratio === null ? difference(paired.difference) : ratioText(paired.ratio);
 };
 
 const tableOf = (rows: readonly SizingRow[]): string[] => [

@@ -1,3 +1,4 @@
+import { EXPLAINED_ACTIVATIONS } from '../../broker/services/index.js';
 import type { ChoiceReason, Grant, RangeReason } from '../decision/index.js';
 import type { EndedActivation, EndReason } from './ended-activation.js';
 
@@ -48,8 +49,6 @@ export interface Explanation {
   saved: number;
 }
 
-/** As many as `gleaner explain` shows. */
-const KEPT = 10;
 /** Numbers of one activation, in the order of `record` and `#at`. */
 const NUMBERS = 27;
 const TEXTS = 3;
@@ -78,16 +77,16 @@ function numberOf(word: string): number {
  */
 export class Explanations {
   #numbers = NO_NUMBERS;
-  readonly #texts: string[] = new Array<string>(KEPT * TEXTS).fill('');
-  readonly #words = new Uint8Array(KEPT * WORDS);
+  readonly #texts: string[] = new Array<string>(EXPLAINED_ACTIVATIONS * TEXTS).fill('');
+  readonly #words = new Uint8Array(EXPLAINED_ACTIVATIONS * WORDS);
   #capacity = 0;
   #count = 0;
   #next = 0;
 
   record(activation: EndedActivation): void {
     const { run, container } = activation;
-    if (this.#next === this.#capacity && this.#capacity < KEPT) this.#grow();
-    if (this.#next === KEPT) this.#next = 0;
+    if (this.#next === this.#capacity && this.#capacity < EXPLAINED_ACTIVATIONS) this.#grow();
+    if (this.#next === EXPLAINED_ACTIVATIONS) this.#next = 0;
     const numbers = this.#numbers;
     let at = this.#next * NUMBERS;
     numbers[at++] = activation.startedAt;
@@ -117,7 +116,7 @@ export class Explanations {
     this.#words[at++] = numberOf(run.memory.reason);
     this.#words[at++] = numberOf(run.memory.choice);
     this.#next++;
-    if (this.#count < KEPT) this.#count++;
+    if (this.#count < EXPLAINED_ACTIVATIONS) this.#count++;
   }
 
   /** Null before the first. */
@@ -128,12 +127,12 @@ export class Explanations {
   /** Youngest first. */
   latest(): readonly Explanation[] {
     return Array.from({ length: this.#count }, (_, i) =>
-      this.#at((this.#next - 1 - i + KEPT) % KEPT),
+      this.#at((this.#next - 1 - i + EXPLAINED_ACTIVATIONS) % EXPLAINED_ACTIVATIONS),
     );
   }
 
   #grow(): void {
-    this.#capacity = Math.min(KEPT, Math.max(2, this.#capacity * 2));
+    this.#capacity = Math.min(EXPLAINED_ACTIVATIONS, Math.max(2, this.#capacity * 2));
     const before = this.#numbers;
     this.#numbers = new Float64Array(this.#capacity * NUMBERS);
     this.#numbers.set(before);

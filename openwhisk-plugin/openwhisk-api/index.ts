@@ -11,6 +11,7 @@ export {
   userVersions,
 } from './open-changes.js';
 export type { LimitRequest } from './plan.js';
+export { HORIZON_SECONDS } from './priced-sizes.js';
 export type { ListedAction } from './ranges.js';
 export { OpenWhiskRest, readKeys } from './rest.js';
 export { type LimitValues, type WritableLimit, writableLimits } from './rest-schemas.js';

@@ -1,13 +1,13 @@
 import type { HostUserMemory, SizeAdvice } from '../../broker/services/index.js';
 import { type Bytes, MIB, mebibytes } from '../../config/index.js';
-import { excessChance, type PeakExcess } from '../../rules/index.js';
+import { excessChance, OPENWHISK_MEMORY, type PeakExcess } from '../../rules/index.js';
 import { IDLE_SECONDS } from './warm-pool.js';
 
-/** OpenWhisk's least memory, and the distance of sizes that are considered. */
-const LEAST = mebibytes(128);
+const LEAST = OPENWHISK_MEMORY.least;
+/** Distance of the sizes that are considered. */
 const STEP = mebibytes(16);
 /** What a size saves is counted over this time, s. */
-const HORIZON_SECONDS = 3600;
+export const HORIZON_SECONDS = 3600;
 /**
  * Cold starts that a peak above the size is worth, besides those of the new revision: most peaks
  * are lent for, and a few are OOM kills, each as bad as a hundred cold starts.

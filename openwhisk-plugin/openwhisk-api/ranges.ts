@@ -1,4 +1,5 @@
 import { MIB } from '../../config/index.js';
+import { OPENWHISK_MEMORY } from '../../rules/index.js';
 import type {
   RestAction,
   RestNamespaceLimits,
@@ -21,8 +22,10 @@ export interface ListedAction {
   readonly ranges: Ranges;
 }
 
-/** `whisk.memory` of common/scala/src/main/resources/application.conf in all three versions. */
-const STANDARD_MEMORY: Range = { min: 128, max: 512 };
+const STANDARD_MEMORY: Range = {
+  min: OPENWHISK_MEMORY.least / MIB,
+  max: OPENWHISK_MEMORY.most / MIB,
+};
 
 /** The namespace's own ranges (2.0.0 and later), otherwise the system's. */
 export function rangesOf(limits: RestNamespaceLimits, platform: RestPlatform | null): Ranges {

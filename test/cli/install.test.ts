@@ -20,7 +20,6 @@ import {
   checkInstallation,
   install,
   layoutOf,
-  remainsOf,
   remove,
   rollback,
   type ServiceManager,
@@ -29,6 +28,7 @@ import {
 import { SYSTEMCTL_TIMEOUT_MILLIS } from '../../cli/install/service-manager.js';
 import { HOOK_FLAGS } from '../../cli/up/children.js';
 import { gleaner } from '../support/gleaner.js';
+import { remainsOf } from '../support/remains.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 /** Notes what systemd was asked for, in order. */

@@ -12,10 +12,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { parse } from 'yaml';
-import { layoutOf, remainsOf } from '../../cli/install/index.js';
+import { layoutOf } from '../../cli/install/index.js';
 import { writeNatsConfig } from '../../cli/nats-config/index.js';
 import { gleaner } from '../support/gleaner.js';
 import { missing } from '../support/real-parts.js';
+import { remainsOf } from '../support/remains.js';
 import { allowed } from '../support/slowness.js';
 
 const programs: [string, ...string[]][] = [

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -8,6 +7,7 @@ import { parse, stringify } from 'yaml';
 import type { MetricPart } from '../../runtime/metrics/index.js';
 import { METRIC_PARTS, METRICS, PROCESS_METRICS } from '../../runtime/metrics/table.js';
 import { familiesOf, seriesOf } from '../runtime/metrics/exposition.js';
+import { freePort } from '../support/free-port.js';
 import { startUp, until } from '../support/gleaner.js';
 import { missing } from '../support/real-parts.js';
 
@@ -20,15 +20,6 @@ const run = (args: readonly string[], input = ''): { status: number | null; text
   });
   return { status, text: `${stdout}${stderr}` };
 };
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 test.serial('alert rules are right and fire as their unit tests say', (t) => {
   if (missing(t, promtool)) return;

@@ -4,12 +4,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
 import { KubernetesNode, missingForNode } from '../../bench/kubernetes/node.js';
-import { layoutOf, remainsOf } from '../../cli/install/index.js';
+import { layoutOf } from '../../cli/install/index.js';
 import { kernelLimits } from '../kubernetes/kernel.js';
 import { activation, untilServing } from '../kubernetes/load.js';
 import { runContainer } from '../openwhisk-plugin/host/cgroup/real-containers.js';
 import { gleaner, until } from '../support/gleaner.js';
 import { docker, dockerAndTap, missing } from '../support/real-parts.js';
+import { remainsOf } from '../support/remains.js';
 import { allowed } from '../support/slowness.js';
 import { numberIn, weightFile } from './kernel-file.js';
 

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'nats';
@@ -7,19 +6,9 @@ import { type LaunchedServer, launchNatsServer } from '../../bench/nats-server.j
 import type { Broker } from '../../broker/index.js';
 import { NatsBroker } from '../../broker/nats/index.js';
 import { NATS_BINARY } from '../broker/contract/server.js';
+import { freePort } from '../support/free-port.js';
 import { allowed } from '../support/slowness.js';
 import type { Net } from './world/world.js';
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 interface Node {
   readonly name: string;

@@ -28,7 +28,7 @@ import { targetSchema } from '../../broker/messages/target.js';
 import { trajectorySchema } from '../../broker/messages/trajectory.js';
 import {
   actionSettingsSchema,
-  decodeRegistration,
+  decodeOwnRegistration,
   leaseSchema,
   modeSchema,
   policyParametersSchema,
@@ -99,7 +99,7 @@ export const natsMessages = decodes('nats', messages, () => undefined);
 const values = [
   kind(actionSettingsSchema, decodeActionSettings),
   kind(modeSchema, decodeMode),
-  kind(registrationSchema, decodeRegistration),
+  kind(registrationSchema, decodeOwnRegistration),
   kind(leaseSchema, decodeLease),
   kind(policyParametersSchema, decodePolicyParameters),
 ];

@@ -1,10 +1,10 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
+import { freePort } from '../support/free-port.js';
 import { docker, missing, realParts } from '../support/real-parts.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { OpenWhiskApi } from './api.js';
@@ -260,17 +260,4 @@ function guestKey(place: string): string {
 function split(args: string[]): [string[], string[]] {
   const main = args.findIndex((arg) => arg === '-jar' || arg.startsWith('org.apache'));
   return [args.slice(0, main), args.slice(main)];
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() =>
-        resolve(typeof address === 'object' && address !== null ? address.port : 0),
-      );
-    });
-  });
 }

@@ -15,7 +15,7 @@ import {
   encodeMessage,
   type Target,
 } from '../../../broker/messages/index.js';
-import { decodeRegistration } from '../../../broker/messages/values.js';
+import { decodeOwnRegistration } from '../../../broker/messages/values.js';
 import { agentsService, callService, findServices } from '../../../broker/services/index.js';
 import { type Millicores, mebibytes, millis, SeededRandom } from '../../../config/index.js';
 import { ManualTime } from '../../support/manual-time.js';
@@ -227,7 +227,7 @@ test('a function is registered, reported, listed, inspected, paused and resumed'
   send(hook, 1);
   await settle();
   const entry = await hook.keyValue(buckets.functions).get(functionToken('/guest/hello'));
-  const registration = decodeRegistration(entry!.value!);
+  const registration = decodeOwnRegistration(entry!.value!);
   t.true(
     registration.ok &&
       registration.message.manager === 'greedy' &&

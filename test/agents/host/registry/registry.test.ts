@@ -4,7 +4,7 @@ import { shardObject, shardOf } from '../../../../agents/host/sharing/index.js';
 import { createManager } from '../../../../agents/managers/index.js';
 import { buckets, functionToken, objectStores, subjects } from '../../../../broker/index.js';
 import { encodeMessage } from '../../../../broker/messages/index.js';
-import { decodeRegistration } from '../../../../broker/messages/values.js';
+import { decodeOwnRegistration } from '../../../../broker/messages/values.js';
 import { type Millicores, mebibytes, millis, SeededRandom } from '../../../../config/index.js';
 import { ManualTime } from '../../../support/manual-time.js';
 import { MemoryBus } from '../../../support/memory-broker/memory-bus.js';
@@ -59,7 +59,7 @@ test('a function without activations is forgotten in time, marker included', asy
   await settle();
   await call('/guest/daily');
   await call('/guest/once');
-  const first = decodeRegistration((await kv.get(functionToken('/guest/daily')))!.value!);
+  const first = decodeOwnRegistration((await kv.get(functionToken('/guest/daily')))!.value!);
   for (let i = 0; i < 8; i++) {
     await pass(29);
     await call('/guest/daily');
@@ -74,7 +74,7 @@ test('a function without activations is forgotten in time, marker included', asy
   t.is(bus.buckets.get(buckets.functions)!.entries.size, 1);
   t.like(agents.registry, { functions: 1, unreadable: 0, forgotten: 1, evicted: 0, failures: 0 });
   t.true(agents.registry.markers >= 1);
-  const now = decodeRegistration((await kv.get(functionToken('/guest/daily')))!.value!);
+  const now = decodeOwnRegistration((await kv.get(functionToken('/guest/daily')))!.value!);
   t.true(
     first.ok && now.ok && now.message.seenAt! > first.message.seenAt!,
     'it says when it was seen',
