@@ -21,7 +21,7 @@ import {
   processScreen,
   table,
 } from '../../runtime/index.js';
-import type { RestoreSettings } from '../../runtime/wiring/index.js';
+import { placeText, type RestoreSettings } from '../../runtime/wiring/index.js';
 
 export interface OutputOptions {
   readonly output: OutputFormat;
@@ -184,15 +184,16 @@ export function checkFunctionName(name: string | undefined): void {
 
 /** Reports settings of a restore that are not those of a valid configuration, or of one hook. */
 export function noteRestoreSettings({ error, places }: RestoreSettings): void {
-  const recorded = places.find(({ trust }) => trust === 'recorded');
+  const recorded = places.filter(({ trust }) => trust === 'recorded');
   if (error !== null) {
     reportError(error);
     reportProblem(`restoring nevertheless, with ${places[0].source}`, 'correct the configuration');
-  } else if (recorded !== undefined)
-    reportProblem(
-      `the hook has other settings than this configuration: using ${recorded.source}`,
-      'it was started with other flags, or the file has changed since; --set names others',
-    );
+  } else
+    for (const place of recorded)
+      reportProblem(
+        `a hook has other settings than this configuration: using its ${placeText(place)}`,
+        'it was started with other flags, or the file has changed since; --set names others',
+      );
   if (places.length === 1) return;
   const engines = places.map(({ config }) => config.hook.engineSocket).join(', ');
   reportProblem(

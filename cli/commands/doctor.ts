@@ -11,7 +11,7 @@ import {
   styled,
   table,
 } from '../../runtime/index.js';
-import { settingsForRestore } from '../../runtime/wiring/index.js';
+import { otherSettings, settingsForRestore } from '../../runtime/wiring/index.js';
 import { findings, isManageable } from '../doctor/findings.js';
 import { surveyConfigured } from '../doctor/survey.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
@@ -23,12 +23,7 @@ export function addCommands(program: Command): void {
   addOutputOption(command).action(async (options: OutputOptions) => {
     const globals = globalOptions(command);
     const { config } = loadSettings(globals);
-    const [{ config: ofHook, trust }] = settingsForRestore(globals).places;
-    const { stateDir, engineSocket } = ofHook.hook;
-    const others =
-      trust === 'recorded'
-        ? `platform ${ofHook.platform}, engine ${engineSocket}, state folder ${stateDir}`
-        : null;
+    const others = otherSettings(settingsForRestore(globals), config.hook.stateDir);
     const list = findings(await surveyConfigured(config, configPath(globals), others));
     const manageable = isManageable(list);
     if (options.output === 'json') processScreen.write(json({ manageable, findings: list }));

@@ -7,6 +7,8 @@ export type { Part } from './part.js';
 export {
   authorOfRestore,
   HOOK_ENDED,
+  otherSettings,
+  placeText,
   type RestorePlace,
   type RestoreSettings,
   restoreHost,

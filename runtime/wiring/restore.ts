@@ -40,6 +40,16 @@ export interface RestoreSettings {
   readonly places: readonly [RestorePlace, ...RestorePlace[]];
 }
 
+export const placeText = ({ config: { platform, hook } }: RestorePlace): string =>
+  `platform ${platform}, engine ${hook.engineSocket}, state folder ${hook.stateDir}`;
+
+/** Settings of the hook with this state folder if they are not as configured; null: they are. */
+export function otherSettings({ places }: RestoreSettings, stateDir: string): string | null {
+  // A hook on another engine has another folder. Of one folder the newest is the one that runs.
+  const own = places.find(({ config }) => resolve(config.hook.stateDir) === resolve(stateDir));
+  return own?.trust === 'recorded' ? placeText(own) : null;
+}
+
 /**
  * The configuration for a restore, which no problem of the file or the environment may prevent: a
  * hook that was killed may have left limits. What it recorded comes first, as a file that was cut

@@ -18,6 +18,7 @@ import { releasedBy, switchedBy } from '../../cli/commands/restore.js';
 import { commandModules, gleanerProgram } from '../../cli/program.js';
 import { releaseNote } from '../../openwhisk-plugin/daemon/index.js';
 import { engineLockPath, HookLock, nameProcess } from '../../openwhisk-plugin/host/lock/index.js';
+import { otherSettings, settingsForRestore } from '../../runtime/wiring/index.js';
 import { gleaner } from '../support/gleaner.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -289,10 +290,22 @@ test('the kill switch works with a configuration that nothing else accepts', asy
   writeFileSync(file, '');
   const cut = await hold();
   t.true(cut.out.includes(place), cut.out);
-  t.regex(
-    cut.err,
-    /the hook has other settings than this configuration: using settings of the hook/,
-  );
+  const named = (engine: string, stateDir: string): string =>
+    'a hook has other settings than this configuration: using its ' +
+    `platform host, engine ${engine}, state folder ${stateDir}\n`;
+  t.true(cut.err.includes(named(socket, state)), cut.err);
+  // The settings of a second hook are those of this file, and the older one's are named.
+  const own = `platform: host\nhook: { stateDir: ${both[1]}, engineSocket: ${both[0]}`;
+  writeFileSync(file, `${own}, containerPrefix: wsk7 }\n`);
+  writeFileSync(second, JSON.stringify({ configFile: file, platform: 'host', hook: others }));
+  const { err: older } = await hold();
+  t.true(older.includes(named(socket, state)), older);
+  t.false(older.includes(named(...both)), older);
+  const settings = settingsForRestore({ config: file });
+  t.is(otherSettings(settings, both[1]), null);
+  t.is(otherSettings(settings, state), `platform host, engine ${socket}, state folder ${state}`);
+  t.is(otherSettings(settings, folder), null, 'of no hook that is known');
+  rmSync(second);
   rmSync(record);
   rmSync(file);
   const guessed = await hold({ GLEANER_HOOK_STATEDIR: folder });
