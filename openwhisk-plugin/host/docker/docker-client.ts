@@ -197,6 +197,11 @@ export class DockerClient {
         cancel();
         reject(engineError(error, `GET ${path} at ${this.#socketPath}`));
       });
+      // Node closes a request whose answer switches protocols (101) without any other event.
+      sent.on('close', () => {
+        cancel();
+        reject(new EngineUnavailableError(`GET ${path} was closed without an answer`));
+      });
       sent.end();
     });
   }

@@ -152,6 +152,27 @@ test('an engine that hung is asked again after a pause, and then as before', asy
   await stub.close();
 });
 
+test('an answer that switches protocols is an error, and the next call is answered', async (t) => {
+  let isSwitching = true;
+  const stub = await stubEngine((url, response) => {
+    if (!url.endsWith('/networks') || !isSwitching)
+      return json(response, url === '/version' ? VERSION : {});
+    isSwitching = false;
+    response.socket?.write(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n',
+    );
+  });
+  const client = new DockerClient({ socketPath: stub.socketPath });
+  // Node closes the request then, without a response and without an error.
+  await t.throwsAsync(client.get('/networks', anything), {
+    instanceOf: EngineUnavailableError,
+    message: /\/networks.*without an answer/,
+  });
+  t.deepEqual(await client.get('/networks', anything), {});
+  client.close();
+  await stub.close();
+});
+
 test('without an engine at the socket the error names the socket', async (t) => {
   const client = new DockerClient({
     socketPath: '/nonexistent/docker.sock',
