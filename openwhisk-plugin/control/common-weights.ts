@@ -58,7 +58,7 @@ export class CommonWeights<C extends ManagedContainer<C>> {
     this.#highest = weights.highest;
     if (this.#factor === before && this.#highest >= highest) return;
     for (const container of this.#containers.values()) {
-      if (!container.boosted && (!container.limited || container.running === 0)) continue;
+      if (!container.boosted && !container.limited) continue;
       const { state } = container;
       const known = state.shares;
       shares.rescale(state, before);

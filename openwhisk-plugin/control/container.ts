@@ -151,7 +151,7 @@ export class ManagedContainer<Self extends ManagedContainer<Self>> {
 
   /** What runs in it is unknown, so that no activation has set its weight. */
   get hasUnknownWork(): boolean {
-    return this.unread && this.mayLimit && !this.limited && this.running === 0;
+    return this.unread && this.mayLimit && this.running === 0;
   }
 
   /** What runs in it, or may run unseen, has its user's weight. */

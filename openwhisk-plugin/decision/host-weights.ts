@@ -35,7 +35,6 @@ export class HostWeights {
   readonly siblingLoss: number;
   #needed = 1;
   #upper = Number.POSITIVE_INFINITY;
-  #siblings = Number.POSITIVE_INFINITY;
   #siblingFactor = Number.POSITIVE_INFINITY;
   #own = 0;
   #inForce = 0;
@@ -59,13 +58,13 @@ export class HostWeights {
 
   /** The common factor: at least 1, and as small as the range allows. */
   get common(): number {
-    return this.mayRaise ? Math.max(1, Math.min(this.#needed, this.#upper, this.#siblings)) : 1;
+    const siblings = this.#siblingFactor / MAX_WEIGHT_FACTOR;
+    return this.mayRaise ? Math.max(1, Math.min(this.#needed, this.#upper, siblings)) : 1;
   }
 
   /** Takes a container into account for good, so that the factor does not come and go with it. */
   observe({ low, high }: WeightRange): void {
-    if (low > 0 && Number.isFinite(low))
-      this.#needed = Math.max(this.#needed, low / MIN_WEIGHT_FACTOR);
+    if (Number.isFinite(low)) this.#needed = Math.max(this.#needed, low / MIN_WEIGHT_FACTOR);
     if (high > 0) this.#upper = Math.min(this.#upper, high / MAX_WEIGHT_FACTOR);
   }
 
@@ -75,7 +74,6 @@ export class HostWeights {
    */
   set siblings(factor: number) {
     this.#siblingFactor = factor;
-    this.#siblings = factor > 0 ? factor / MAX_WEIGHT_FACTOR : 1;
   }
 
   /**
@@ -101,7 +99,7 @@ export class HostWeights {
   }
 
   get #isShared(): boolean {
-    return !this.isAllowed || Number.isFinite(this.#siblings);
+    return !this.isAllowed || Number.isFinite(this.#siblingFactor);
   }
 
   /**
@@ -109,7 +107,7 @@ export class HostWeights {
    * without Gleaner.
    */
   neutral(common: number): number {
-    return this.#running.length > 0 && this.#own > 0 ? this.#inForce / this.#own : common;
+    return this.#own > 0 ? this.#inForce / this.#own : common;
   }
 
   /**
@@ -144,7 +142,6 @@ export class HostWeights {
     let above = 0;
     for (const { countedOwn, countedShares } of this.#running)
       above += Math.max(0, countedShares - countedOwn);
-    if (!(above > 0)) return;
     const kept = Math.max(0, 1 - excess / above);
     for (const container of this.#running) {
       const own = container.countedOwn;

@@ -2,6 +2,7 @@ import test from 'ava';
 import type { Millis } from '../../../config/index.js';
 import { type Bytes, MIB } from '../../../config/index.js';
 import { closeStep } from '../../../openwhisk-plugin/control/observation.js';
+import { HostWeights } from '../../../openwhisk-plugin/decision/index.js';
 import { decider, host, limits } from '../decision/helpers.js';
 import { type FakeContainer, FakeHost } from './fake-host.js';
 
@@ -627,6 +628,26 @@ test('a late activation follows the weights of what starts beside it', (t) => {
   t.is(container.shares, 576);
   fake.controller.revise(late, 20, fake.now);
   t.is(container.shares, 800);
+});
+
+test('when a large pod ends, the weights that it allowed to others are lowered', (t) => {
+  for (const isGone of [false, true]) {
+    const weights = new HostWeights(0.05);
+    const fake = new FakeHost(decider({}, host(), 'smallest-in-range', 'short-first', weights));
+    // A pod of 102 shares is left over beside one of 2000, and may lose 5 %.
+    fake.controller.weights.onSiblings(102 / 2000);
+    const [large, small] = [2000, 2].map((own) => fake.container(limits(256, 0, own)));
+    const first = fake.request(large!);
+    fake.request(small!);
+    small!.state.shares = 107;
+    weights.update(small!.state);
+    small!.ended = isGone;
+    fake.taken();
+    fake.answer(first);
+    const written = fake.taken().filter((line) => line.startsWith('shares'));
+    // .05 x (102 / 1000 + 2) above its own 2 is no whole share.
+    t.deepEqual(written, isGone ? [] : ['shares 2 policy revised']);
+  }
 });
 
 test('a sibling that is not managed bounds the factor: none stands above it', (t) => {

@@ -76,6 +76,13 @@ test('a boost is at least the weight that is asked for', (t) => {
   t.deepEqual([first.shares, second.shares], [2048, 1280]);
 });
 
+test('the end of a container without a boost leaves the boosts of others', (t) => {
+  const all = boosts();
+  all.begin(container(), plain, at(0));
+  all.end(container());
+  t.is(all.starting(at(1)), 1);
+});
+
 test('a container that is boosted again counts once', (t) => {
   const all = boosts();
   const one = container();

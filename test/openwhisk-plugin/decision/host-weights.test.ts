@@ -48,6 +48,20 @@ test('beside containers that are not managed none is raised above the least of t
   t.is(weights.common, 1);
 });
 
+test('a container whose own weight is not known changes no factor', (t) => {
+  const weights = new HostWeights();
+  for (const [low, high] of [
+    [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY], // of no shares at all
+    [Number.NaN, Number.NaN],
+    [0, 0],
+  ] as const) {
+    weights.observe({ low, high });
+    t.is(weights.common, 1);
+  }
+  weights.observe(sharesRange(2));
+  t.is(weights.common, 16);
+});
+
 test('a container that keeps its own weight forbids the common factor', (t) => {
   const weights = new HostWeights();
   weights.observe(sharesRange(2));
@@ -99,6 +113,32 @@ test('the neutral factor is the mean of what runs, by own weight', (t) => {
   one.runs.pop();
   weights.update(one);
   t.is(weights.neutral(1), 1);
+});
+
+test('the weight of an action that was made smaller counts as before', (t) => {
+  const weights = new HostWeights();
+  const place = (own: number, inForce: number, factor: number): ContainerState => {
+    const container = new ContainerState(limits(256, 0, own), host());
+    const { fn } = new Player(decider(), limits(256, 0, own));
+    container.fn = fn;
+    fn.rightSizeFactor = factor;
+    container.shares = inForce;
+    container.runs.push(new Run(fn, container));
+    weights.update(container);
+    return container;
+  };
+  const one = place(100, 800, 4);
+  t.is(weights.neutral(1), 800 / 400);
+  one.fn!.rightSizeFactor = 2;
+  weights.update(one);
+  t.is(weights.neutral(1), 800 / 200);
+  // .1 + .2 - .1 - .2 is not 0.
+  const all = [one, place(1, 2, 0.1), place(1, 2, 0.2)];
+  for (const container of all) {
+    container.runs.pop();
+    weights.update(container);
+  }
+  t.is(weights.neutral(7), 7, 'nothing runs');
 });
 
 test('the typical factor is the geometric mean of what runs', (t) => {
@@ -187,6 +227,35 @@ test('a short activation beside a system pod is raised by what that pod may lose
   short.start();
   // Own weights 4 in all; 4 + .05 x (102 + 4) = 9.3, of which the long one has 2.
   t.is(short.container.shares, 7);
+  // Its own part is not counted twice if it is weighed again.
+  t.is(short.decider.weights.most(short.container).toFixed(6), '7.300000');
+});
+
+test('what siblings may lose follows the largest container that runs', (t) => {
+  const one = besidePods({ controlShare: 0 });
+  // A pod of 102 shares is left over beside one of 100.
+  one.weights.siblings = 102 / 100;
+  const [first, second, small, watched] = [100, 100, 50, 50].map(
+    (own, n) => new Player(one, limits(256, 0, own), `/g/f${n}`),
+  );
+  first!.start();
+  second!.start();
+  small!.start();
+  small!.container.shares = 62;
+  one.weights.update(small!.container);
+  const visited: ContainerState[] = [];
+  const lower = (): void => one.weights.lower((container) => visited.push(container));
+  first!.finish();
+  lower();
+  // 100 + 62 of 150 + .05 x (102 + 150) = 162.6.
+  t.deepEqual(visited, []);
+  // At its own weight.
+  watched!.start(watched!.now, false);
+  second!.finish();
+  lower();
+  // 62 + 50, where 100 + .05 x (51 + 100) = 107.55 are allowed: 4.45 of 12 go.
+  t.deepEqual(visited, [small!.container]);
+  t.is(small!.container.shares, 57);
 });
 
 test('control activations, ends and cold starts keep the bound of such pods too', (t) => {
