@@ -74,10 +74,10 @@ function hooks(natsServer) {
   ].map((hook) => `--customize-hook=${hook}`);
 }
 
-/** Changes with everything that the image is made of, but for newer packages. */
+/** Changes with everything that the image is made of, but for newer packages; in any checkout. */
 function digestOf(machine) {
   const hash = createHash('sha256').update(process.version);
-  hash.update(JSON.stringify([argumentsOf(machine), DISK_BYTES]));
+  hash.update(JSON.stringify([argumentsOf(machine), DISK_BYTES]).replaceAll(OVERLAY, ''));
   for (const entry of readdirSync(OVERLAY, { recursive: true, withFileTypes: true }))
     if (entry.isFile()) hash.update(readFileSync(join(entry.parentPath ?? entry.path, entry.name)));
   return hash.digest('hex').slice(0, 12);
