@@ -133,6 +133,8 @@ export interface Broker {
   readonly connected: boolean;
   readonly counters: Readonly<BrokerCounters>;
   readonly stores: StoreHealth;
+  /** Subjects whose subscription the server refuses; tried again until the permissions allow it. */
+  readonly refusedSubjects: readonly string[];
   /**
    * Fire and forget. False if dropped and counted. Messages wait for a slow server in a bounded
    * queue that drops the oldest; a lost connection empties it. Throws only `GLN_BROKER_SUBJECT`.

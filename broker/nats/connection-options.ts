@@ -20,6 +20,8 @@ export interface NatsOptions {
   /** Most bytes in flight and waiting; beyond it the oldest messages are dropped. */
   readonly backlogBytes?: number;
   readonly storeTimeout?: Millis;
+  /** Interval at which subscriptions that the server refuses are tried again; default 15 s. */
+  readonly refusedRetryInterval?: Millis;
   readonly timers?: Timers;
   readonly clock?: Clock;
 }

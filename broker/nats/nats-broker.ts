@@ -2,7 +2,6 @@ import {
   ErrorCode,
   type Msg,
   type NatsConnection,
-  type Subscription as NatsSubscription,
   type QueuedIterator,
   RequestStrategy,
 } from 'nats';
@@ -45,13 +44,7 @@ import { codeOf, connectionError } from './nats-errors.js';
 import { NatsKeyValue } from './nats-key-value.js';
 import { NatsLink } from './nats-link.js';
 import { natsObjects, natsStream } from './nats-stores.js';
-
-interface SubscriptionEntry {
-  readonly subject: string;
-  readonly queue: string | undefined;
-  readonly handler: (message: BrokerMessage) => void;
-  live: NatsSubscription | null;
-}
+import { NatsSubscriptions } from './nats-subscriptions.js';
 
 const largestMessage = ({ info }: NatsConnection): number => info?.max_payload ?? 1_048_576;
 
@@ -72,7 +65,7 @@ export class NatsBroker implements Broker {
   readonly #backlog: Backlog;
   readonly #storeParts: StoreParts;
   readonly #handlerErrors: HandlerErrors;
-  readonly #entry = new Set<SubscriptionEntry>();
+  readonly #subscriptions: NatsSubscriptions;
   readonly #values = new Map<string, NatsKeyValue>();
   readonly #statusListeners = new Set<(status: BrokerStatus) => void>();
   readonly #connection = (): NatsConnection | null => this.#link.connection;
@@ -84,6 +77,11 @@ export class NatsBroker implements Broker {
     this.#backlog = new Backlog(this.#connection, this.counters, {
       bytes: options.backlogBytes ?? 8 * 1024 * 1024,
       clock,
+    });
+    this.#subscriptions = new NatsSubscriptions({
+      connection: this.#connection,
+      timers: this.#timers,
+      retryInterval: options.refusedRetryInterval ?? (15_000 as Millis),
     });
     this.stores = new StoreHealth(clock);
     this.#handlerErrors = new HandlerErrors(this.counters, clock, (status) => this.#tell(status));
@@ -101,12 +99,17 @@ export class NatsBroker implements Broker {
         this.#tell({ kind: 'disconnected' });
       },
       error: (error, suppressed) => this.#tell({ kind: 'error', error, suppressed }),
+      subscriptionRefused: (subject) => this.#subscriptions.refuse(subject),
     });
     this.#link.start();
   }
 
   get connected(): boolean {
     return this.#link.connection !== null;
+  }
+
+  get refusedSubjects(): string[] {
+    return this.#subscriptions.refused;
   }
 
   publish(subject: string, data: Uint8Array, options?: PublishOptions): boolean {
@@ -130,38 +133,15 @@ export class NatsBroker implements Broker {
   ): Subscription {
     checkSubject(subject, true);
     if (this.#closed) throw new BrokerClosedError(`subscribe ${subject}`);
-    const entry: SubscriptionEntry = { subject, queue, handler, live: null };
-    this.#entry.add(entry);
-    const connection = this.#link.connection;
-    if (connection) this.#bind(connection, entry);
-    return {
-      unsubscribe: () => {
-        this.#entry.delete(entry);
-        entry.live?.unsubscribe();
-        entry.live = null;
-      },
+    const receive = (message: Msg): void => {
+      this.counters.received++;
+      try {
+        handler(toMessage(message));
+      } catch (error) {
+        this.#handlerErrors.failed(subject, error);
+      }
     };
-  }
-
-  #bind(connection: NatsConnection, entry: SubscriptionEntry): void {
-    entry.live = connection.subscribe(entry.subject, {
-      ...(entry.queue === undefined ? {} : { queue: entry.queue }),
-      callback: (error, message) => {
-        if (error) {
-          this.#tell({
-            kind: 'error',
-            error: connectionError(`subscribe ${entry.subject}`, error),
-          });
-          return;
-        }
-        this.counters.received++;
-        try {
-          entry.handler(toMessage(message));
-        } catch (error) {
-          this.#handlerErrors.failed(entry.subject, error);
-        }
-      },
-    });
+    return this.#subscriptions.add({ subject, queue, receive });
   }
 
   async request(subject: string, data: Uint8Array, timeout: Millis): Promise<BrokerMessage> {
@@ -263,6 +243,7 @@ export class NatsBroker implements Broker {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#subscriptions.close();
     for (const value of this.#values.values()) value.close();
     await this.#link.stop();
   }
@@ -277,7 +258,7 @@ export class NatsBroker implements Broker {
   #up(connection: NatsConnection, fresh: boolean): void {
     this.counters.connects++;
     this.#backlog.connected();
-    if (fresh) for (const entry of this.#entry) this.#bind(connection, entry);
+    this.#subscriptions.connected(connection, fresh);
     for (const value of this.#values.values()) value.connected(fresh);
     this.#tell(this.#status());
   }

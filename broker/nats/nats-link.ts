@@ -10,6 +10,8 @@ export interface LinkListener {
   down(): void;
   /** `suppressed`: errors of the same kind since the last one that was reported. */
   error(error: GleanerError, suppressed: number): void;
+  /** The user lacks the permission to subscribe to it, or has lost it. */
+  subscriptionRefused(subject: string): void;
 }
 
 interface LinkTime {
@@ -135,6 +137,8 @@ export class NatsLink {
         );
         if (context) this.#tell(error, `${context.operation} ${subjectKind(context.subject)}`);
         else this.#tell(error);
+        if (context?.operation === 'subscription')
+          this.#listener.subscriptionRefused(context.subject);
       }
     }
   }

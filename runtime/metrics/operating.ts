@@ -26,6 +26,8 @@ export interface Watched {
 /** Steps of its loop that a part may miss before it counts as stuck. */
 const MISSED_STEPS = 3;
 const MIN_LIMIT_MILLIS = 5000;
+/** Refused subjects that a check names; a service alone has dozens. */
+const REFUSED_SHOWN = 5;
 
 /** How a part is watched: metrics and health, over HTTP where the configuration says so. */
 export class Operating {
@@ -97,6 +99,7 @@ export class Operating {
       ...watched.checks(),
       ...configCheck(this.configRejected),
       natsCheck(broker, this.#natsProblem),
+      ...subscriptionsCheck(broker),
       ...storesCheck(broker),
     ];
   }
@@ -133,6 +136,16 @@ export class Operating {
 /** A part that restarts refuses to start with it. */
 const configCheck = (rejected: string | null): HealthCheck[] =>
   rejected === null ? [] : [{ name: 'config', state: 'degraded', detail: rejected }];
+
+/** Absent while none is refused. */
+function subscriptionsCheck(broker: Broker | null): HealthCheck[] {
+  const refused = broker?.connected ? broker.refusedSubjects : [];
+  if (refused.length === 0) return [];
+  const more = refused.length > REFUSED_SHOWN ? ` and ${refused.length - REFUSED_SHOWN} more` : '';
+  const subjects = refused.slice(0, REFUSED_SHOWN).join(', ');
+  const detail = `NATS refuses ${subjects}${more}: correct this user's permissions`;
+  return [{ name: 'subscriptions', state: 'degraded', detail }];
+}
 
 /** Absent while every store answers: most readers need not know that there are any. */
 function storesCheck(broker: Broker | null): HealthCheck[] {

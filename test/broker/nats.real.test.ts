@@ -7,6 +7,7 @@ import { subjects } from '../../broker/index.js';
 import { runAggregator } from '../../broker/mean-field/index.js';
 import { NatsBroker } from '../../broker/nats/index.js';
 import type { BrokerStatus } from '../../broker/port.js';
+import { callService, serve } from '../../broker/services/index.js';
 import { millis, systemClock, systemTimers } from '../../config/index.js';
 import { ManualTime } from '../support/manual-time.js';
 import { bytes, textOf, until } from './contract/harness.js';
@@ -360,6 +361,69 @@ if (natsServerHere()) {
     const right = new NatsBroker({ servers: [server.url], name: 'n', credentialsFile: seedFile });
     await until(() => right.connected, 'nkey accepted');
     await right.close();
+  });
+
+  test.serial('subscriptions that a reload refuses are back after one that allows', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    const config = join(server.directory, 'reload.conf');
+    const write = (denied: string): void =>
+      writeFileSync(
+        config,
+        `authorization { users = [
+          { user: writer, password: secret }
+          { user: hook, password: secret, permissions: { subscribe: { deny: [${denied}] } } }
+        ] }`,
+      );
+    const reload = (denied: string): void => {
+      write(denied);
+      process.kill(server.pid, 'SIGHUP');
+    };
+    write('"none"');
+    await server.up(['-c', config]);
+    const by = (user: string) => ({ servers: [server.url], name: user, user, password: 'secret' });
+    const writer = new NatsBroker(by('writer'));
+    const hook = new NatsBroker({ ...by('hook'), refusedRetryInterval: millis(200) });
+    t.teardown(() => Promise.all([writer.close(), hook.close()]));
+    const errors: string[] = [];
+    hook.onStatus((status) => {
+      if (status.kind === 'error') errors.push(status.error.message);
+    });
+    await until(() => writer.connected && hook.connected, 'connected');
+    let seen = 0;
+    hook.subscribe('gleaner.v1.target.*', () => seen++);
+    const service = serve(hook, {
+      name: 'test',
+      version: '1.0.0',
+      description: 'test',
+      host: 'one',
+      endpoints: { echo: { description: 'test', handle: (request) => request } },
+    });
+    t.teardown(() => service.stop());
+    await hook.flush();
+    const ask = () => callService(writer, { service: 'test', endpoint: 'echo', request: 7 });
+    t.is(await ask(), 7);
+
+    reload('"gleaner.v1.target.*", "gleaner.v1.svc.>", "$SRV.>"');
+    await until(() => hook.refusedSubjects.length > 10, 'all are refused');
+    t.true(hook.refusedSubjects.includes('gleaner.v1.target.*'));
+    await t.throwsAsync(ask);
+    // Refused again at each try, and reported once a minute.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    t.true(hook.refusedSubjects.includes('$SRV.PING'));
+    t.is(errors.filter((line) => line.includes('gleaner.v1.target')).length, 1);
+    const before = seen;
+    writer.publish('gleaner.v1.target.a', bytes('lost'));
+    await writer.flush();
+    t.is(seen, before);
+
+    reload('"none"');
+    await until(() => hook.refusedSubjects.length === 0, 'all are accepted');
+    writer.publish('gleaner.v1.target.a', bytes('back'));
+    await until(() => seen === before + 1, 'once');
+    t.is(await ask(), 7);
+    await writer.flush();
+    t.is(seen, before + 1);
   });
 
   test.serial(

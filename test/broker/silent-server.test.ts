@@ -4,7 +4,7 @@ import { systemClock, systemTimers } from '../../config/index.js';
 import { type SilentListener, silentListener } from '../support/silent-listener.js';
 import { until } from './contract/harness.js';
 
-const noListener = { up: () => {}, down: () => {}, error: () => {} };
+const noListener = { up: () => {}, down: () => {}, error: () => {}, subscriptionRefused: () => {} };
 
 function linkTo(t: ExecutionContext, { url }: SilentListener, timeout: number): NatsLink {
   const options = {

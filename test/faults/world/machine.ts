@@ -124,6 +124,10 @@ export class FlakyBroker implements Broker {
     return this.#inner.stores;
   }
 
+  get refusedSubjects() {
+    return this.#inner.refusedSubjects;
+  }
+
   publish(subject: string, data: Uint8Array, options?: Parameters<Broker['publish']>[2]): boolean {
     if (!this.connected || this.#machine.dead) return false;
     this.#sent = this.#after(this.#sent, () => this.#inner.publish(subject, data, options));

@@ -4,6 +4,7 @@ import { NatsBroker } from '../../../broker/nats/index.js';
 import { configSchema, millis } from '../../../config/index.js';
 import { Operating, operatorCheck, pausedText } from '../../../runtime/metrics/index.js';
 import { ManualTime } from '../../support/manual-time.js';
+import type { MemoryBroker } from '../../support/memory-broker/memory-broker.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { rawExchange, rawGet } from '../../support/raw-http.js';
 import { seriesOf } from './exposition.js';
@@ -127,6 +128,26 @@ test('readyz names what an operator has stopped, and the part stays ready', asyn
   clock.advance(millis(250));
   t.deepEqual(await page('/readyz'), { status: 200, text: 'ok, degraded: operator\n' });
   t.regex((await page('/readyz?verbose')).text, /^\[~\] operator: paused: publishes nothing/m);
+});
+
+test('readyz names subjects that NATS refuses, until it accepts them', async (t) => {
+  const clock = new ManualTime();
+  const { operating, page } = await started(clock);
+  t.teardown(() => operating.stop());
+  const broker = new MemoryBus().connect() as MemoryBroker;
+  operating.watch({ broker, update: () => undefined, checks: () => [] });
+  broker.refusedSubjects = ['a.b', 'c.*'];
+  t.is((await page('/readyz')).text, 'ok, degraded: subscriptions\n');
+  t.regex(
+    (await page('/readyz?verbose')).text,
+    /^\[~\] subscriptions: NATS refuses a\.b, c\.\*: correct this user's permissions$/m,
+  );
+  broker.refusedSubjects = [...'abcdefg'];
+  clock.advance(millis(250));
+  t.regex((await page('/readyz?verbose')).text, /refuses a, b, c, d, e and 2 more: correct/);
+  broker.refusedSubjects = [];
+  clock.advance(millis(250));
+  t.is((await page('/readyz')).text, 'ok\n');
 });
 
 test('three pages by GET, and nothing else', async (t) => {

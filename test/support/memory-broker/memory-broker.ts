@@ -43,6 +43,7 @@ export class MemoryBroker implements Broker {
   readonly kind = 'memory';
   readonly counters = newCounters();
   readonly stores = new StoreHealth(systemClock);
+  refusedSubjects: readonly string[] = [];
   readonly #bus: MemoryBus;
   readonly #onClosed: () => void;
   readonly #interests = new Set<Interest>();
