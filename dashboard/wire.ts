@@ -55,6 +55,8 @@ export interface SilentPart {
   readonly host: string;
   /** Time of its last answer. */
   readonly seen: number;
+  /** Time at which it announced its end, also after a fault that it logged; null: it did not. */
+  readonly stopped: number | null;
 }
 
 /** Response times compared with the control arm; null while control samples are missing. */

@@ -1,7 +1,9 @@
 import { type Broker, services, subjects, wildcards } from '../../broker/index.js';
 import {
   type AgentReport,
+  type Announcement,
   decodeAgentReport,
+  decodeAnnouncement,
   decodeEvent,
   decodeHostReport,
   decodeMeanField,
@@ -67,7 +69,7 @@ export class Collector {
   readonly #events: EventRow[] = [];
   readonly #waiting = new Map<string, ContentionWindow>();
   /** The last answer of each part, by service and host. */
-  readonly #answered = new Map<string, SilentPart>();
+  readonly #answered = new Map<string, { -readonly [K in keyof SilentPart]: SilentPart[K] }>();
   readonly #offsets = new Map<string, number>();
   readonly #cancels: Cancel[] = [];
   #nats: NatsState;
@@ -115,6 +117,7 @@ export class Collector {
     listen(subjects.meanField, decodeMeanField, (message) =>
       this.meanField.take(message, this.#now() / SECOND),
     );
+    listen(wildcards.announcements, decodeAnnouncement, (message) => this.#announced(message));
     listen(wildcards.events, decodeEvent, (message) => this.#event(message));
     this.#cancels.push(
       broker.onStatus((status) => {
@@ -253,6 +256,7 @@ export class Collector {
 
   async #discover(): Promise<void> {
     const { broker } = this.#options;
+    const asked = this.#now() / SECOND;
     const [seen, agents, aggregators] = await Promise.all([
       queryServices(broker),
       askEvery(broker, 'agents', 'list', { offset: 0, limit: 0 }),
@@ -262,7 +266,7 @@ export class Collector {
       (service === services.agents && agents.answers.get(host)?.paused === true) ||
       (service === services.aggregator && aggregators.answers.get(host)?.paused === true);
     this.services = seen.map((row) => ({ ...row, paused: isPaused(row) }));
-    this.#noteAnswers(this.services);
+    this.#noteAnswers(this.services, asked);
     const phases: Record<string, number> = {};
     const managers: Record<string, number> = {};
     for (const answer of agents.answers.values()) {
@@ -275,15 +279,26 @@ export class Collector {
     this.overview.agents = { phases, managers };
   }
 
-  #noteAnswers(answering: readonly ServiceRow[]): void {
+  #announced({ service, host, stopping }: Announcement): void {
+    const part = this.#answered.get(`${service} ${host}`);
+    if (part !== undefined) part.stopped = stopping ? this.#now() / SECOND : null;
+  }
+
+  /** `asked`: when they were. A part may have answered and then ended meanwhile. */
+  #noteAnswers(answering: readonly ServiceRow[], asked: number): void {
     const now = this.#now() / SECOND;
-    for (const { service, host } of answering)
-      this.#answered.set(`${service} ${host}`, { service, host, seen: now });
+    for (const { service, host } of answering) {
+      const key = `${service} ${host}`;
+      const { stopped = null } = this.#answered.get(key) ?? {};
+      const isSince = stopped !== null && stopped >= asked;
+      this.#answered.set(key, { service, host, seen: now, stopped: isSince ? stopped : null });
+    }
     for (const [key, { seen }] of this.#answered)
       if (now - seen > FORGET_PART_SECONDS) this.#answered.delete(key);
-    this.silentParts = [...this.#answered.values()].filter(
-      ({ seen }) => now - seen > SILENT_PART_SECONDS,
-    );
+    // Copies, so that one that is back is not shown as silent until it has answered.
+    this.silentParts = [...this.#answered.values()]
+      .filter(({ seen, stopped }) => stopped !== null || now - seen > SILENT_PART_SECONDS)
+      .map((part) => ({ ...part }));
   }
 
   /** Requests one page of a hook's functions per second. */

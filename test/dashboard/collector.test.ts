@@ -1,5 +1,7 @@
 import { fc, testProp } from '@fast-check/ava';
 import test, { type ExecutionContext } from 'ava';
+import { services } from '../../broker/index.js';
+import { announce } from '../../broker/services/index.js';
 import { millis } from '../../config/index.js';
 import { Collector } from '../../dashboard/server/collector.js';
 import { Stream } from '../../dashboard/server/stream.js';
@@ -32,7 +34,7 @@ function stage(t: ExecutionContext, maxFunctions = 5000) {
       if (i % 10 === 9) stream.tick();
     }
   };
-  return { bus, collector, sent, pass };
+  return { bus, time, collector, sent, pass };
 }
 
 test('a host that is silent for two minutes is removed from functions and totals', async (t) => {
@@ -80,6 +82,46 @@ test('a host that is silent for two minutes is removed from functions and totals
     sent.slice(-12).some(({ functions }) => functions?.length === 3),
     'the rows are back',
   );
+});
+
+test('a part that announced its end is stopped until it is back, others are silent', async (t) => {
+  const { bus, time, collector, pass } = stage(t);
+  const start = () => {
+    const gleaner = new SyntheticGleaner(bus.connect(), 1);
+    gleaner.start();
+    const instance = { service: services.hook, host: HOST, id: 'one1' };
+    return { gleaner, end: announce(bus.connect(), time, instance) };
+  };
+  const shown = () =>
+    collector.silentParts.map(({ service, stopped }) => [service, stopped && seconds() - stopped]);
+  const seconds = () => time.wall() / 1e6;
+  const first = start();
+  await pass(12);
+  t.deepEqual(shown(), []);
+  first.end();
+  first.gleaner.stop();
+  // No page is open: it is asked every ten seconds.
+  await pass(12);
+  const [[service, ago] = []] = shown();
+  t.is(service, services.hook);
+  t.true(Math.abs(Number(ago) - 12) < 0.5);
+  await pass(20);
+  t.deepEqual(
+    shown().map(([service, ago]) => [service, ago === null]),
+    [
+      [services.agents, true],
+      [services.hook, false],
+    ],
+    'the agent host has crashed',
+  );
+  const second = start();
+  await pass(12);
+  t.deepEqual(shown(), []);
+  // Killed: its end is not announced.
+  second.gleaner.stop();
+  await pass(32);
+  t.true(shown().every(([, ago]) => ago === null));
+  second.end();
 });
 
 test('a host that no longer answers has no rates, while its reports keep it', async (t) => {

@@ -309,7 +309,7 @@ function attentionLines(
 ): HTMLElement[] {
   const lines: HTMLElement[] = [];
   // `part` tells apart lines with the same mark and text.
-  const add = (mark: string, tone: Tone, what: Node | string, why = '', part = ''): void => {
+  const add = (mark: string, tone: Tone | '', what: Node | string, why = '', part = ''): void => {
     if (lines.length === SHOWN) return;
     const key = `${mark} ${typeof what === 'string' ? what : what.textContent} ${part}`;
     lines.push(line(key, chip(mark, tone), what, why));
@@ -317,8 +317,10 @@ function attentionLines(
   if (!nats.connected)
     add('NATS', 'red', 'disconnected: hosts keep user limits and local policies');
   // Without NATS no part can be heard.
-  for (const { service, host, seen } of nats.connected ? silentParts : [])
-    add('silent', 'red', `${service} on ${host}`, `no answer since ${span((now - seen) * 1000)}`);
+  const silent = nats.connected ? silentParts : [];
+  for (const { service, host, seen, stopped } of silent)
+    if (stopped === null)
+      add('silent', 'red', `${service} on ${host}`, `no answer since ${span((now - seen) * 1000)}`);
   for (const host of hosts) {
     const link = (page = '#/hosts'): Node => h('a', { href: page }, host.host);
     for (const text of host.tapLost) add('tap', 'red', link(), text, text);
@@ -347,5 +349,9 @@ function attentionLines(
       add('errors', 'amber', what, counted(failures, 'failure'), started);
     }
   }
+  // It ended in order, which most often means that an operator stopped it.
+  for (const { service, host, stopped } of silent)
+    if (stopped !== null)
+      add('stopped', '', `${service} on ${host}`, `${span((now - stopped) * 1000)} ago`);
   return lines.length === 0 ? [emptyLine('nothing')] : lines;
 }
