@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type Broker, type ModeAuthor, type ModeOutcome, services } from '../../broker/index.js';
+import { TEXT_MAX } from '../../broker/messages/index.js';
 import { callEveryInstance, callService } from '../../broker/services/index.js';
 import { type Config, EXIT, messageOf, UsageError } from '../../config/index.js';
 import { killFile, killSwitchHolder, releaseNote } from '../../openwhisk-plugin/daemon/index.js';
@@ -202,7 +203,8 @@ interface Restored {
 async function restore(options: RestoreOptions, { places }: RestoreSettings): Promise<Restored> {
   const { all, host, local, hold, release, reason } = options;
   const [{ config }] = places;
-  const who = { author: author(), reason };
+  // Hooks refuse a longer one, and with it the change.
+  const who = { author: author(), reason: reason.slice(0, TEXT_MAX) };
   if ((hold || release) && all)
     return switchEverywhere(hold === true, config, who, options.storeFor);
   if ((hold || release) && host !== undefined)

@@ -44,6 +44,10 @@ if (natsServerHere()) {
       { name: '/guest/typo', mode: null, paused: true, author, reason: '' },
     ]);
 
+    const onHost = ['--host', 'host-a', '--reason', 'x'.repeat(600)];
+    const one = await cli('restore', '--hold', ...onHost);
+    t.is(one.code, 0, one.err);
+    t.is((await cli('restore', '--release', ...onHost)).code, 0);
     const held = await cli('restore', '--hold', '--all', '--reason', 'incident 42');
     t.is(held.code, 0, held.err);
     const line = `host-a: kill switch (kv): set by ${author}: incident 42`;
