@@ -6,7 +6,6 @@ import {
   trainedContender,
 } from '../../experiments/compare/index.js';
 import { loadTrainedPolicy, type TrainedPolicy } from '../../experiments/training/index.js';
-import type { ClusterMode } from '../../simulator/engine/index.js';
 
 const POLICY_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 
@@ -33,22 +32,29 @@ export function policyOption(text: string, before: readonly string[] = []): stri
   return [...before, text];
 }
 
+/** Parses the only `--policy`. */
+export function onePolicyOption(text: string, before: readonly string[] = []): string[] {
+  if (before.length > 0) throw new InvalidArgumentError('a run plays one policy');
+  return policyOption(text);
+}
+
 /**
- * The contenders of `NAME=FOLDER` each.
+ * The contenders of `NAME=FOLDER` each. `option`: the one that names the modes.
  *
- * @throws UsageError for a policy that cannot be read, or that no section would play
+ * @throws UsageError for a policy that cannot be read, or whose mode is not played
  */
 export async function trainedContenders(
   policies: readonly string[] = [],
-  modes: readonly ClusterMode[],
+  modes: readonly string[],
+  option: '--mode' | '--modes' = '--modes',
 ): Promise<Contender[]> {
   const contenders: Contender[] = [];
   for (const [name, folder] of policies.map(nameAndFolder)) {
     const trained = await trainedPolicy(name, folder);
     if (!modes.includes(trained.mode))
       throw new UsageError(
-        `--policy ${name}: it was trained in ${trained.mode} mode, which --modes leaves out`,
-        { hint: `add ${trained.mode} to --modes, or leave the policy out` },
+        `--policy ${name}: it was trained in ${trained.mode} mode, which ${option} leaves out`,
+        { hint: `name ${trained.mode} in ${option}, or leave the policy out` },
       );
     contenders.push(trainedContender(name, trained));
   }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../config/index.js';
-import { ActivationExport, runTable } from '../../experiments/compare/index.js';
+import { ActivationExport, type Contender, runTable } from '../../experiments/compare/index.js';
 import {
   type GlobalOptions,
   json,
@@ -11,6 +11,7 @@ import {
   table,
 } from '../../runtime/index.js';
 import {
+  type ClusterMode,
   limitingResource,
   type RunSummary,
   simulateCluster,
@@ -32,6 +33,7 @@ import {
 } from '../../simulator/workload/index.js';
 import { simulatedContender, simulationSettings, warnIgnored } from '../simulation-settings.js';
 import { addOutputOption, globalOptions, type OutputOptions, wholeNumber } from './common.js';
+import { onePolicyOption, trainedContenders } from './policy-option.js';
 import {
   addActivationsOption,
   addHostOptions,
@@ -49,6 +51,8 @@ interface SimulateOptions extends OutputOptions, HostOptions {
   readonly load?: number;
   readonly activations?: number;
   readonly manager?: string;
+  /** One `NAME=FOLDER`. */
+  readonly policy?: readonly string[];
   readonly seed: number;
   readonly strict?: boolean;
   readonly export?: string;
@@ -76,6 +80,14 @@ export function addCommands(program: Command): void {
     .option('--load <x>', 'offered load, by scaling the gaps between activations', offeredLoad);
   addActivationsOption(command, 'number of activations; repeats the workload')
     .option('--manager <name>', `${MANAGERS_HINT} (default: as configured, otherwise fixed)`)
+    .addOption(
+      new Option(
+        '--policy <name=folder>',
+        'in place of a manager: the policy that `gleaner train` wrote to the folder, as name',
+      )
+        .argParser(onePolicyOption)
+        .conflicts('manager'),
+    )
     .option('--seed <n>', 'seed of the run', wholeNumber, 1);
   addHostOptions(command)
     .option('--strict', 'treat invalid rows of a trace as errors')
@@ -83,14 +95,15 @@ export function addCommands(program: Command): void {
       '--export <file>',
       'write a row per activation to a .csv or .jsonl file (columns: docs/simulate.md)',
     );
-  addOutputOption(command).action((own: SimulateOptions, self: Command) => {
+  addOutputOption(command).action(async (own: SimulateOptions, self: Command) => {
     const options = { ...own, ...globalOptions(self) };
+    const [trained] = await trainedContenders(options.policy, [options.mode], '--mode');
     if (options.mode === 'freyr-2021') {
       const summary = simulatePublished(options);
       processScreen.write(options.output === 'json' ? json(summary) : publishedTable(summary));
       return;
     }
-    const { loaded, run } = simulate(options, options.mode);
+    const { loaded, run } = simulate(options, options.mode, trained);
     processScreen.write(
       options.output === 'json'
         ? json({
@@ -98,22 +111,24 @@ export function addCommands(program: Command): void {
             limitedBy: limitingResource(run),
             data: loaded.summary === undefined ? [] : dataIssues(loaded.summary),
           })
-        : runTable(run, loaded),
+        : runTable(run, loaded, trained?.name),
     );
   });
 }
 
 function simulate(
   options: SimulateOptions & GlobalOptions,
-  mode: 'weight' | 'quota',
+  mode: ClusterMode,
+  policy: Contender | undefined,
 ): { loaded: LoadedWorkload; run: RunSummary } {
   const { workload, seed, load } = options;
   const { settings, configured, ignored } = simulationSettings(options);
   warnIgnored(ignored);
-  const { name, manager, safeguard, quotaPolicy, weightPolicy, modes } =
-    options.manager === undefined && configured !== undefined
+  const { name, manager, trained, safeguard, quotaPolicy, weightPolicy, modes } =
+    policy ??
+    (options.manager === undefined && configured !== undefined
       ? simulatedContender(configured)
-      : namedContender(options.manager ?? 'fixed');
+      : namedContender(options.manager ?? 'fixed'));
   if (!modes.includes(mode))
     process.stderr.write(
       `gleaner: ${name} decides in ${modes.join()} mode only; CPU is unchanged in ${mode} mode\n`,
@@ -138,6 +153,7 @@ function simulate(
       mode,
       ...simulatedOptions(settings),
       manager,
+      trained: trained?.state,
       safeguard,
       quotaPolicy,
       weightPolicy,

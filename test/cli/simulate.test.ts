@@ -303,6 +303,41 @@ test('invalid rows of a trace are shown, and an error only with --strict', async
   t.regex(strict.err, /calls\.csv: line 3: column 'duration' is '-0\.3'/);
 });
 
+test('a trained policy is played in its mode, and differs from the shipped one', async (t) => {
+  const folder = join(temporaryFolder('simulate-policy'), 'my policy');
+  const workload = ownWorkload();
+  const hosts = ['--cores', '2', '--memory', '16384', '--user-memory', '8192'];
+  const trained = await gleaner([
+    ...['train', '--episodes', '1', '--workloads', 'profiles-12:3', '--loads', '0.7', ...hosts],
+    ...['--out', folder],
+  ]);
+  t.is(trained.code, 0, trained.err);
+  const run = (...options: string[]) => gleaner(['simulate', '--workload', workload, ...options]);
+  const [played, shipped] = await Promise.all([
+    run('--policy', `trial=${folder}`, '-o', 'json'),
+    run('--manager', 'simppo+deadline-first', '-o', 'json'),
+  ]);
+  t.is(played.code, 0, played.err);
+  const summary = JSON.parse(played.out) as RunSummary;
+  t.like(summary, { manager: 'simppo', weightPolicy: 'deadline-first', quotaPolicy: 'target' });
+  t.not(played.out, shipped.out);
+  const { out: shown } = await run('--policy', `trial=${folder}`);
+  t.regex(shown, /^policy trial, simppo in weight mode, policies target and deadline-first/m);
+  const policy = ['--policy', `trial=${folder}`];
+  const cases: [string[], RegExp][] = [
+    [[...policy, '--mode', 'quota'], /--policy trial: it was trained in weight mode/],
+    [[...policy, '--manager', 'greedy'], /'--policy .*' cannot be used with .*'--manager/],
+    [[...policy, '--mode', 'freyr-2021'], /--policy trial: it was trained in weight mode/],
+    [[...policy, '--policy', `other=${folder}`], /a run plays one policy/],
+    [['--policy', `trial=${folder}/missing`], /--policy trial: .*there is no checkpoint/],
+  ];
+  for (const [options, expected] of cases) {
+    const { code, out, err } = await run(...options);
+    t.deepEqual([code, out], [2, ''], err);
+    t.regex(err, expected);
+  }
+});
+
 test('a manager that is a module is refused before anything runs', async (t) => {
   const folder = temporaryFolder('simulate-module');
   const config = join(folder, 'own.yaml');

@@ -9,13 +9,14 @@ import type {
 import { dataIssues, describeScaling } from '../../../simulator/workload/index.js';
 import { figure, percentage } from './figures.js';
 
-/** One run for people: workload, results, failures. */
-export function runTable(run: RunSummary, loaded: LoadedWorkload): string {
+/** One run for people: workload, results, failures. `policy`: name of the trained one. */
+export function runTable(run: RunSummary, loaded: LoadedWorkload, policy?: string): string {
   const { harvest, outcomes, starts, worst, slo } = run;
   const failed = run.activations - outcomes.success;
   const policies = run.safeguard
     ? `policies ${run.quotaPolicy} and ${run.weightPolicy}`
     : 'no hook';
+  const played = policy === undefined ? run.manager : `policy ${policy}, ${run.manager}`;
   const slowest =
     worst === null
       ? ''
@@ -23,7 +24,7 @@ export function runTable(run: RunSummary, loaded: LoadedWorkload): string {
         `in ${figure(worst.activations)} activations`;
   const lines = [
     ...workloadLines(loaded),
-    `${run.manager} in ${run.mode} mode, ${policies}, seed ${run.seed}`,
+    `${played} in ${run.mode} mode, ${policies}, seed ${run.seed}`,
     `${figure(run.activations)} activations of ${figure(run.functions)} functions in ` +
       `${figure(run.spanMs / 60_000)} minutes on ${run.hosts} hosts of ${run.cores} cores and ` +
       `${run.userMemoryMiB} MiB of user memory; offered load ${figure(run.offeredLoad)}, cores ` +
