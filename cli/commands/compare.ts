@@ -29,6 +29,7 @@ import {
   stderrProgress,
 } from '../../runtime/index.js';
 import type { ClusterMode } from '../../simulator/engine/index.js';
+import type { Part } from '../../simulator/workload/index.js';
 import {
   type SimulationSettings,
   simulatedContender,
@@ -66,6 +67,7 @@ interface CompareOptions extends OutputOptions, HostOptions, GlobalOptions {
   readonly seeds: number;
   readonly firstSeed: number;
   readonly workloads: string[];
+  readonly workloadPart?: Part;
   readonly functions?: number;
   readonly activations?: number;
   readonly loads: number[];
@@ -106,6 +108,11 @@ export function addCommands(program: Command): void {
       'comma-separated names, files, folders of trace tables; name@2: on two hosts',
       listOf(String),
       WORKLOADS,
+    )
+    .option(
+      '--workload-part <name>',
+      'only this part of each workload: train (what `gleaner train` plays), validation or test',
+      oneOf('train', 'validation', 'test'),
     )
     .option('--functions <n>', 'only the first n functions of each workload', wholeNumber);
   addActivationsOption(command, 'activations per run; repeats or cuts each workload')
@@ -193,6 +200,7 @@ const requestOf = (
   contenders: options.managers,
   seeds: Array.from({ length: options.seeds }, (_, i) => options.firstSeed + i),
   workloads: options.workloads,
+  part: options.workloadPart,
   functions: options.functions,
   activations: options.activations,
   loads: options.loads,

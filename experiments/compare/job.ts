@@ -68,12 +68,14 @@ export class WorkloadCache {
   #loaded: LoadedWorkload | undefined;
 
   open(setting: Setting, seed: number): LoadedWorkload {
-    const { workload, functions, load, hosts, cores, sizes } = setting;
-    const key = JSON.stringify([workload, functions, load, hosts, cores, sizes, seed]);
+    const { workload, part, functions, load, hosts, cores, sizes } = setting;
+    const key = JSON.stringify([workload, part, functions, load, hosts, cores, sizes, seed]);
     if (this.#loaded === undefined || key !== this.#key) {
       const loaded = openWorkload(workload, {
         functions,
         seed,
+        part,
+        partBy: 'time',
         load: { load, cores: hosts * cores },
       });
       this.#loaded = sizes === 'given' ? loaded : resized(loaded);

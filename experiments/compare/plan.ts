@@ -1,5 +1,5 @@
 import type { ClusterMode, SimulatedSettings } from '../../simulator/engine/index.js';
-import { type HostShape, resolveHosts } from '../../simulator/workload/index.js';
+import { type HostShape, type Part, resolveHosts } from '../../simulator/workload/index.js';
 import { type Contender, contender, FIXED, lineUp } from './contenders.js';
 import type { Job } from './job.js';
 import type { Setting } from './setting.js';
@@ -11,6 +11,8 @@ export interface ComparisonRequest {
   readonly seeds: readonly number[];
   /** By name or path; `name@2` plays it on two hosts. */
   readonly workloads: readonly string[];
+  /** Of each workload, by time; absent: all of it. */
+  readonly part?: Part;
   readonly functions?: number;
   readonly activations?: number;
   readonly loads: readonly number[];
@@ -82,10 +84,11 @@ export interface SectionPlan {
  * @throws UnknownContenderError
  */
 export function planSections(request: ComparisonRequest): SectionPlan[] {
-  const { contenders, functions, activations, settings } = request;
+  const { contenders, part, functions, activations, settings } = request;
   const workloads = unique(request.workloads);
   const places = workloads.map((spec) => placeOf(spec).workload);
-  const shape = { functions, activations, ...(settings === undefined ? {} : { settings }) };
+  const shape = { part, functions, activations, ...(settings === undefined ? {} : { settings }) };
+  const ofPart = part === undefined ? '' : ` ${part}`;
   const sections: SectionPlan[] = [];
   for (const spec of workloads) {
     const place = placed(spec, request);
@@ -94,7 +97,7 @@ export function planSections(request: ComparisonRequest): SectionPlan[] {
     for (const mode of unique(request.modes)) {
       const runners = lineUp(contenders, mode, request.added);
       for (const load of unique(request.loads)) {
-        const name = `${label}, ${mode} mode, load ${load}`;
+        const name = `${label}${ofPart}, ${mode} mode, load ${load}`;
         sections.push({
           kind: 'load',
           contenders: runners,
@@ -107,7 +110,7 @@ export function planSections(request: ComparisonRequest): SectionPlan[] {
   if (first === undefined) return sections;
   const place = placed(first, request);
   for (const userMemory of unique(request.densityMiB)) {
-    const name = `density: ${place.workload}, ${userMemory} MiB of user memory per host`;
+    const name = `density: ${place.workload}${ofPart}, ${userMemory} MiB of user memory per host`;
     sections.push({
       kind: 'density',
       contenders: DENSITY_CONTENDERS.map((one) => (one === 'fixed' ? FIXED : contender(one))),

@@ -1,11 +1,13 @@
 import type { ClusterMode, SimulatedSettings } from '../../simulator/engine/index.js';
-import { quantile, type Workload } from '../../simulator/workload/index.js';
+import { type Part, quantile, type Workload } from '../../simulator/workload/index.js';
 
 /** What contenders meet in one section of a comparison. */
 export interface Setting {
   /** Unique in a comparison. */
   readonly name: string;
   readonly workload: string;
+  /** Minutes of the workload, as `gleaner train` takes them; absent: all. */
+  readonly part?: Part;
   readonly functions?: number;
   /** Activations of each run, the workload repeated or cut; absent: all of it, once. */
   readonly activations?: number;

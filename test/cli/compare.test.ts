@@ -93,6 +93,22 @@ test('the kept runs of all parts give the bytes of an undivided comparison', asy
   t.false(existsSync(join(root, 'whole', 'runs')), 'nothing is kept unless asked for');
 });
 
+test('a part of the workloads is compared, and its command names it', async (t) => {
+  const out = join(temporaryFolder('compare-workload-part'), 'out');
+  const ran = await gleaner([
+    ...['compare', ...SMALL, '--workload-part', 'validation', '--activations', '300'],
+    ...['--seeds', '1', '--managers', 'fixed', '--modes', 'weight', '--no-density', '--out', out],
+  ]);
+  t.is(ran.code, 0, ran.err);
+  const text = readFileSync(join(out, 'comparison.json'), 'utf8');
+  const { command, sections } = JSON.parse(text) as Comparison;
+  t.regex(command, / --workload-part validation /);
+  t.is(sections[0]!.setting.name, 'profiles-12:3 validation, weight mode, load 0.7');
+  const wrong = await gleaner(['compare', '--workload-part', 'half', '--out', out]);
+  t.is(wrong.code, 2);
+  t.regex(wrong.err, /train, validation, test/);
+});
+
 for (const part of ['0/2', '3/2', '1', '1/0', '1/2/3', 'a/b', '1.5/2'])
   test(`wrong usage: --part ${part}`, async (t) => {
     const words = (await gleanerProgram('compare')).parseAsync(['compare', `--part=${part}`], {
