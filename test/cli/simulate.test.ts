@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import type { RunSummary } from '../../simulator/engine/index.js';
 import { gleaner } from '../support/gleaner.js';
+import { OWN_WORKLOAD } from '../support/own-workload.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const SAMPLE = 'test/data/azure-2019-sample';
@@ -91,34 +92,9 @@ test('wrong usage ends with 2, a missing trace with 1', async (t) => {
     t.is((await gleaner(['simulate', '--mode', mode, '--workload', 'no/such/folder'])).code, 1);
 });
 
-/**
- * A workload of its own with its own host; an activation takes 100 ms of one core, 10 a second:
- * load .5 on two cores.
- */
-const OWN = {
-  version: 1,
-  name: 'own',
-  host: { cores: 2, memoryMiB: 4096, userMemoryMiB: 2048 },
-  functions: [
-    {
-      name: '/guest/own',
-      userCpuMillicores: 1000,
-      memoryMiB: 128,
-      profile: {
-        parallelism: 1,
-        cpuMs: 100,
-        memory: { baseMiB: 40, peakMiB: 60 },
-        initMs: 10,
-        coldStartMs: 100,
-      },
-      arrivals: { ratePerSecond: 10, seconds: 60 },
-    },
-  ],
-};
-
 function ownWorkload(change: Record<string, unknown> = {}): string {
   const path = join(temporaryFolder('simulate'), 'own.json');
-  writeFileSync(path, JSON.stringify({ ...OWN, ...change }));
+  writeFileSync(path, JSON.stringify({ ...OWN_WORKLOAD, ...change }));
   return path;
 }
 
@@ -142,7 +118,7 @@ test("a workload's hosts are simulated unless the command line sets others", asy
   ]);
   const said = JSON.parse(other.out) as RunSummary;
   t.deepEqual([said.hosts, said.cores, said.userMemoryMiB], [3, 1, 2048]);
-  const several = ownWorkload({ host: { ...OWN.host, count: 2 } });
+  const several = ownWorkload({ host: { ...OWN_WORKLOAD.host, count: 2 } });
   const two = JSON.parse(
     (await gleaner(['simulate', '--workload', several, '-o', 'json'])).out,
   ) as RunSummary;
@@ -152,8 +128,8 @@ test("a workload's hosts are simulated unless the command line sets others", asy
 test('the configuration applies, and keys without effect are refused or named', async (t) => {
   // Four tenths of a core of a user's one: a limit can be lowered, as far as the floor lets it.
   const lowParallelism = {
-    ...OWN.functions[0]!,
-    profile: { ...OWN.functions[0]!.profile, parallelism: 0.4 },
+    ...OWN_WORKLOAD.functions[0]!,
+    profile: { ...OWN_WORKLOAD.functions[0]!.profile, parallelism: 0.4 },
   };
   const workload = ownWorkload({ functions: [lowParallelism] });
   const run = async (...before: string[]) =>
@@ -196,8 +172,8 @@ test('a run limited by memory or CPU is named so, with advice', async (t) => {
   // Room for one container of 128 MiB where ten activations a second of 300 ms of waiting need
   // three at once.
   const io = {
-    ...OWN.functions[0]!,
-    profile: { ...OWN.functions[0]!.profile, cpuMs: 5, ioMs: 300 },
+    ...OWN_WORKLOAD.functions[0]!,
+    profile: { ...OWN_WORKLOAD.functions[0]!.profile, cpuMs: 5, ioMs: 300 },
   };
   const memory = ownWorkload({
     host: { cores: 2, memoryMiB: 4096, userMemoryMiB: 128 },
@@ -237,7 +213,9 @@ test('activations are exported as CSV and JSON lines, with units in the names', 
   const folder = temporaryFolder('simulate');
   const csv = join(folder, 'run.csv');
   const lines = join(folder, 'run.jsonl');
-  const workload = ownWorkload({ functions: [{ ...OWN.functions[0]!, name: '/guest/a,b' }] });
+  const workload = ownWorkload({
+    functions: [{ ...OWN_WORKLOAD.functions[0]!, name: '/guest/a,b' }],
+  });
   const { code, out, err } = await gleaner([
     'simulate',
     '--workload',

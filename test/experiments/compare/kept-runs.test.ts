@@ -10,34 +10,15 @@ import {
   runJobs,
   trainedContender,
 } from '../../../experiments/compare/index.js';
+import { OWN_WORKLOAD } from '../../support/own-workload.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { REQUEST } from './comparison.js';
-
-/** One function of 100 ms, ten times a second; without an objective, so with NaN in its results. */
-const WORKLOAD = {
-  version: 1,
-  name: 'own',
-  functions: [
-    {
-      name: '/guest/own',
-      userCpuMillicores: 1000,
-      memoryMiB: 128,
-      profile: {
-        parallelism: 1,
-        cpuMs: 100,
-        memory: { baseMiB: 40, peakMiB: 60 },
-        initMs: 10,
-        coldStartMs: 100,
-      },
-      arrivals: { ratePerSecond: 10, seconds: 20 },
-    },
-  ],
-};
 
 test('a kept run is not played again, and is what it was', async (t) => {
   const folder = temporaryFolder('kept-runs');
   const workload = join(folder, 'own.json');
-  writeFileSync(workload, JSON.stringify(WORKLOAD));
+  // Without an objective: there are NaN in its results.
+  writeFileSync(workload, JSON.stringify(OWN_WORKLOAD));
   const request = {
     ...REQUEST,
     workloads: [workload],
