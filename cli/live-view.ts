@@ -100,6 +100,9 @@ const LEGEND = [
   'user, now: cores or weight / MiB',
   'harvested, borrowed: core-seconds',
   'saved: seconds (estimate)',
+  'p99, slo: warm activations',
+  'safeguard: reason of the allowed limits',
+  'in another terminal: gleaner explain FUNCTION',
 ];
 
 /** Ctrl-C stops `gleaner up` and everything it started, but only the view of `gleaner top`. */

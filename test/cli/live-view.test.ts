@@ -127,6 +127,17 @@ test('a line has user and current limits, harvested and borrowed CPU', (t) => {
   ]);
 });
 
+test('the last lines say what columns mean, and which command explains a row', (t) => {
+  const legend = renderLive(model, plain, 400).split('\n').at(-1)!;
+  for (const text of [
+    'user, now: cores or weight / MiB',
+    'p99, slo: warm activations',
+    'safeguard: reason of the allowed limits',
+    'in another terminal: gleaner explain FUNCTION',
+  ])
+    t.true(legend.includes(text), legend);
+});
+
 test('no line is wider than the screen, and hidden functions are counted', (t) => {
   for (const width of [20, 60, 100])
     for (const line of renderLive(model, colored, width).split('\n'))

@@ -565,6 +565,21 @@ test.serial('of two lost bridges of a host each keeps its place and the focus', 
   t.deepEqual(pageErrors, []);
 });
 
+test.serial('a paused agent host needs attention, and is marked among the parts', async (t) => {
+  const made = await stage(t, 5, { width: 1280, height: 860 });
+  if (made === null) return;
+  const { page, gleaner, pageErrors } = made;
+  gleaner.agentsPaused = true;
+  const attention = page.locator('.card', { hasText: 'Needs attention' });
+  await attention.getByText('gleaner-agents on agents0').waitFor();
+  await go(page, '#/hosts');
+  const mark = page.locator('tr', { hasText: 'gleaner-agents' }).getByText('paused');
+  await mark.waitFor();
+  gleaner.agentsPaused = false;
+  await mark.waitFor({ state: 'detached' });
+  t.deepEqual(pageErrors, []);
+});
+
 test.serial('a host whose audit log cannot be written needs attention', async (t) => {
   const made = await stage(t, 5, { width: 1280, height: 860 });
   if (made === null) return;
@@ -573,6 +588,8 @@ test.serial('a host whose audit log cannot be written needs attention', async (t
   const problem = 'audit log cannot be written: no space left on device; 12 lines wait, 3 are lost';
   const attention = page.locator('.card', { hasText: 'Needs attention' });
   await attention.getByText(problem).waitFor();
+  const hint = await attention.getByText('audit', { exact: true }).getAttribute('title');
+  t.is(hint, 'check space and rights of the state folder on the host');
   await go(page, '#/hosts');
   const mark = page.getByText('audit log not written');
   t.is(await mark.getAttribute('title'), problem);

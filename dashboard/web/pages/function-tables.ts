@@ -7,18 +7,18 @@ const ACTIVATION_COLUMNS: readonly Heading[] = [
   { title: 'When' },
   { title: 'Took' },
   { title: 'CPU', unit: 'cores' },
-  { title: 'Why this CPU' },
+  { title: 'Why this CPU', hint: 'reason of the allowed range; what chose within it' },
   { title: 'Memory' },
-  { title: 'Why this memory' },
-  { title: 'Result' },
+  { title: 'Why this memory', hint: 'reason of the allowed range; what chose within it' },
+  { title: 'Result', hint: 'effect of Gleaner on it, and how it ended' },
 ];
 const STEP_COLUMNS: readonly Heading[] = [
   { title: 'Step' },
   { title: 'When' },
   { title: 'Features', hint: 'inputs of the decision, each from 0 to 1' },
-  { title: 'CPU price' },
-  { title: 'Requested' },
-  { title: 'Sent' },
+  { title: 'CPU price', hint: 'demand above what its host has, as a part of it, at most 1' },
+  { title: 'Requested', hint: 'what the hook is asked for; the safeguard may clip it' },
+  { title: 'Sent', hint: 'to the hook, as a target' },
 ];
 
 /** Tables of a function's page: its last activations, and its agent's last decisions. */

@@ -45,6 +45,7 @@ const titledCell =
 const columns: readonly Column<FunctionRow>[] = [
   {
     title: 'Function',
+    hint: 'Opens its page: each decision with its reasons, as in `gleaner explain`',
     width: '1.6fr',
     minWidth: 170,
     minWidthNarrow: 96,
@@ -64,6 +65,7 @@ const columns: readonly Column<FunctionRow>[] = [
   },
   {
     title: 'State',
+    hint: 'Mode in force: paused and stopped mean user limits, as does observe',
     width: '122px',
     hidePriority: 7,
     cell: (element) => (row) => {
@@ -89,6 +91,7 @@ const columns: readonly Column<FunctionRow>[] = [
   },
   {
     title: 'Running',
+    hint: 'Activations now',
     width: '62px',
     right: true,
     hidePriority: 8,

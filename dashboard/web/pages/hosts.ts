@@ -25,14 +25,14 @@ export function hostsPage(): Page {
       { title: 'Host' },
       { title: 'Version' },
       { title: 'Started' },
-      { title: 'Requests', right: true },
+      { title: 'Requests', hint: 'to its service, since its start', right: true },
       {
         title: 'Refused',
         hint: 'malformed, or named something unknown',
         right: true,
       },
-      { title: 'Failures', hint: 'of the service itself', right: true },
-      { title: 'Takes', unit: 'mean', right: true },
+      { title: 'Failures', hint: 'of the service itself: see its log', right: true },
+      { title: 'Takes', unit: 'mean', hint: 'time of a request', right: true },
     ],
     'no answer from any part',
   );

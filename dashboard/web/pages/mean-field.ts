@@ -17,12 +17,13 @@ import { Plot } from '../plot.js';
 import type { Page } from '../state.js';
 
 const HOSTS_SHOWN = 100;
+const PRICE_HINT = 'demand above what is available, as a part of it, at most 1';
 const HOST_COLUMNS: readonly Heading[] = [
   { title: 'Host' },
   { title: 'CPU demand', unit: '% of available', right: true },
-  { title: 'CPU price', right: true },
+  { title: 'CPU price', hint: PRICE_HINT, right: true },
   { title: 'Memory demand', unit: '% of available', right: true },
-  { title: 'Memory price', right: true },
+  { title: 'Memory price', hint: PRICE_HINT, right: true },
 ];
 
 export function meanFieldPage(): Page {

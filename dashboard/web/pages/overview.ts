@@ -36,6 +36,21 @@ const PHASE_TONES: Readonly<Record<string, Tone | 'muted'>> = {
   managing: 'violet',
 };
 const SHOWN = 7;
+/** What to do about a line of what needs attention, by its mark. */
+const NEXT_STEPS: Readonly<Record<string, string>> = {
+  NATS: 'check the server, and nats.servers in the configuration',
+  silent: '`gleaner doctor` on its host, and its log there, show the cause',
+  tap: '`gleaner doctor` on the host shows the cause',
+  modes: 'check JetStream: `gleaner doctor`',
+  audit: 'check space and rights of the state folder on the host',
+  config: '`gleaner config check` on the host names the wrong values',
+  engine: 'check the container engine on the host',
+  slower: '`gleaner explain` shows its decisions; `gleaner pause` keeps user limits',
+  contended: 'the page Contention shows which function waits for which',
+  objective: 'its page shows limits, waiting and reasons',
+  paused: 'it stays so until it is resumed',
+  errors: 'its log shows each of them',
+};
 
 export function overviewPage(): Page {
   const modes = h('div.chips', { id: 'modes' });
@@ -312,7 +327,7 @@ function attentionLines(
   const add = (mark: string, tone: Tone | '', what: Node | string, why = '', part = ''): void => {
     if (lines.length === SHOWN) return;
     const key = `${mark} ${typeof what === 'string' ? what : what.textContent} ${part}`;
-    lines.push(line(key, chip(mark, tone), what, why));
+    lines.push(line(key, chip(mark, tone, NEXT_STEPS[mark]), what, why));
   };
   if (!nats.connected)
     add('NATS', 'red', 'disconnected: hosts keep user limits and local policies');
