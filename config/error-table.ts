@@ -256,7 +256,7 @@ export const ERRORS = {
     hint: 'stop it first; two hooks on one engine would undo each other',
   },
   GLN_HOOK_LOCK: {
-    message: 'cannot take the lock {path}',
+    message: 'cannot take the lock {path}: {cause}',
     hint: 'check that its folder can be written and that flock (util-linux) is installed',
   },
   GLN_ENGINE_UNAVAILABLE: {

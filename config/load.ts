@@ -61,8 +61,12 @@ const OLD_BY_VARIABLE: ReadonlyMap<string, string> = new Map(
 
 /** What is wrong with a key that is not in the schema; `meant`: the key that resembles it. */
 function unknownKey(dotted: string | undefined, meant: string | undefined): string {
-  if (dotted !== undefined && CHANGED_KEYS[dotted] !== undefined) return CHANGED_KEYS[dotted];
-  const fixed = dotted === undefined ? undefined : REMOVED_KEYS[dotted];
+  const of = (table: Readonly<Record<string, string>>): string | undefined =>
+    // A key of the file may be called `constructor`.
+    dotted !== undefined && Object.hasOwn(table, dotted) ? table[dotted] : undefined;
+  const changed = of(CHANGED_KEYS);
+  if (changed !== undefined) return changed;
+  const fixed = of(REMOVED_KEYS);
   if (fixed !== undefined) return `was removed: its value is always ${fixed}`;
   return `no such key${meant ? `; did you mean ${meant}?` : ''}`;
 }

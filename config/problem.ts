@@ -12,9 +12,15 @@ export interface ConfigProblem {
   readonly line?: number;
 }
 
+/** Characters of a wrong value, and problems, that one message shows: a file may be anything. */
+const SHOWN_MAX = 200;
+const PROBLEMS_MAX = 20;
+
 /** JSON has no word for a number like `.nan` or `.inf`. */
-const shown = (value: unknown): string =>
-  typeof value === 'number' ? String(value) : JSON.stringify(value);
+const shown = (value: unknown): string => {
+  const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+};
 
 export function formatProblem(problem: ConfigProblem): string {
   const where = problem.line === undefined ? problem.source : `${problem.source}:${problem.line}`;
@@ -29,7 +35,10 @@ export class ConfigError extends errorClass('GLN_CONFIG_INVALID') {
   constructor(problems: readonly ConfigProblem[]) {
     super(
       problems.length === 1 ? '1 problem' : `${problems.length} problems`,
-      problems.map((problem) => `  ${formatProblem(problem)}`).join('\n'),
+      [
+        ...problems.slice(0, PROBLEMS_MAX).map((problem) => `  ${formatProblem(problem)}`),
+        ...(problems.length > PROBLEMS_MAX ? [`  … ${problems.length - PROBLEMS_MAX} more`] : []),
+      ].join('\n'),
     );
     this.problems = problems;
   }

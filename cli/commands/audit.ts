@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { EXIT, errorClass, messageOf } from '../../config/index.js';
 import {
@@ -10,6 +10,7 @@ import {
   right,
   statePaths,
 } from '../../runtime/index.js';
+import { linesFromEnd } from '../support/lines-from-end.js';
 import {
   addOutputOption,
   checkFunctionName,
@@ -45,6 +46,16 @@ export class AuditMissingError extends errorClass('GLN_AUDIT_MISSING') {
   }
 }
 
+/** Null: no record, such as the newest line while it is written. */
+function parsed(text: string): AuditLine | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 /** The newest `most` lines of the log and its rotated files that pass, newest last. */
 export function readAudit(
   path: string,
@@ -56,23 +67,16 @@ export function readAudit(
   if (!existsSync(path) && files.length === 1) throw new AuditMissingError(path);
   const found: AuditLine[] = [];
   for (const file of files) {
-    let lines: string[];
     try {
-      if (statSync(file, { throwIfNoEntry: false }) === undefined) continue;
-      lines = readFileSync(file, 'utf8').split('\n');
+      if (!existsSync(file)) continue;
+      for (const text of linesFromEnd(file)) {
+        const line = parsed(text);
+        if (line !== null && passes(line)) found.push(line);
+        if (found.length >= most) return found.reverse();
+      }
     } catch (error) {
       throw new AuditMissingError(file, error);
     }
-    for (let i = lines.length - 1; i >= 0 && found.length < most; i--) {
-      if (lines[i] === '') continue;
-      try {
-        const line = JSON.parse(lines[i]!) as AuditLine;
-        if (passes(line)) found.push(line);
-      } catch {
-        // The newest line may be incomplete.
-      }
-    }
-    if (found.length >= most) break;
   }
   return found.reverse();
 }

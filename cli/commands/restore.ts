@@ -1,4 +1,13 @@
-import { closeSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
@@ -316,7 +325,9 @@ async function releaseHere(killSwitch: string, who: ModeAuthor): Promise<Restore
   } catch {
     // It is for the audit log only: no folder, or a full disk.
   }
-  rmSync(killSwitch, { force: true });
+  // A container engine makes a folder of a file that is to be mounted and is not there.
+  if (statSync(killSwitch, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(killSwitch);
+  else rmSync(killSwitch, { force: true });
   const end = performance.now() + CONFIRM_MILLIS;
   const heldBy = (): readonly string[] => killSwitchHolder(killSwitch)?.sources ?? [];
   while (heldBy().includes('file') && performance.now() < end) await sleep(50);

@@ -59,7 +59,10 @@ export const hookSchema = section('The daemon beside the invoker.', {
     'Core that hook and tcpdump run on (a fifth less CPU per packet); null: any.',
   ),
   stateDir: key(
-    z.string().min(1),
+    z
+      .string()
+      .min(1)
+      .regex(/^[^\0]*$/, 'must not contain NUL'),
     '/var/lib/gleaner',
     'Folder of everything that Gleaner writes: lock, kill switch, audit log.',
     { path: 'file' },

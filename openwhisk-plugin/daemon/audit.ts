@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Logger, RateLimitedLog } from '../../broker/index.js';
 import { type Cancel, type Micros, messageOf, millis, type Timers } from '../../config/index.js';
@@ -249,6 +249,7 @@ export class AuditLog {
   async #write(data: Buffer): Promise<number> {
     let done = 0;
     try {
+      await this.#closeIfMoved();
       this.#file ??= await this.#open();
       while (done < data.length) {
         const { bytesWritten } = await this.#file.write(data, done);
@@ -282,6 +283,20 @@ export class AuditLog {
     // If this fails too, the next open ends the incomplete line.
     if (done < data.length && whole < done) await cutEnd(file, done - whole).catch(() => undefined);
     await file.close().catch(() => undefined);
+  }
+
+  /** Another program may have deleted or moved the file: what is written there would be lost. */
+  async #closeIfMoved(): Promise<void> {
+    const file = this.#file;
+    if (file === null) return;
+    const [at, own] = await Promise.all([stat(this.#options.path).catch(() => null), file.stat()]);
+    if (at?.ino === own.ino && at.dev === own.dev) return;
+    this.#file = null;
+    await file.close();
+    this.#logger.warn(
+      { event: 'audit_log_moved' },
+      'the audit log was deleted or moved: begun again',
+    );
   }
 
   async #open(): Promise<FileHandle> {

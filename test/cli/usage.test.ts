@@ -217,6 +217,10 @@ test('a release names what still holds the kill switch, and then fails', async (
   writeFileSync(file, '');
   t.like(await release(), { code: 0, result: `released ${file}` });
   t.is(lstatSync(file, { throwIfNoEntry: false }), undefined);
+  // As a container engine makes it to mount a file that is not there.
+  mkdirSync(file);
+  t.like(await release(), { code: 0, result: `released ${file}` });
+  t.is(lstatSync(file, { throwIfNoEntry: false }), undefined);
   // This process is a hook that another source holds, too.
   nameProcess(`${file}.held`, 'kv');
   t.like(await release(), { code: 1, stillHeldBy: ['kv'] });

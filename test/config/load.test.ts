@@ -8,6 +8,7 @@ import {
   defaultConfig,
   formatProblem,
   loadConfig,
+  maskUrlCredentials,
   salvageConfig,
 } from '../../config/index.js';
 import { keysOf } from '../../config/keys.js';
@@ -485,4 +486,34 @@ test('cores in place of millicores, and seconds in place of ms, are refused', (t
     'functions.overrides.0.cpuMillicores: 99 millicores for /a/** are below ' +
       'decision.cpuFloorMillicores, 100; a core is 1000',
   ]);
+});
+
+test('a key with the name of something that each object has is no such key', (t) => {
+  for (const name of ['__proto__', 'constructor', 'toString'])
+    t.deepEqual(
+      problemsOf(() => from(`${name}: 1\n`)),
+      [`g.yaml:1: ${name}: no such key`],
+    );
+});
+
+test('a file of anything else gives a short message and all of its problems', (t) => {
+  const keys = Array.from({ length: 100 }, (_, n) => `word${n}: 1\n`).join('');
+  const error = t.throws(() => from(keys), { instanceOf: ConfigError });
+  t.is(error.problems.length, 100);
+  t.is(error.message.split('\n').length, 1 + 20 + 1);
+  t.true(error.message.endsWith('\n  … 80 more'));
+  const [long] = problemsOf(() => from(`mode: ${'x'.repeat(50_000)}\n`));
+  t.true(long!.length < 400 && long!.endsWith('xxx…)'), long);
+});
+
+test('passwords in addresses are not shown, and other text is as it was', (t) => {
+  t.is(maskUrlCredentials('nats://a:b@host'), 'nats://***@host');
+  t.is(
+    maskUrlCredentials('see "tls://a:p@ss/w@h:1", nats://h:2'),
+    'see "tls://***@h:1", nats://h:2',
+  );
+  t.is(maskUrlCredentials('a@b, 1://2 and c@d'), 'a@b, 1://2 and c@d');
+  // One word of a megabyte: a search that starts again at each letter would take minutes.
+  const word = 'x'.repeat(1_000_000);
+  t.is(maskUrlCredentials(word), word);
 });

@@ -15,7 +15,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { errorClass } from '../../../config/index.js';
+import { errorClass, messageOf } from '../../../config/index.js';
 
 const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
 
@@ -32,7 +32,11 @@ export class HookLockedError extends errorClass('GLN_HOOK_LOCKED') {
   }
 }
 
-class HookLockError extends errorClass('GLN_HOOK_LOCK') {}
+class HookLockError extends errorClass('GLN_HOOK_LOCK') {
+  constructor(path: string, cause: unknown) {
+    super(path, messageOf(cause), cause);
+  }
+}
 
 /** True if the process that wrote the lock is alive; its start time excludes a reused pid. */
 const lives = (pid: number, startTime: string): boolean =>

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -54,6 +54,31 @@ test('a record during the last flush is in the file or counted as dropped', asyn
   log.next(micros(0)).activation = 'during';
   await closed;
   t.deepEqual([log.written, log.dropped], [1, 1]);
+});
+
+test('a log that was deleted or moved by another program is begun again', async (t) => {
+  const path = join(temporaryFolder('audit'), 'audit.log');
+  const log = new AuditLog({ path, rotateBytes: 1e9, files: 1 }, new ManualTime(), silentLogger);
+  const write = async (activation: string): Promise<void> => {
+    log.next(micros(0)).activation = activation;
+    await log.flush();
+  };
+  const activations = (file: string): string[] =>
+    readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { activation: string }).activation);
+  await write('a');
+  rmSync(path);
+  await write('b');
+  t.deepEqual(activations(path), ['b']);
+  renameSync(path, `${path}.moved`);
+  await write('c');
+  await write('d');
+  t.deepEqual(activations(`${path}.moved`), ['b']);
+  t.deepEqual(activations(path), ['c', 'd']);
+  t.deepEqual([log.written, log.dropped, log.failures], [4, 0, 0]);
+  await log.close();
 });
 
 test('a record that is used again keeps nothing of the last one', (t) => {
