@@ -56,9 +56,9 @@ export class Journal {
       forget(path, Journal.read(path));
       fd = openSync(path, 'a', 0o600);
       syncFolder(dirname(path));
-      const text = readFileSync(path, 'utf8');
-      const entries = parse(path, text);
-      ftruncateSync(fd, Buffer.byteLength(text.slice(0, text.lastIndexOf('\n') + 1)));
+      const bytes = readFileSync(path);
+      const entries = parse(path, bytes.toString());
+      ftruncateSync(fd, bytes.lastIndexOf('\n') + 1);
       fsyncSync(fd);
       return new Journal(path, fd, lock, entries);
     } catch (error) {

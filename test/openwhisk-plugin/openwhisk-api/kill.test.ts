@@ -141,6 +141,21 @@ test('a torn last line is forgotten, and the next begins on a line of its own', 
   t.is((await undo()).length, 2);
 });
 
+test('a byte that is not UTF-8 does not lengthen the journal at its next opening', async (t) => {
+  const { fakeOpenWhisk, apply, undo, path } = await rig(t, '2.0.0');
+  for (const name of ['f0', 'f1']) fakeOpenWhisk.add(`guest/${name}`, { memory: 512 });
+  await apply(request('/guest/f0', 256));
+  const line = JSON.stringify({ v: 1, kind: 'kept', function: '/guest/?', at: 1 });
+  const damaged = Buffer.from(`${line}\n`);
+  damaged[damaged.indexOf('?')] = 0xff;
+  appendFileSync(path, damaged);
+  const before = readFileSync(path);
+  (await Journal.open(path)).close();
+  t.deepEqual(readFileSync(path), before);
+  await apply(request('/guest/f1', 256));
+  t.is((await undo()).length, 2);
+});
+
 test('a damaged line is not passed over: what it told could be undone no more', async (t) => {
   const { fakeOpenWhisk, apply, path } = await rig(t, '2.0.0');
   fakeOpenWhisk.add('guest/f0', { memory: 512 });
