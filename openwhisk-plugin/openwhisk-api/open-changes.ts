@@ -35,6 +35,16 @@ export interface OpenChange {
   readonly kept: boolean;
 }
 
+/** A stamp that is further ahead was written before the clock was set back, ms. */
+const CLOCK_TOLERANCE = 60_000;
+
+/**
+ * Time since a change, ms; infinite if its stamp is of a clock that was wrong, which must not hold
+ * up other changes until that time comes.
+ */
+export const timeSince = (at: number, now: number): number =>
+  at - now > CLOCK_TOLERANCE ? Number.POSITIVE_INFINITY : Math.max(0, now - at);
+
 /** Open changes by function. One without an answer counts: it may have been carried out. */
 export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenChange> {
   const open = new Map<string, OpenChange>();

@@ -1,7 +1,7 @@
 import { type Bytes, MIB, type Mode, modes } from '../../config/index.js';
 import { readAnnotations } from './annotations.js';
 import type { ChangeReason } from './journal-entry.js';
-import type { OpenChange } from './open-changes.js';
+import { type OpenChange, timeSince } from './open-changes.js';
 import { type Range, type Ranges, within } from './ranges.js';
 import {
   type LimitValues,
@@ -157,7 +157,7 @@ export function planChange({
         falls &&
         request.why !== 'concurrency' &&
         open !== undefined &&
-        now - open.changedAt < holdMs
+        timeSince(open.changedAt, now) < holdMs
       )
         left[limit] = 'changed recently';
       else to[limit] = value;

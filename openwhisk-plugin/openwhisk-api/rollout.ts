@@ -1,7 +1,7 @@
 import type { HostUserMemory, SizeAdvice } from '../../broker/services/index.js';
 import { type Bytes, MIB } from '../../config/index.js';
 import type { PeakExcess } from '../../rules/index.js';
-import type { OpenChange } from './open-changes.js';
+import { type OpenChange, timeSince } from './open-changes.js';
 import type { LimitRequest } from './plan.js';
 import { memoryMarket, pricedSize } from './priced-sizes.js';
 import { coldStartRate, keepAliveTime, type WarmPoolUse } from './warm-pool.js';
@@ -108,6 +108,7 @@ export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
       const { function: fn, limit, activations, containers } = evidence;
       const saves = saved === null ? null : allFreed > 0 ? (saved * frees) / allFreed : 0;
       const killedSize = killed.get(fn);
+      // Not by timeSince: to hold this one size for too long is safe.
       const isBelowKilledSize =
         killedSize !== undefined &&
         now - killedSize.at < rules.killedSizeHoldTime &&
@@ -122,7 +123,8 @@ export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
         costs: containers,
         saves,
       };
-      const held = open.get(fn) !== undefined && now - open.get(fn)!.changedAt < rules.holdTime;
+      const change = open.get(fn);
+      const held = change !== undefined && timeSince(change.changedAt, now) < rules.holdTime;
       return { ...one, verdict: verdictOf(one, { original, isBelowKilledSize, held }, rules) };
     })
     .sort((a, b) => b.frees - a.frees || (a.function < b.function ? -1 : 1));
@@ -217,7 +219,7 @@ export function nextWave(
       continue;
     }
     if (change.kept) continue;
-    const since = now - memory.at;
+    const since = timeSince(memory.at, now);
     const activations =
       seen !== undefined && seen.limit === setByGleaner * MIB ? seen.activationsAtLimit : 0;
     if (since >= rules.watchTime && activations >= rules.watchActivations)

@@ -197,6 +197,26 @@ test('a function that is hardly called holds the others up for ten watches and n
   t.is(at(NOW + 10 * RULES.watchTime), 1);
 });
 
+test('changes from before the clock was set back hold up no others', (t) => {
+  const names = ['/a/f0', '/a/f1'];
+  const advice = [
+    ...names.map((fn) => adviceOf(fn, { limitMiB: 256, activationsAtLimit: 1 })),
+    adviceOf('/a/f2'),
+  ];
+  const given = (ahead: number) =>
+    inputs({ entries: names.flatMap((fn) => changed(fn, 256, NOW + ahead)), advice });
+  const verdicts = (ahead: number) => recommendSizes(given(ahead)).map(({ verdict }) => verdict);
+  // A clock that is corrected by seconds was not wrong.
+  const now = ['ready', 'changed recently', 'changed recently'];
+  t.deepEqual([verdicts(0), verdicts(60_000)], [now, now]);
+  t.deepEqual(waveOf(given(60_000)).requests, []);
+  t.deepEqual(verdicts(60_001), ['ready', 'ready', 'ready']);
+  t.deepEqual(
+    waveOf(given(60_001)).requests.map((request) => request.function),
+    ['/a/f2'],
+  );
+});
+
 test('a size that its owner or the tuner changed is neither watched nor undone', (t) => {
   const entries: JournalEntry[] = [
     {
