@@ -36,7 +36,7 @@ export type {
 } from './port.js';
 export { RateLimitedLog } from './rate-limited-log.js';
 export { natsReference } from './reference.js';
-export { logBrokerErrors } from './status-log.js';
+export { logConnection } from './status-log.js';
 export type { StoreState } from './store-health.js';
 export { consequenceOf, logStores } from './store-log.js';
 export {

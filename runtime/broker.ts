@@ -3,7 +3,7 @@ import {
   type BrokerStatus,
   BrokerUnreachableError,
   type Logger,
-  logBrokerErrors,
+  logConnection,
   logStores,
   serverList,
 } from '../broker/index.js';
@@ -23,25 +23,30 @@ export function connectBroker(nats: NatsConfig, name: string): Broker {
 
 const SOON_MS = 1000;
 
+/** Where a part's connection is logged, and what the part does while it is lost. */
+export interface ConnectionLog {
+  readonly logger: Logger;
+  readonly whileAway: string;
+}
+
 /**
  * As {@link connectBroker}, and waits a moment for the connection, so that a part that starts with
- * its server does not report it as unreachable. `logger`: for problems that an operator must fix;
- * null if the part reports them itself.
+ * its server does not report it as unreachable. `log`: null if the part logs it itself.
  *
  * @throws `GLN_NATS_NOT_CONFIGURED` without servers: it would try forever
  */
 export async function connectPart(
   nats: NatsConfig,
   name: string,
-  logger: Logger | null,
+  log: ConnectionLog | null,
 ): Promise<Broker> {
   if (nats.servers.length === 0) throw new NotConfiguredError(name);
   const broker = connectBroker(nats, name);
-  if (logger !== null) {
-    broker.onStatus((status) => logBrokerErrors(status, logger));
-    logStores(broker.stores, logger);
-  }
   await firstStatus(broker, SOON_MS);
+  if (log !== null) {
+    logConnection(broker, log.logger, log.whileAway);
+    logStores(broker.stores, log.logger);
+  }
   return broker;
 }
 

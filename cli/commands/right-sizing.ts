@@ -135,7 +135,7 @@ export function addFollow(actions: Command): void {
       const broker = await connectPart(
         { ...config.nats, servers: [...serversOf(config)] },
         'actions',
-        logger,
+        { logger, whileAway: 'no action is changed' },
       );
       const following = followSizes({ config, controller, broker, logger, stopping });
       void following.turn();

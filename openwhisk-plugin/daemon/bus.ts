@@ -2,7 +2,7 @@ import {
   type Broker,
   buckets,
   functionName,
-  logBrokerErrors,
+  logConnection,
   logStores,
   services,
   wildcards,
@@ -60,16 +60,11 @@ export class HookBus {
       announce(this.#broker, systemTimers, { service: services.hook, host, id }),
       () => service.stop(),
       logStores(this.#broker.stores, logger),
-      this.#broker.onStatus((status) => {
-        if (status.kind === 'connected')
-          logger.info({ server: status.server }, 'connected to NATS');
-        else if (status.kind === 'disconnected') {
-          logger.warn(
-            {},
-            'NATS is disconnected: targets become stale, then user limits and local policies apply',
-          );
-        } else logBrokerErrors(status, logger);
-      }),
+      logConnection(
+        this.#broker,
+        logger,
+        'targets become stale, then user limits and local policies apply',
+      ),
     );
   }
 

@@ -125,7 +125,10 @@ export async function runAgentsPart({
   folder,
   operating,
 }: PartInputs): Promise<Running> {
-  const broker = await connectPart(config.nats, 'agents', logger);
+  const broker = await connectPart(config.nats, 'agents', {
+    logger,
+    whileAway: 'no targets are sent, so user limits and local policies apply',
+  });
   const trainer = new ThreadTrainer(logger);
   const seed = Date.now() % 4_294_967_296;
   const trajectories = config.agents.trajectories

@@ -14,7 +14,10 @@ export async function runAggregatorPart({
   hostName,
   operating,
 }: PartInputs): Promise<Running> {
-  const broker = await connectPart(config.nats, 'aggregator', logger);
+  const broker = await connectPart(config.nats, 'aggregator', {
+    logger,
+    whileAway: 'no mean field is published, so agents decide without one',
+  });
   const { intervalMs } = config.aggregator;
   const aggregator = runAggregator({
     broker,

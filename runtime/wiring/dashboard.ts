@@ -28,7 +28,7 @@ export async function runDashboardPart(
   const broker = await connectPart(
     { ...config.nats, servers: [...serversOf(config)] },
     'dashboard',
-    logger,
+    { logger, whileAway: 'the page shows the state of this time' },
   );
   const start = (at: number): Promise<RunningDashboard> =>
     runDashboard({
