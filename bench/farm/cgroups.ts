@@ -18,6 +18,8 @@ const PERIOD = 100_000;
 export const FARM_LIMITS = {
   CpuShares: SHARES,
   NanoCpus: 1e9,
+  CpuQuota: 0,
+  CpuPeriod: 0,
   Memory: 2 ** 28,
   MemorySwap: 2 ** 28,
 } as const;

@@ -155,6 +155,12 @@ export class ContainerEventHandler implements ContainerEngineListener {
       this.#pipeline.controller.onOomEvent(container, this.#parts.clock.monotonic());
   }
 
+  containerUnreadable(id: string, { message: cause, code }: GleanerError): void {
+    const { log, clock } = this.#parts;
+    const message = `a container's limits stay as they are: ${cause}`;
+    log.warn('unreadable_container', clock.monotonic(), { container: id, code }, message);
+  }
+
   bridgesChanged(bridges: readonly Bridge[]): void {
     this.#bridges = bridges;
     if (this.#isListening) this.#watchBridges();

@@ -6,16 +6,13 @@ import type { Inspect, Networks } from './docker-schemas.js';
 
 const DEFAULT_SHARES = 1024;
 const DEFAULT_PERIOD = 100_000;
-/** What the kernel takes as a period, us; another one was never in force. */
-const PERIODS = { least: 1000, most: 1_000_000 } as const;
 
 /** Bridge networks by network id. */
 export type BridgesById = ReadonlyMap<string, Bridge>;
 
 /** The user's limits in the kernel's units. */
 export function userLimits(host: Inspect['HostConfig']): UserLimits {
-  const isPeriod = host.CpuPeriod >= PERIODS.least && host.CpuPeriod <= PERIODS.most;
-  const periodMicros = host.NanoCpus > 0 || !isPeriod ? DEFAULT_PERIOD : host.CpuPeriod;
+  const periodMicros = host.NanoCpus > 0 || host.CpuPeriod === 0 ? DEFAULT_PERIOD : host.CpuPeriod;
   let quota = NO_LIMIT;
   // After an update to "no quota" inspect shows -1 beside an old NanoCpus, which is not in force.
   if (host.CpuQuota > 0) quota = (host.CpuQuota / periodMicros) * 1000;

@@ -14,8 +14,8 @@ import { versionSchema } from './docker-schemas.js';
 const CONCURRENCY = 4;
 const LONGEST_ANSWER = 16 * 1024 * 1024;
 const LONGEST_QUEUE = 4096;
-/** The API versions against which the field names used here were checked: 1.24 to 1.51. */
-const OLDEST_API = 24;
+/** The API versions against which the field names used here were checked: 1.25 to 1.51. */
+const OLDEST_API = 25;
 const NEWEST_API = 51;
 
 const FAILURES_TO_OPEN = 5;

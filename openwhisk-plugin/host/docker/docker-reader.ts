@@ -1,4 +1,4 @@
-import { bytes, type Millis, millicores } from '../../../config/index.js';
+import { bytes, type GleanerError, type Millis, millicores } from '../../../config/index.js';
 import {
   type ContainerList,
   type EngineEvents,
@@ -39,6 +39,7 @@ export class DockerReader implements EngineSource {
   #listPath = '/containers/json';
   unreadable = 0;
   onBridges: (bridges: readonly Bridge[]) => void = () => undefined;
+  onUnreadable: (id: string, error: GleanerError) => void = () => undefined;
 
   constructor({ socketPath = '/var/run/docker.sock', managed, ...options }: ReaderOptions) {
     this.#managed = managed;
@@ -127,6 +128,7 @@ export class DockerReader implements EngineSource {
       if (!(error instanceof EngineResponseError)) throw error;
       // One container that cannot be read must not keep the others from being managed.
       this.unreadable++;
+      this.onUnreadable(id, error);
       return 'unreadable';
     }
   }

@@ -41,6 +41,15 @@ export const listedSchema = z.object({
 
 const endpoint = z.object({ NetworkID: z.string().default(''), IPAddress: z.string().default('') });
 
+/** 0: not set; -1: no limit. */
+const limitFrom = (least: number) =>
+  z
+    .number()
+    .int()
+    .refine((value) => value === 0 || value === -1 || value >= least, {
+      error: `must be 0, -1 or at least ${least}`,
+    });
+
 export const inspectSchema = z.object({
   Id: z.string().min(12),
   Name: z.string(),
@@ -50,13 +59,15 @@ export const inspectSchema = z.object({
     Pid: z.number().int(),
     StartedAt: z.string(),
   }),
+  // Every engine since API 1.25 sends all of these, in ranges that Docker and the kernel accept
+  // [Docker daemon/daemon_unix.go]. A default would remove the user's limit in the kernel.
   HostConfig: z.object({
-    CpuShares: z.number().default(0),
-    NanoCpus: z.number().default(0),
-    CpuQuota: z.number().default(0),
-    CpuPeriod: z.number().default(0),
-    Memory: z.number().default(0),
-    MemorySwap: z.number().default(0),
+    CpuShares: z.number().int().min(0).max(262_144),
+    NanoCpus: z.number().int().min(0),
+    CpuQuota: limitFrom(1000),
+    CpuPeriod: z.literal(0).or(z.number().int().min(1000).max(1_000_000)),
+    Memory: limitFrom(4 * 1024 * 1024),
+    MemorySwap: limitFrom(0),
   }),
   NetworkSettings: z
     .object({ Networks: z.record(z.string(), endpoint.nullable()).nullish() })

@@ -23,6 +23,8 @@ export interface ContainerList {
 export interface EngineSource {
   /** Called after each reading of the bridges. */
   onBridges: (bridges: readonly Bridge[]) => void;
+  /** Called when `inspect` cannot read the engine's answer about a container. */
+  onUnreadable: (id: string, error: GleanerError) => void;
   /** Answers about a container or network that could not be read, so far. */
   readonly unreadable: number;
   facts(): Promise<HostFacts>;

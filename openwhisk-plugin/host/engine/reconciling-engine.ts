@@ -71,6 +71,7 @@ export class ReconcilingEngine implements ContainerEngine {
     this.#source = source;
     this.#every = reconcileEvery;
     source.onBridges = (bridges) => this.#bridgesRead(bridges);
+    source.onUnreadable = (id, error) => this.#listener?.containerUnreadable?.(id, error);
   }
 
   /** Answers about a container or network that could not be read, so far. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { bytes, type Millis, millicores } from '../../../config/index.js';
+import { bytes, type GleanerError, type Millis, millicores } from '../../../config/index.js';
 import {
   type ContainerList,
   type EngineEvents,
@@ -46,6 +46,7 @@ export class CriReader implements EngineSource {
   readonly #inPods: Map<string, Bridge> | null;
   unreadable = 0;
   onBridges: (bridges: readonly Bridge[]) => void = () => undefined;
+  onUnreadable: (id: string, error: GleanerError) => void = () => undefined;
 
   constructor({ socketPath, deadline, capture, root = '/' }: CriReaderOptions) {
     this.#cri = new CriClient(socketPath, deadline);
@@ -136,6 +137,7 @@ export class CriReader implements EngineSource {
     } catch (error) {
       if (!(error instanceof EngineResponseError)) throw error;
       this.unreadable++;
+      this.onUnreadable(id, error);
       return 'unreadable';
     }
   }

@@ -230,6 +230,52 @@ test('a container whose inspect is unreadable is counted and does not hide other
   await s.close();
 });
 
+test('missing or absurd limits make a container unreadable, and the field is named', async (t) => {
+  const s = await scripted();
+  // The ranges are those of Docker's own checks.
+  const odd: readonly [string, number | undefined][] = [
+    ['CpuShares', undefined],
+    ['NanoCpus', undefined],
+    ['CpuQuota', undefined],
+    ['CpuPeriod', undefined],
+    ['Memory', undefined],
+    ['MemorySwap', undefined],
+    ['Memory', -5],
+    ['Memory', 1e300],
+    ['Memory', 4096],
+    ['CpuShares', 1e6],
+    ['CpuQuota', 999],
+    ['CpuQuota', 1.5],
+    ['CpuPeriod', 999],
+    ['MemorySwap', -2],
+  ];
+  for (const [n, [field, value]] of odd.entries()) s.add(n).host = { [field]: value };
+  s.add(odd.length).host = { CpuQuota: 1000, CpuPeriod: 1000, Memory: -1, MemorySwap: -1 };
+  await s.engine.start(s.recorder);
+  t.deepEqual(
+    s.recorder.started.map((c) => c.name),
+    [`wsk0_${odd.length}_guest_f`],
+  );
+  t.is(s.engine.unreadable, odd.length);
+  for (const [n, [field]] of odd.entries()) {
+    const about = s.recorder.lines.filter((line) => line.includes(`/${idOf(n)}/json`));
+    t.regex(about.join(), new RegExp(`^unreadable .* at HostConfig\\.${field}: `));
+  }
+  await s.close();
+});
+
+test('an update to limits that cannot be read leaves the known ones', async (t) => {
+  const s = await scripted();
+  const c = s.add(1);
+  await s.engine.start(s.recorder);
+  c.host = { Memory: undefined };
+  s.tell('container', 'update', c.id, LATER, c.name);
+  await s.recorder.until((r) => r.lines.some((line) => line.includes('HostConfig.Memory')));
+  t.is(s.recorder.updated.length, 0);
+  t.is(s.recorder.ended.length, 0);
+  await s.close();
+});
+
 test('very many containers are all inspected, and one request slot stays free', async (t) => {
   // 200 answers of 20 ms take 1 s even where four run at once; a call may take 800 ms, waiting for
   // its slot included.

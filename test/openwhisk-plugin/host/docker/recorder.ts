@@ -42,6 +42,9 @@ export class Recorder implements ContainerEngineListener {
     this.skipped.push(kind);
     this.#note(`skipped ${kind}`);
   }
+  containerUnreadable(id: string, error: Error): void {
+    this.#note(`unreadable ${id.slice(-1)} ${error.message}`);
+  }
   bridgesChanged(bridges: readonly Bridge[]): void {
     this.bridges = bridges;
     this.#note('bridges');

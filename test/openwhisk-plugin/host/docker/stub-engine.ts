@@ -62,7 +62,7 @@ export interface StubContainer {
   paused?: boolean;
   address?: string;
   pid?: number;
-  host?: Record<string, number>;
+  host?: Record<string, number | undefined>;
 }
 
 /** What inspect answers for it, as Docker 20.10 does, shortened to what is read. */
@@ -79,6 +79,8 @@ export const inspectOf = (container: StubContainer): unknown => ({
   HostConfig: {
     CpuShares: 128,
     NanoCpus: 0,
+    CpuQuota: 0,
+    CpuPeriod: 0,
     Memory: 268435456,
     MemorySwap: 268435456,
     ...container.host,
