@@ -3,12 +3,13 @@ import type { Bytes, GleanerError, Micros } from '../../config/index.js';
 import type { EndReason } from '../control/index.js';
 import { NO_LIMIT } from '../decision/index.js';
 import { invokerOf, type ManagedFilter, managedByPrefix } from '../host/docker/index.js';
-import type {
-  Bridge,
-  ContainerEngineListener,
-  ContainerInfo,
-  SkippedEvent,
-  Tap,
+import {
+  type Bridge,
+  type ContainerEngineListener,
+  type ContainerInfo,
+  emptyLimits,
+  type SkippedEvent,
+  type Tap,
 } from '../host/ports/index.js';
 import type { Container } from './containers.js';
 import type { HookParts } from './hook-parts.js';
@@ -66,8 +67,8 @@ export class ContainerEventHandler implements ContainerEngineListener {
     this.#open(info, true, initMicros);
   }
 
-  containerEnded(id: string): void {
-    this.#close(id, 'container_end');
+  containerEnded(id: string, isMissing = false): void {
+    this.#close(id, 'container_end', isMissing);
   }
 
   /** `initMicros`: how long its `/init` took, if its user limits were changed after it. */
@@ -115,7 +116,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
     container.limitsChanged = false;
   }
 
-  #close(id: string, reason: EndReason): void {
+  #close(id: string, reason: EndReason, isMissing = false): void {
     const { containers, applier, limited } = this.#parts;
     const container = containers.get(id);
     if (container === undefined) {
@@ -128,14 +129,27 @@ export class ContainerEventHandler implements ContainerEngineListener {
     }
     this.#pipeline.tracker.endContainer(container, reason);
     // A pod keeps its limits, and its next container may start when no hook runs.
-    if (container.info.pod !== undefined && applier.isChanged(container))
+    if ((container.info.pod !== undefined || isMissing) && applier.isChanged(container))
       this.#pipeline.restore(container, 'restart', reason);
+    const isLeft = isMissing && this.#isThere(container);
     containers.remove(id);
-    limited.remove(id);
+    // One that still has a loan of memory is restored by the next start, if it runs then.
+    if (!isLeft || !applier.isChanged(container)) limited.remove(id);
     this.#pipeline.containerRemoved(container);
     this.#ended.set(container.id, container);
     this.#countInvoker(container.info, -1);
     this.#countReuse(container, reason);
+  }
+
+  /** Whether a container that the engine no longer shows still has its cgroup. */
+  #isThere({ id, info, handle }: Container): boolean {
+    // A pod's cgroup outlives its containers.
+    if (info.pod !== undefined || !handle.read(emptyLimits())) return false;
+    const { log, clock } = this.#parts;
+    const message =
+      'the engine no longer shows this container, but its cgroup exists: user limits restored';
+    log.warn('missing_container', clock.monotonic(), { container: id, name: info.name }, message);
+    return true;
   }
 
   containerPaused(id: string, paused: boolean): void {

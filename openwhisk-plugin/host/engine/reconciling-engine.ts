@@ -203,7 +203,7 @@ export class ReconcilingEngine implements ContainerEngine {
     // A listing with unreadable entries does not show which containers have ended.
     if (listed.unreadable === 0) {
       for (const [id, known] of this.#known)
-        if (!running.has(id) && known.seenIn < pass) this.#ended(id);
+        if (!running.has(id) && known.seenIn < pass) this.#ended(id, true);
     }
     await inTurns(inspections, (inspect) => inspect());
   }
@@ -272,7 +272,7 @@ export class ReconcilingEngine implements ContainerEngine {
       } else this.#setPaused(id, known, info.paused);
       return;
     }
-    this.#ended(id);
+    this.#ended(id, info === null);
     if (info === null) return;
     this.#announce(id, new Known(this.#passNumber, order), info, true);
   }
@@ -321,14 +321,14 @@ export class ReconcilingEngine implements ContainerEngine {
     });
   }
 
-  #ended(id: string): void {
+  #ended(id: string, isMissing = false): void {
     const known = this.#known.get(id);
     if (known === undefined) return;
     this.#known.delete(id);
     if (!known.info) return;
     const { address } = known.info;
     if (address !== null && this.#owners.get(address) === known) this.#owners.delete(address);
-    this.#listener?.containerEnded(id);
+    this.#listener?.containerEnded(id, isMissing);
   }
 
   #setPaused(id: string, known: Known, paused: boolean): void {

@@ -60,8 +60,11 @@ export interface ContainerEngineListener {
    * announced later. `isFound`: a listing found it running.
    */
   containerStarted(container: ContainerInfo, isFound?: boolean): void;
-  /** Once per container that was started: a `die` event, or missing from a complete listing. */
-  containerEnded(id: string): void;
+  /**
+   * Once per container that was started. `isMissing`: no event reported its end, but a complete
+   * listing or its inspect answer lacks it. An engine that errs may lack one that runs.
+   */
+  containerEnded(id: string, isMissing?: boolean): void;
   /** Other user limits; it runs on, and all else is unchanged. */
   containerUpdated?(container: ContainerInfo): void;
   containerPaused(id: string, paused: boolean): void;

@@ -422,3 +422,22 @@ test('an override that names an unknown policy fails the start, not an activatio
   });
   await t.throwsAsync(() => rig.start(), { message: /magic/ });
 });
+
+test('a container that the engine no longer lists gets its user limits once more', async (t) => {
+  const rig = new HookRig();
+  const container = await learned(rig);
+  const gone = rig.container({ quota: 1000 });
+  for (const each of [container, gone]) {
+    each.run();
+    t.true(each.cgroup.inForce.quota < 1000, 'the function uses a fifth of its quota');
+  }
+  gone.cgroup.gone = true;
+  const { listener } = rig.platform;
+  for (const { info } of [container, gone]) listener.containerEnded(info.id, true);
+  t.is(container.cgroup.inForce.quota, 1000);
+  t.is(container.cgroup.inForce.shares, 128);
+  const named = rig.lines.filter(({ message }) => message.includes('no longer shows'));
+  t.is(named.length, 1);
+  t.like(named[0]?.fields, { container: container.info.id });
+  await rig.hook.stop();
+});

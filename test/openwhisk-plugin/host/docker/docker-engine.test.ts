@@ -230,6 +230,26 @@ test('a container whose inspect is unreadable is counted and does not hide other
   await s.close();
 });
 
+test('an end that no event reported is announced as missing', async (t) => {
+  const s = await scripted({ every: 30 });
+  const [omitted, denied, dead] = [s.add(1), s.add(2), s.add(3)];
+  await s.engine.start(s.recorder);
+  s.tell('container', 'die', dead.id, LATER);
+  await s.recorder.until((r) => r.ended.length === 1);
+  s.state.beforeList = () => s.running.delete(omitted.id);
+  await s.recorder.until((r) => r.ended.length === 2);
+  // Its inspect answer alone does not show it running.
+  denied.pid = 0;
+  s.tell('container', 'update', denied.id, LATER, denied.name);
+  await s.recorder.until((r) => r.ended.length === 3);
+  t.deepEqual(s.recorder.ended, [
+    { id: dead.id, isMissing: false },
+    { id: omitted.id, isMissing: true },
+    { id: denied.id, isMissing: true },
+  ]);
+  await s.close();
+});
+
 test('missing or absurd limits make a container unreadable, and the field is named', async (t) => {
   const s = await scripted();
   // The ranges are those of Docker's own checks.

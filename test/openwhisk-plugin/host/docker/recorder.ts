@@ -9,7 +9,7 @@ import { allowed } from '../../../support/slowness.js';
 export class Recorder implements ContainerEngineListener {
   readonly lines: string[] = [];
   readonly started: ContainerInfo[] = [];
-  readonly ended: { id: string }[] = [];
+  readonly ended: { id: string; isMissing: boolean }[] = [];
   readonly updated: ContainerInfo[] = [];
   readonly skipped: string[] = [];
   /** Starts and ends as they were told. */
@@ -22,8 +22,8 @@ export class Recorder implements ContainerEngineListener {
     this.order.push({ what: 'started', container });
     this.#note(`started ${container.name}`);
   }
-  containerEnded(id: string): void {
-    this.ended.push({ id });
+  containerEnded(id: string, isMissing = false): void {
+    this.ended.push({ id, isMissing });
     const container = this.started.findLast((each) => each.id === id);
     if (container !== undefined) this.order.push({ what: 'ended', container });
     this.#note(`ended ${this.#name(id)}`);
