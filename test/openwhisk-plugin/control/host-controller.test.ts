@@ -615,6 +615,25 @@ test('a request that cannot be read follows the range and the common factor', (t
   t.true(unread!.shares <= 16 * 32);
 });
 
+test('a container that works after its last answer loses a raised weight', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256));
+  const { controller } = fake;
+  const worked = (): string[] => {
+    container.state.shares = 1024;
+    fake.taken();
+    controller.onLateWork(container);
+    return fake.taken();
+  };
+  const activation = fake.request(container);
+  t.deepEqual(worked(), [], 'it works for what runs in it');
+  fake.answer(activation);
+  // Nothing runs on the host, so that its own weight is neutral.
+  t.deepEqual(worked(), ['shares 128 policy works_after_answer']);
+  fake.record.enforced = false;
+  t.deepEqual(worked(), []);
+});
+
 test('a late activation follows the weights of what starts beside it', (t) => {
   const fake = new FakeHost(decider());
   const [container, other] = [fake.container(limits(256, 2)), fake.container(limits(256, 2))];
