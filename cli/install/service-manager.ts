@@ -15,8 +15,8 @@ export interface ServiceManager {
   isActive(unit: string): boolean;
 }
 
-/** Twice TimeoutStopSec of the hook's unit, for stop and restore, and a margin. */
-export const SYSTEMCTL_TIMEOUT_MILLIS = 200_000;
+/** The hook's unit may take 90 s each for stop and restore, and 180 s for the start. */
+export const SYSTEMCTL_TIMEOUT_MILLIS = 400_000;
 
 const run = (args: readonly string[]) =>
   spawnSync('systemctl', args, { encoding: 'utf8', timeout: SYSTEMCTL_TIMEOUT_MILLIS });

@@ -18,6 +18,8 @@ const UNIT = 'gleaner-hook.service';
 const systemctl = (...args: string[]): string =>
   execFileSync('systemctl', args, { encoding: 'utf8' }).trim();
 const property = (name: string): string => systemctl('show', UNIT, `--property=${name}`, '--value');
+const journal = (): string =>
+  execFileSync('journalctl', ['-u', UNIT, '-n', '40', '-o', 'short'], { encoding: 'utf8' });
 const ready = (otherThan = 0): boolean =>
   property('ActiveState') === 'active' && Number(property('MainPID')) !== otherThan;
 
@@ -49,6 +51,7 @@ async function installed(t: ExecutionContext, hook: object): Promise<string> {
   writeFileSync('/etc/gleaner/gleaner.yaml', stringify({ mode: 'enforce', hook }));
   t.teardown(() => gleaner(['remove']));
   const { code, err } = await gleaner(['install', '--part', 'hook']);
+  if (code !== 0) t.log(journal());
   t.is(code, 0, err);
   await until(ready, 60_000, 'the service is ready');
   const doctor = await gleaner(['doctor', '--output', 'json']);
@@ -109,7 +112,7 @@ test.serial('after `gleaner remove` on a Kubernetes node every limit is the user
     return JSON.stringify(limits()) !== JSON.stringify(users);
   };
   await until(isChanged, 20_000, 'a limit is changed').catch((error: unknown) => {
-    t.log(execFileSync('journalctl', ['-u', UNIT, '-n', '40', '-o', 'cat'], { encoding: 'utf8' }));
+    t.log(journal());
     throw error;
   });
   const removed = await gleaner(['remove']);
