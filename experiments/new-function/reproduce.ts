@@ -58,9 +58,9 @@ export function newFunctionReport(
       '`aware`: the fallback until the agent would earn as much; then the agent, guarded.',
     '- `constant`: twice the weight, or the smallest quota that the safeguard allows.',
     '',
-    '| mode | contender | p99 slowdown while learning | less do-nothing | seeds within | ' +
-      'failures |',
-    '|---|---|---|---|---|---|',
+    '| mode | contender | p99 slowdown while learning | median of seeds | less do-nothing | ' +
+      'seeds within | failures |',
+    '|---|---|---|---|---|---|---|',
     ...newFunctionTables(runs).flatMap(rowsOf),
     '',
     'Goal, in every seed:',
@@ -76,8 +76,8 @@ export function newFunctionReport(
 
 const rowsOf = ({ mode, rows, runs }: NewFunctionTable): string[] =>
   rows.map(
-    ({ contender, p99, difference, within, failures }) =>
-      `| ${mode} | ${contender} | ${number(p99)} | ${number(difference)} | ` +
+    ({ contender, p99, median, difference, within, failures }) =>
+      `| ${mode} | ${contender} | ${number(p99)} | ${text(median)} | ${number(difference)} | ` +
       `${within} of ${runs} | ${failures} |`,
   );
 

@@ -7,7 +7,7 @@ import {
   simulateCluster,
 } from '../../simulator/engine/index.js';
 import { WorkloadStream } from '../../simulator/workload/index.js';
-import { type Interval, meanInterval, quantileOf } from '../statistics.js';
+import { type Interval, meanInterval, median, quantileOf } from '../statistics.js';
 import { NewFunctionActivationLog } from './activation-log.js';
 import { constantManager } from './constant.js';
 import { NEW_FUNCTIONS, newFunctionWorkload } from './new-function.js';
@@ -170,6 +170,7 @@ export const ALLOWED = 0.05;
 interface NewFunctionRow {
   readonly contender: NewFunctionContender;
   readonly p99: Interval;
+  readonly median: number;
   /** Less that of doing nothing on the same activations. */
   readonly difference: Interval;
   /** Seeds with a difference that is allowed. */
@@ -192,10 +193,12 @@ export function newFunctionTables(runs: readonly NewFunctionRun[]): NewFunctionT
       runs: inMode.length,
       rows: NEW_FUNCTION_CONTENDERS.map((contender): NewFunctionRow => {
         const figures = inMode.map((run) => run.figures[contender]);
-        const differences = figures.map(({ p99 }, i) => p99 - inMode[i]!.figures['do-nothing'].p99);
+        const p99s = figures.map(({ p99 }) => p99);
+        const differences = p99s.map((p99, i) => p99 - inMode[i]!.figures['do-nothing'].p99);
         return {
           contender,
-          p99: meanInterval(figures.map(({ p99 }) => p99)),
+          p99: meanInterval(p99s),
+          median: median(p99s),
           difference: meanInterval(differences),
           within: differences.filter((one) => one <= ALLOWED).length,
           failures: figures.reduce((sum, { failures }) => sum + failures, 0),

@@ -85,6 +85,8 @@ test('the goal is judged against doing nothing', (t) => {
   const { figures } = failing;
   const lucky = { ...failing, figures: { ...figures, 'do-nothing': { p99: 264, failures: 9 } } };
   t.regex(page(1.6, 5, [lucky]), /Missed.*above doing nothing in 1 of 5 seeds/s);
+  // (264 + 4 x 1.5) / 5, beside which the median says what a usual seed does.
+  t.regex(page(1.6, 5, [lucky]), /^\| weight \| do-nothing \| 54\.000 \(.*\) \| 1\.500 \| /m);
   t.regex(page(1.5, 5), /^- Met\.$/m);
   t.regex(page(1.5, 1), /^- Undecided: 1 of at least 5 seeds\.$/m);
   // A window without activations has no p99, so nothing is within.
