@@ -63,6 +63,8 @@ export class ContainerEventHandler implements ContainerEngineListener {
     const before = this.#parts.containers.get(info.id);
     const running = before?.newest;
     const initMicros = (running?.cold ? running : before)?.initMicros;
+    // The tap reports an open `/init` again, as it does a `/run`.
+    if (before !== undefined) before.initPending = false;
     this.#close(info.id, 'limits_changed');
     this.#open(info, true, initMicros);
   }

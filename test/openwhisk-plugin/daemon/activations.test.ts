@@ -58,9 +58,8 @@ test('a FIN after the answer ends nothing twice', async (t) => {
   await rig.hook.stop();
 });
 
-test('an activation whose container gets other user limits stays one activation', async (t) => {
-  const rig = await new HookRig().start();
-  const container = rig.container({ quota: 1000 });
+/** Gives the container half a core, with a tap that reports an open request again at a bind. */
+function updatesOf(rig: HookRig, { info }: FakeContainer): () => void {
   const { packets, listener } = rig.platform;
   let open: TapRequest | null = null;
   const request = packets.request.bind(packets);
@@ -68,12 +67,18 @@ test('an activation whose container gets other user limits stays one activation'
     open = head;
     request(head);
   };
-  // As the tap does, which reports an open request again at each bind.
   rig.platform.bind = () => open && request(open);
+  const user = { ...info.user, quota: millicores(500) };
+  return () => listener.containerUpdated?.({ ...info, user });
+}
+
+test('an activation whose container gets other user limits stays one activation', async (t) => {
+  const rig = await new HookRig().start();
+  const container = rig.container({ quota: 1000 });
+  const update = updatesOf(rig, container);
   const connection = container.run();
   rig.advance(100);
-  const user = { ...container.info.user, quota: millicores(500) };
-  listener.containerUpdated?.({ ...container.info, user });
+  update();
   t.is(container.cgroup.inForce.quota, 500);
   rig.advance(200);
   container.answer(connection);
@@ -91,9 +96,24 @@ test('an activation whose container gets other user limits stays one activation'
   t.like(counters(rig), { started: 1, ended: 1, clean: 1, late: 0, containerEnd: 0 });
   const [fn] = rig.hook.inspect().functions;
   t.like(fn, { activations: 1, coldStarts: 1 });
-  open = null;
   container.call(100, 200);
   t.like(rig.hook.explain('/guest/hello')[0], { limitsChanged: false, cold: false });
+  await rig.hook.stop();
+});
+
+test('an init during which the user limits change has not failed', async (t) => {
+  const rig = await new HookRig().start();
+  const container = rig.container({ quota: 1000 }, false);
+  const update = updatesOf(rig, container);
+  const init = container.sendInit('/guest/hello');
+  rig.advance(100);
+  update();
+  rig.advance(50);
+  container.answer(init);
+  t.deepEqual(rig.hook.explain('/guest/hello'), []);
+  container.call(100, 200);
+  t.like(rig.hook.explain('/guest/hello')[0], { cold: true, initMillis: 150 });
+  t.like(counters(rig), { started: 1, ended: 1, clean: 1, initFailed: 0 });
   await rig.hook.stop();
 });
 
