@@ -13,11 +13,14 @@ import {
 import { type Agent, type SavedAgent, savedAgentSchema } from '../agent.js';
 import { shardOf } from './plan.js';
 
+const VERSION = 1;
+const versionSchema = z.object({ v: z.int() });
 const shardSchema = z.object({
-  v: z.literal(1),
+  v: z.literal(VERSION),
   shard: z.int().min(0),
   epoch: z.int().min(0),
-  agents: z.record(z.string(), savedAgentSchema),
+  /** Each validated by itself, so that one of them cannot lose all. */
+  agents: z.record(z.string(), z.unknown()),
   /** Validated by {@link Evidence.loadState}. */
   sizing: z.record(z.string(), z.unknown()).default({}),
 });
@@ -39,6 +42,8 @@ const SAVED_MAX = 20_000;
 /** Shards saved per turn, and shards loaded at once: bounds the load on the store. */
 const SAVES_A_TURN = 4;
 const PARALLEL = 4;
+/** Unusable agents that a line of the log names. */
+const NAMED_MAX = 5;
 /** A store that does not answer must not delay a shard: see {@link HandOver} for what it means. */
 const LOAD_TIMEOUT = 1500 as Millis;
 
@@ -63,10 +68,13 @@ export const shardObject = (shard: number): string => `agents-shard-${shard}`;
 export class HandOver {
   readonly #options: HandOverOptions;
   readonly #log: (fields: object, message: string) => void;
+  readonly #logNewer: (fields: object, message: string) => void;
   readonly #suspended = new LRUCache<string, SavedAgent>({ max: SAVED_MAX });
   readonly #dirty = new Set<number>();
   /** By shard: the epoch under which this host owned it last. */
   readonly #served = new Map<number, number>();
+  /** Shards whose object is not overwritten: not read yet, or of a newer Gleaner. */
+  readonly #kept = new Set<number>();
   #reading = 0;
   readonly #waiting: (() => void)[] = [];
   /** `loaded`, `unusable`: suspended agents that were resumed or could not be. */
@@ -75,6 +83,7 @@ export class HandOver {
   constructor(options: HandOverOptions) {
     this.#options = options;
     this.#log = warnOnce(options.logger);
+    this.#logNewer = warnOnce(options.logger);
   }
 
   /** Resumes a new agent from its function's suspended one, if there is one. */
@@ -141,7 +150,7 @@ export class HandOver {
       if (saves === SAVES_A_TURN) return;
       const epoch = epochOf(shard);
       // If the lease has only lapsed, the shard is saved when it is back.
-      if (epoch === null) continue;
+      if (epoch === null || this.#kept.has(shard)) continue;
       this.#dirty.delete(shard);
       saves++;
       void this.#save(shard, epoch);
@@ -158,28 +167,18 @@ export class HandOver {
   }
 
   async #load(shard: number, before: number): Promise<void> {
+    this.#kept.add(shard);
     if (this.#reading >= PARALLEL)
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#reading++;
+    let isNewer = false;
     try {
       const data = await this.#options.objects.get(shardObject(shard));
-      if (data === null) return;
-      if (data.byteLength > BYTES_MAX) throw new Error(`${data.byteLength} bytes`);
-      const stored = shardSchema.parse(
-        JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data)),
-      );
+      const stored = data && decodeShard(data);
+      isNewer = stored === 'newer';
+      if (stored === 'newer') this.#foundNewer(shard);
       // No other host has saved it since this one owned it: the state in memory is not older.
-      if (stored.epoch <= before) return;
-      this.#drop(shard);
-      for (const [fn, saved] of Object.entries(stored.agents))
-        if (shardOf(fn) === shard) this.#suspended.set(fn, saved);
-      const { sizing, clock } = this.#options;
-      for (const [fn, saved] of Object.entries(stored.sizing))
-        if (
-          shardOf(fn) === shard &&
-          sizing?.loadState(fn, saved, clock.monotonic(), clock.wall()) === false
-        )
-          this.counts.unusable++;
+      else if (stored !== null && stored.epoch > before) this.#take(shard, stored);
     } catch (error) {
       this.#failed(
         shard,
@@ -188,12 +187,47 @@ export class HandOver {
           'them, or from the base policy',
       );
     } finally {
+      if (!isNewer) this.#kept.delete(shard);
       this.#reading--;
       this.#waiting.shift()?.();
     }
   }
 
+  #take(shard: number, stored: z.output<typeof shardSchema>): void {
+    const { sizing, clock, logger } = this.#options;
+    this.#drop(shard);
+    const unusable: string[] = [];
+    for (const [fn, saved] of Object.entries(stored.agents)) {
+      if (shardOf(fn) !== shard) continue;
+      const parsed = savedAgentSchema.safeParse(saved);
+      if (parsed.success) this.#suspended.set(fn, parsed.data);
+      else unusable.push(`${fn}: ${firstIssue(parsed.error)}`);
+    }
+    this.counts.unusable += unusable.length;
+    if (unusable.length > 0)
+      logger.warn(
+        { shard, count: unusable.length, errors: unusable.slice(0, NAMED_MAX) },
+        'cannot use some suspended agents: their functions restart from the base policy',
+      );
+    for (const [fn, saved] of Object.entries(stored.sizing))
+      if (
+        shardOf(fn) === shard &&
+        sizing?.loadState(fn, saved, clock.monotonic(), clock.wall()) === false
+      )
+        this.counts.unusable++;
+  }
+
+  #foundNewer(shard: number): void {
+    this.counts.failures++;
+    this.#logNewer(
+      { object: shardObject(shard) },
+      'suspended agents of a newer Gleaner are kept: those of this host are not saved in their ' +
+        'place. Upgrade it, or delete the object and restart it',
+    );
+  }
+
   async #save(shard: number, epoch: number): Promise<void> {
+    if (this.#kept.has(shard)) return;
     const { agents, clock, sizing, objects } = this.#options;
     const now = clock.monotonic();
     const saved: Record<string, SavedAgent> = {};
@@ -221,7 +255,7 @@ export class HandOver {
     try {
       await objects.put(
         shardObject(shard),
-        encodeMessage({ v: 1, shard, epoch, agents: saved, sizing: known }),
+        encodeMessage({ v: VERSION, shard, epoch, agents: saved, sizing: known }),
       );
       this.counts.saves++;
     } catch (error) {
@@ -234,4 +268,19 @@ export class HandOver {
     this.counts.failures++;
     this.#log({ shard, error: messageOf(error).slice(0, 300) }, what);
   }
+}
+
+/** Throws, with one line as message, if it is damaged. */
+function decodeShard(data: Uint8Array): z.output<typeof shardSchema> | 'newer' {
+  if (data.byteLength > BYTES_MAX) throw new Error(`${data.byteLength} bytes`);
+  const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data));
+  if ((versionSchema.safeParse(value).data?.v ?? 0) > VERSION) return 'newer';
+  const parsed = shardSchema.safeParse(value);
+  if (!parsed.success) throw new Error(firstIssue(parsed.error));
+  return parsed.data;
+}
+
+function firstIssue({ issues }: z.ZodError): string {
+  const { path, message } = issues[0]!;
+  return `${path.join('.')}: ${message}`;
 }

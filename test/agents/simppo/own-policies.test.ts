@@ -12,6 +12,7 @@ import {
   type OwnPolicyStore,
 } from '../../../agents/simppo/own-policy-store.js';
 import { nearest, profileOf } from '../../../agents/simppo/similarity.js';
+import { silentLogger } from '../../../broker/index.js';
 import { MIB, type Millis } from '../../../config/index.js';
 import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { activations, cap, online, view } from './scene.js';
@@ -245,4 +246,35 @@ test('stored policies are found with their moments; foreign objects are no polic
     seed: 1,
   });
   t.is(await new Promise((resolve) => other.load('/guest/f', resolve)), null, 'of another width');
+});
+
+test('a stored policy of a newer Gleaner is kept, which is logged once', async (t) => {
+  const objects = new MemoryBus().connect().objects('gleaner_policies');
+  const lines: string[] = [];
+  const warn = (fields: object, message: string): void =>
+    void lines.push(`${message} ${JSON.stringify(fields)}`);
+  const logger = { ...silentLogger, warn };
+  const store = new PolicyStore(objects);
+  const options = { manager: 'simppo', settings, seed: 1, logger };
+  const ownPolicyStore = new BrokerOwnPolicyStore(store, options);
+  const load = (fn: string): Promise<LearnerState | null> =>
+    new Promise((resolve) => ownPolicyStore.load(fn, resolve));
+  const save = async (fn: string, seed: number): Promise<void> => {
+    t.true(ownPolicyStore.save(fn, newWeights({ engine, settings, seed })));
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  await save('/guest/f', 5);
+  const [name = ''] = await objects.names();
+  const text = Buffer.from((await objects.get(name))!).toString('latin1');
+  const newer = text.replace(/"version":\d/, '"version":9');
+  t.not(newer, text);
+  await objects.put(name, Buffer.from(newer, 'latin1'));
+  t.is(await load('/guest/f'), null);
+  await save('/guest/f', 6);
+  t.is(Buffer.from((await objects.get(name))!).toString('latin1'), newer);
+  await save('/guest/g', 6);
+  t.not(await load('/guest/g'), null);
+  t.is(await load('/guest/f'), null);
+  t.is(lines.length, 1);
+  t.regex(lines[0]!, /of a newer Gleaner is kept.*"function":"\/guest\/f"/);
 });

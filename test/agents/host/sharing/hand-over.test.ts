@@ -58,7 +58,7 @@ function stage() {
   const logger = {
     debug: () => {},
     info: () => {},
-    warn: (_: object, text: string) => void warnings.push(text),
+    warn: (fields: object, text: string) => void warnings.push(`${text} ${JSON.stringify(fields)}`),
     error: () => {},
   };
   const start = (host: string, changes: Partial<AgentHostRun> = {}) =>
@@ -379,7 +379,7 @@ test('an agent that is no longer resident is suspended, and resumed later', asyn
 
 for (const [title, bytes] of [
   ['that is not JSON', 'half a {'],
-  ['of another version', JSON.stringify({ v: 2, shard: shardOf(FN), epoch: 9, agents: {} })],
+  ['of an unknown version', JSON.stringify({ v: 0, shard: shardOf(FN), epoch: 9, agents: {} })],
   ['without agents', JSON.stringify({ v: 1, shard: shardOf(FN), epoch: 9 })],
   ['that is empty', ''],
 ] as const) {
@@ -396,6 +396,61 @@ for (const [title, bytes] of [
     await one.stop();
   });
 }
+
+/** Functions of one shard. */
+const SHARD_MATES = Array.from({ length: 500 }, (_, i) => `/guest/m${i}`)
+  .filter((fn) => shardOf(fn) === shardOf(FN))
+  .slice(0, 2);
+
+test('an agent that cannot be read is skipped and named, its shard mates are not', async (t) => {
+  const { hook, start, pass, observe, seen, warnings } = stage();
+  const [mate, paused] = SHARD_MATES as [string, string];
+  const one = { manager: 'counting', steps: 9, state: { seen: 9 } };
+  const agents = { [FN]: { ...one, manager: 7 }, [mate]: one, [paused]: { ...one, paused: true } };
+  const shard = shardOf(FN);
+  await hook
+    .objects(objectStores.policies)
+    .put(shardObject(shard), encodeMessage({ v: 1, shard, epoch: 9, agents }));
+  const host = start('agents-1');
+  await pass(200);
+  const targets: string[] = [];
+  hook.subscribe(wildcards.targets, (message) => void targets.push(message.subject));
+  for (const fn of [FN, mate, paused]) await observe(fn);
+  t.deepEqual([await seen('agents-1'), await seen('agents-1', mate)], [1, 10]);
+  t.deepEqual(targets, [subjects.target(FN), subjects.target(mate)]);
+  t.like(await handOver(hook, 'agents-1'), { loaded: 2, unusable: 1, failures: 0 });
+  const named = warnings.filter((text) => text.startsWith('cannot use some suspended agents'));
+  t.is(named.length, 1);
+  t.regex(named[0]!, /restart from the base policy .*\/guest\/hello: manager: [^\\]*"\]/);
+  await host.stop();
+});
+
+test('suspended agents of a newer Gleaner are kept, which is logged once', async (t) => {
+  const { hook, start, pass, observe, warnings } = stage();
+  const objects = hook.objects(objectStores.policies);
+  const functions = [FN, MOVING];
+  const stored = new Map<string, Uint8Array>();
+  for (const fn of functions) {
+    // Nothing but the version is as in this one.
+    const newer = encodeMessage({ v: 2, shards: [shardOf(fn)], agents: [] });
+    stored.set(shardObject(shardOf(fn)), newer);
+    await objects.put(shardObject(shardOf(fn)), newer);
+  }
+  const one = start('agents-1');
+  await pass(200);
+  for (const fn of functions) await observe(fn);
+  await observe('/guest/other');
+  await pass(2000);
+  const stopped = one.stop();
+  await pass(200);
+  await stopped;
+  for (const [name, newer] of stored) t.deepEqual(await objects.get(name), newer);
+  t.truthy(await objects.get(shardObject(shardOf('/guest/other'))));
+  const kept = warnings.filter((text) => text.includes('of a newer Gleaner are kept'));
+  t.is(kept.length, 1);
+  t.regex(kept[0]!, /"object":"agents-shard-\d+"/);
+  t.false(warnings.some((text) => text.startsWith('cannot load')));
+});
 
 test('a state of another manager, or an unusable one, is dropped', async (t) => {
   const { hook, start, pass, observe, seen } = stage();
