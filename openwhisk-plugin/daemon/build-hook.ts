@@ -62,6 +62,7 @@ export const pathsOf = ({ hook }: Config) => ({
   killSwitch: join(hook.stateDir, 'kill-switch'),
   audit: join(hook.stateDir, 'audit.jsonl'),
   limited: join(hook.stateDir, 'limited-containers'),
+  modes: join(hook.stateDir, 'modes.json'),
 });
 
 function capacityOf(facts: HostFacts, { decision }: Config): HostCapacity {

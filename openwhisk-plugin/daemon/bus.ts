@@ -17,22 +17,28 @@ import {
 import { announce, serve } from '../../broker/services/index.js';
 import { type Cancel, systemTimers } from '../../config/index.js';
 import type { Hook } from './hook.js';
+import type { RememberedModes } from './remembered-modes.js';
 import { hookEndpoints } from './service.js';
 import type { TargetReceiver } from './targets.js';
 
+/** In one log line. */
+const NAMED_KEYS = 20;
+
 /**
  * Everything that arrives over NATS. The hook never waits for any of it: without NATS it continues
- * with user limits and local policies. A mode that cannot be read counts as a kill switch or a
- * pause; any other entry that cannot be read changes nothing.
+ * with the modes that it last read, user limits and local policies. A mode that cannot be read
+ * counts as a kill switch or a pause; any other entry that cannot be read changes nothing.
  */
 export class HookBus {
   readonly #hook: Hook;
   readonly #broker: Broker;
+  readonly #remembered: RememberedModes;
   readonly #cancels: Cancel[] = [];
 
-  constructor(hook: Hook, broker: Broker) {
+  constructor(hook: Hook, broker: Broker, remembered: RememberedModes) {
     this.#hook = hook;
     this.#broker = broker;
+    this.#remembered = remembered;
   }
 
   start(version: string, targets: TargetReceiver): void {
@@ -42,7 +48,7 @@ export class HookBus {
       if (action !== null) targets.receive(action, message.data);
     });
     this.#cancels.push(() => subscription.unsubscribe());
-    this.#watch(buckets.mode, (key, value) => this.#receiveMode(key, value));
+    this.#watchModes();
     this.#watch(buckets.actions, (key, value) => this.#receiveAction(key, value));
     this.#watch(buckets.policy, (key, value) => this.#receivePolicy(key, value));
     // Uses the machine's clock: a simulated host's clock runs at another speed.
@@ -68,18 +74,40 @@ export class HookBus {
     );
   }
 
-  stop(): void {
+  /** Resolves when the modes that were read last are on the disk. */
+  stop(): Promise<void> {
     for (const cancel of this.#cancels.splice(0)) cancel();
+    return this.#remembered.settled();
+  }
+
+  /** The modes of the last run apply until the bucket has been read once. */
+  #watchModes(): void {
+    const remembered = this.#remembered.entries();
+    const unread = new Set(remembered.map(([key]) => key));
+    if (unread.size > 0)
+      this.#hook.controls.parts.logger.info(
+        { keys: [...unread].slice(0, NAMED_KEYS), count: unread.size },
+        'the stored modes of the last run apply until NATS delivers the present ones',
+      );
+    for (const [key, value] of remembered) this.#receiveMode(key, value);
+    const ready = this.#watch(buckets.mode, (key, value) => {
+      unread.delete(key);
+      this.#receiveMode(key, value);
+    });
+    void ready.then(() => {
+      for (const key of unread) this.#receiveMode(key, null);
+      unread.clear();
+    });
   }
 
   #watch(
     bucket: (typeof buckets)[keyof typeof buckets],
     receive: (key: string, value: Uint8Array | null) => void,
-  ): void {
+  ): Promise<void> {
     const watch = this.#broker.keyValue(bucket).watch(({ key, value }) => receive(key, value));
-    // The hook does not wait for the bucket, which may be empty or missing.
-    watch.ready.catch(() => undefined);
     this.#cancels.push(() => watch.stop());
+    // The hook does not wait for the bucket, which may be missing.
+    return watch.ready;
   }
 
   #receiveMode(key: string, value: Uint8Array | null): void {
@@ -88,6 +116,7 @@ export class HookBus {
     const decoded = value === null ? null : decodeMode(value);
     const { killSwitch, modes } = this.#hook.controls;
     modes.setUnreadable(key, decoded?.ok === false);
+    this.#remembered.set(key, decoded?.ok === false ? null : decoded?.message);
     if (decoded?.ok === false) {
       const fields = { key, detail: decoded.detail };
       const message = 'a stored mode cannot be read: user limits apply';

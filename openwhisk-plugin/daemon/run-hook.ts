@@ -13,6 +13,7 @@ import type { UnidentifiedInits } from './failed-inits.js';
 import type { HookFigures, InspectRequest, RestoreResult } from './hook.js';
 import { recordHook, removeHookRecord } from './hook-record.js';
 import { restoreUnmanaged } from './limited-containers.js';
+import { RememberedModes } from './remembered-modes.js';
 
 export interface RunningHook {
   /**
@@ -38,11 +39,18 @@ export interface RunningHook {
 
 /**
  * Times that a stop waits, ms: for the kernel to lower memory limits, and at the same time for the
- * tcpdumps, which are killed after 1 s; then for a listing of the engine that is under way, and for
- * limits that the kernel or systemd has not taken yet. The audit log has the rest of `all`, after
- * which the part's process ends (runtime/wiring/hook.ts).
+ * tcpdumps, which are killed after 1 s, and the file of stored modes; then for a listing of the
+ * engine that is under way, and for limits that the kernel or systemd has not taken yet. The audit
+ * log has the rest of `all`, after which the part's process ends (runtime/wiring/hook.ts).
  */
-const STOP_MILLIS = { memory: 2000, tap: 2000, engine: 1000, limits: 10_000, all: 13_900 };
+const STOP_MILLIS = {
+  memory: 2000,
+  tap: 2000,
+  modes: 2000,
+  engine: 1000,
+  limits: 10_000,
+  all: 13_900,
+};
 
 /**
  * Runs the hook: every container is adopted or restored, then the tap listens, then decisions
@@ -124,7 +132,7 @@ function begin(built: BuiltHook, options: HookOptions, release: () => void): Run
   containerEvents.listen();
   sampler.start(platform.timers);
   reporter.start(platform.timers, pipeline, broker);
-  const bus = broker === null ? null : new HookBus(hook, broker);
+  const bus = broker === null ? null : new HookBus(hook, broker, rememberedModes(built, options));
   bus?.start(hook.identity.version, targets);
   let stopped: Promise<void> | null = null;
   return {
@@ -146,6 +154,19 @@ function begin(built: BuiltHook, options: HookOptions, release: () => void): Run
     failedInits: (action) => hook.failedInits(action),
     restore: (author) => hook.restoreAll(`operator:${author}`, 'asked'),
   };
+}
+
+function rememberedModes({ hook }: BuiltHook, { config }: HookOptions): RememberedModes {
+  const { log, clock } = hook.controls.parts;
+  const path = pathsOf(config).modes;
+  const messages = {
+    read: 'the stored modes of the last run cannot be read: user limits apply until NATS has them',
+    write: 'cannot keep the stored modes: a start without NATS applies those of the file, or none',
+  };
+  return new RememberedModes(path, (what, error) => {
+    const fields = { path, error: messageOf(error) };
+    log.warn(`remembered_modes_${what}`, clock.monotonic(), fields, messages[what]);
+  });
 }
 
 /** Restores containers that an earlier hook limited and that this one does not manage. */
@@ -209,11 +230,12 @@ async function stop(
   for (const container of containers.values()) pipeline.tracker.endContainer(container, 'stopped');
   hook.restoreNow('restore', 'stopped');
   // Before anything is awaited: no message may change modes, and so enforce again.
-  bus?.stop();
+  const remembered = bus?.stop() ?? Promise.resolve();
   sampler.stop();
   await Promise.all([
     waitFor('memory_limits', applier.settled(), STOP_MILLIS.memory),
     waitFor('tap', platform.tap.stop(), STOP_MILLIS.tap),
+    waitFor('stored_modes', remembered, STOP_MILLIS.modes),
   ]);
   reporter.flush();
   reporter.stop();
