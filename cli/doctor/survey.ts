@@ -102,7 +102,11 @@ async function engineGet<T>(socketPath: string, path: string, timeout: number): 
     call.destroy(Object.assign(new Error(`no answer within ${timeout} ms`), { code: 'ETIMEDOUT' })),
   );
   call.end();
-  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  // Node closes a request whose answer switches protocols (101) without any other event.
+  const closed = once(call, 'close').then(() => {
+    throw new Error(`${path} was closed without an answer`);
+  });
+  const [response] = (await Promise.race([once(call, 'response'), closed])) as [IncomingMessage];
   const body = await text(response);
   if (response.statusCode !== 200)
     throw new Error(`${path}: status ${response.statusCode}: ${body.slice(0, 200)}`);

@@ -11,7 +11,12 @@ import {
 } from '../../cli/doctor/survey.js';
 import { configSchema } from '../../config/index.js';
 import { engineLockPath, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
-import { json, stubEngine, VERSION } from '../openwhisk-plugin/host/docker/stub-engine.js';
+import {
+  json,
+  SWITCHING_PROTOCOLS,
+  stubEngine,
+  VERSION,
+} from '../openwhisk-plugin/host/docker/stub-engine.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const engine: EngineSurvey = {
@@ -67,6 +72,12 @@ const failed = (survey: Survey): string[] =>
     .filter(({ level }) => level === 'fail')
     .map(({ check }) => check);
 
+async function engineAt(engineSocket: string, containerPrefix: string): Promise<Survey['engine']> {
+  const hook = { ...configSchema.parse({}).hook, engineSocket, containerPrefix };
+  const nats = { servers: [], binary: null, refusal: async () => null };
+  return (await surveyHost(hook, nats, `${temporaryFolder('doctor')}/hook.lock`)).engine;
+}
+
 test('a good host has only good findings', (t) => {
   t.true(isManageable(findings(good)));
   t.true(findings(good).every(({ level }) => level === 'ok'));
@@ -90,15 +101,23 @@ test('containers are counted by the same rule that the hook manages them by', as
     );
   });
   const counted = async (containerPrefix: string): Promise<string[]> => {
-    const hook = { ...configSchema.parse({}).hook, engineSocket: stub.socketPath, containerPrefix };
-    const nats = { servers: [], binary: null, refusal: async () => null };
-    const survey = await surveyHost(hook, nats, `${temporaryFolder('doctor')}/hook.lock`);
-    if ('error' in survey.engine) return [survey.engine.error];
-    return 'containers' in survey.engine ? survey.engine.containers.map(({ Id }) => Id) : [];
+    const found = await engineAt(stub.socketPath, containerPrefix);
+    if ('error' in found) return [found.error];
+    return 'containers' in found ? found.containers.map(({ Id }) => Id) : [];
   };
   t.deepEqual(await counted('wsk'), [names[0], names[1], names[2]]);
   t.deepEqual(await counted('wsk1'), [names[0]]);
   t.deepEqual(await counted('wskhost_a.b-0'), [names[1]]);
+  await stub.close();
+});
+
+test('an engine that switches protocols is reported as one that does not answer', async (t) => {
+  const stub = await stubEngine((_url, response) => {
+    response.socket?.write(SWITCHING_PROTOCOLS);
+  });
+  t.like(await engineAt(stub.socketPath, 'wsk'), {
+    error: '/version was closed without an answer',
+  });
   await stub.close();
 });
 

@@ -10,7 +10,7 @@ import {
   EngineUnsupportedError,
 } from '../../../../openwhisk-plugin/host/engine/engine-errors.js';
 import { Recorder } from './recorder.js';
-import { json, stubEngine, VERSION } from './stub-engine.js';
+import { json, SWITCHING_PROTOCOLS, stubEngine, VERSION } from './stub-engine.js';
 
 const anything = z.unknown();
 
@@ -158,12 +158,9 @@ test('an answer that switches protocols is an error, and the next call is answer
     if (!url.endsWith('/networks') || !isSwitching)
       return json(response, url === '/version' ? VERSION : {});
     isSwitching = false;
-    response.socket?.write(
-      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n',
-    );
+    response.socket?.write(SWITCHING_PROTOCOLS);
   });
   const client = new DockerClient({ socketPath: stub.socketPath });
-  // Node closes the request then, without a response and without an error.
   await t.throwsAsync(client.get('/networks', anything), {
     instanceOf: EngineUnavailableError,
     message: /\/networks.*without an answer/,

@@ -53,6 +53,10 @@ export const json = (response: ServerResponse, value: unknown, status = 200): vo
   response.end(JSON.stringify(value));
 };
 
+/** An answer without a response: Node's client only closes the request. */
+export const SWITCHING_PROTOCOLS =
+  'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n';
+
 export const VERSION = { ApiVersion: '1.41', MinAPIVersion: '1.12' };
 
 export interface StubContainer {
