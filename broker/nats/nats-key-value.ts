@@ -188,6 +188,8 @@ export class NatsKeyValue implements KeyValue {
     const subscription = connection.subscribe(`${prefix}>`, {
       callback: (error, message) => {
         if (!error) this.#onKeyChanged(message.subject.slice(prefix.length));
+        // Refused: the next heartbeat subscribes again.
+        else this.#stopChanges = null;
       },
     });
     this.#stopChanges = () => subscription.unsubscribe();
@@ -235,6 +237,7 @@ export class NatsKeyValue implements KeyValue {
 
   /** Resolves once what it reads is delivered. */
   async #heartbeat(): Promise<void> {
+    this.#subscribeToChanges();
     if (!this.#connection() || this.#reading || this.#isInspecting) return;
     this.#isInspecting = true;
     this.#heartbeats++;

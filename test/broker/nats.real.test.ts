@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +10,11 @@ import { NatsBroker } from '../../broker/nats/index.js';
 import type { BrokerStatus } from '../../broker/port.js';
 import { callService, serve } from '../../broker/services/index.js';
 import { millis, systemClock, systemTimers } from '../../config/index.js';
+import { freePort } from '../support/free-port.js';
 import { ManualTime } from '../support/manual-time.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { bytes, textOf, until } from './contract/harness.js';
-import { natsServerHere, RealServer } from './contract/server.js';
+import { NATS_BINARY, natsServerHere, RealServer } from './contract/server.js';
 
 test('invalid credentials are refused at once, with the file name', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'gleaner-creds-'));
@@ -274,6 +277,70 @@ if (natsServerHere()) {
     await bucket.put('k0', bytes('5'));
     await until(() => values.get('k0') === '5', 'one more');
     t.is(await reads(), 1);
+  });
+
+  test.serial('notices of a bucket are back after a reload that allows them again', async (t) => {
+    const directory = temporaryFolder('reload');
+    const config = join(directory, 'nats.conf');
+    const port = await freePort();
+    const write = (denied: string): void =>
+      writeFileSync(
+        config,
+        `listen: "127.0.0.1:${port}"
+        jetstream { store_dir: "${directory}/js" }
+        authorization { users = [
+          { user: writer, password: secret }
+          { user: hook, password: secret, permissions: { subscribe: { deny: ["${denied}"] } } }
+        ] }`,
+      );
+    write('none');
+    // Without the arguments of RealServer: they keep JetStream out of reloads.
+    const server = spawn(NATS_BINARY, ['-c', config], { stdio: 'ignore' });
+    t.teardown(() => server.kill('SIGKILL'));
+    const time = new ManualTime();
+    const by = (user: string) => ({
+      servers: [`nats://127.0.0.1:${port}`],
+      name: user,
+      user,
+      password: 'secret',
+    });
+    const writer = new NatsBroker(by('writer'));
+    const hook = new NatsBroker({ ...by('hook'), timers: time });
+    t.teardown(() => Promise.all([writer.close(), hook.close()]));
+    await until(() => writer.connected, 'the writer is connected');
+    // The hook's first attempt came before the server, and time stands still for it.
+    await until(() => {
+      time.advance(millis(500));
+      return hook.connected;
+    }, 'the hook is connected');
+    // Tells whether the server has reloaded.
+    hook.subscribe('$KV.mode.reload', () => undefined);
+    const bucket = writer.keyValue('mode');
+    let value = '';
+    const watch = hook.keyValue('mode').watch((entry) => {
+      value = textOf(entry.value);
+    });
+    await watch.ready;
+    await bucket.put('global', bytes('1'));
+    await until(() => value === '1', 'by a notice');
+    write('$KV.mode.>');
+    server.kill('SIGHUP');
+    await until(() => hook.refusedSubjects.length > 0, 'refused');
+    await bucket.put('global', bytes('2'));
+    await hook.flush();
+    t.is(value, '1');
+    write('none');
+    server.kill('SIGHUP');
+    await until(() => {
+      time.advance(millis(15_000));
+      return hook.refusedSubjects.length === 0;
+    }, 'accepted');
+    time.advance(millis(5000));
+    await until(() => value === '2', 'by a heartbeat');
+    await hook.flush();
+    await bucket.put('global', bytes('3'));
+    await until(() => value === '3', 'by a notice again');
+    t.pass();
   });
 
   test.serial('the cause of a lost connection is reported, also to a later listener', async (t) => {
