@@ -9,6 +9,7 @@ import type { Grant } from './grant.js';
 import { HarvestPool } from './harvest-pool.js';
 import { MemoryHeadroom } from './headroom.js';
 import { type GrantChange, HostGrants, settle } from './host-grants.js';
+import { HostReference } from './host-reference.js';
 import { HostWeights } from './host-weights.js';
 import { cpuTimeOf } from './late-cpu.js';
 import { learnFailure, learnOom, learnSuccess } from './learning.js';
@@ -27,7 +28,6 @@ import { cpuSpikeLevel, memorySpikeLevel } from './safeguard.js';
 import type { DecisionSettings, HostCapacity } from './settings.js';
 import { copySample, type UsageSample } from './usage-sample.js';
 import { closeWindow, openWindow, watchMemory } from './usage-window.js';
-import { HostReference } from './weights.js';
 
 /** How an activation ended. `unknown`: its end was not seen, so it is not used for learning. */
 export type Outcome = 'success' | 'failure' | 'unknown' | 'oom';

@@ -32,14 +32,12 @@ export {
   defaultDecisionSettings,
   type HostCapacity,
 } from './settings.js';
-export { emptySample, type UsageSample } from './usage-sample.js';
-export { closeWindow } from './usage-window.js';
 export {
   BOUND_CONTROL_NEEDED,
   BOUND_RUNS_NEEDED,
-  clampShares,
   isDeprioritized,
-  MAX_SHARES,
-  MIN_SHARES,
   meanTimeRatio,
-} from './weights.js';
+} from './slowdown-bound.js';
+export { emptySample, type UsageSample } from './usage-sample.js';
+export { closeWindow } from './usage-window.js';
+export { clampShares, MAX_SHARES, MIN_SHARES } from './weights.js';

@@ -4,8 +4,9 @@ import type { Run } from './container-state.js';
 import type { Objectives } from './control-arm.js';
 import type { FunctionState } from './function-state.js';
 import type { RangeReason } from './grant.js';
+import type { HostReference } from './host-reference.js';
 import type { DecisionSettings } from './settings.js';
-import { adjustWeightExponent, type HostReference } from './weights.js';
+import { adjustWeightExponent } from './slowdown-bound.js';
 
 /** Learns from a clean, successful run. `duration` and `cpuTime` in ms, NaN = unknown. */
 export function learnSuccess(

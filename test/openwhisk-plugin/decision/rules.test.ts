@@ -1,6 +1,7 @@
 import test from 'ava';
 import { type Bytes, MIB, type Millis } from '../../../config/index.js';
 import { controlShare, Objectives } from '../../../openwhisk-plugin/decision/control-arm.js';
+import { HostReference } from '../../../openwhisk-plugin/decision/host-reference.js';
 import {
   cpuSpikeLevel,
   defaultDecisionSettings,
@@ -12,14 +13,13 @@ import {
 } from '../../../openwhisk-plugin/decision/index.js';
 import { shortRunQuota } from '../../../openwhisk-plugin/decision/quota.js';
 import { freyrSettings } from '../../../openwhisk-plugin/decision/settings.js';
+import { adjustWeightExponent } from '../../../openwhisk-plugin/decision/slowdown-bound.js';
 import {
   DecayingHistogram,
   DecayingMean,
   DecayingPeak,
 } from '../../../openwhisk-plugin/decision/statistics.js';
 import {
-  adjustWeightExponent,
-  HostReference,
   scaleShares,
   shortFirstFactor,
   targetFactor,

@@ -1,9 +1,11 @@
 import test from 'ava';
+import { HostReference } from '../../../openwhisk-plugin/decision/host-reference.js';
 import { FunctionState } from '../../../openwhisk-plugin/decision/index.js';
 import {
   adjustWeightExponent,
-  HostReference,
   meanTimeRatio,
+} from '../../../openwhisk-plugin/decision/slowdown-bound.js';
+import {
   scaleShares,
   shortFirstFactor,
   targetFactor,
