@@ -76,10 +76,10 @@ const hasEffect = ({ paused, mode }: Pick<ModeValue, 'paused' | 'mode'>): boolea
   paused || mode !== undefined;
 
 /**
- * Removes what old releases of functions have left. It is safe: for a hook that starts, no value
- * means no hold, and a hook that was away reads all values when it is back: a missing one is then
- * delivered as deleted (`key-value-watchers.ts`). Only author and reason are lost. Never rejects:
- * the next release tries again.
+ * Removes what old releases of functions have left. It is safe: for a hook that has read the
+ * bucket, no value means no hold, and a hook that was away reads all values when it is back: a
+ * missing one is then delivered as deleted (`key-value-watchers.ts`). Only author and reason are
+ * lost. Never rejects: the next release tries again.
  */
 async function removeOldReleases(bucket: KeyValue): Promise<void> {
   const before = systemClock.wall() - RELEASE_KEPT_MICROS;

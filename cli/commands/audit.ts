@@ -50,7 +50,7 @@ export class AuditMissingError extends errorClass('GLN_AUDIT_MISSING') {
 function parsed(text: string): AuditLine | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' ? value : null;
+    return typeof value === 'object' && !Array.isArray(value) ? value : null;
   } catch {
     return null;
   }
@@ -107,7 +107,7 @@ export function addCommands(program: Command): void {
       options.last,
       (line) =>
         (options.function === undefined || line.action === options.function) &&
-        (options.who === undefined || line.who?.startsWith(options.who) === true),
+        (options.who === undefined || String(line.who ?? '').startsWith(options.who)),
     );
     printTable(options.output, lines, lines, [
       left('at', (row) => localTime(Date.parse(String(row.at ?? '')) * 1000)),

@@ -1,10 +1,10 @@
 import {
   closeSync,
+  lstatSync,
   openSync,
   renameSync,
   rmdirSync,
   rmSync,
-  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -325,13 +325,17 @@ async function releaseHere(killSwitch: string, who: ModeAuthor): Promise<Restore
   } catch {
     // It is for the audit log only: no folder, or a full disk.
   }
-  // A container engine makes a folder of a file that is to be mounted and is not there.
-  if (statSync(killSwitch, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(killSwitch);
-  else rmSync(killSwitch, { force: true });
-  const end = performance.now() + CONFIRM_MILLIS;
   const heldBy = (): readonly string[] => killSwitchHolder(killSwitch)?.sources ?? [];
-  while (heldBy().includes('file') && performance.now() < end) await sleep(50);
-  rmSync(note, { force: true });
+  try {
+    // A container engine makes a folder of a file that is to be mounted and is not there.
+    if (lstatSync(killSwitch, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(killSwitch);
+    else rmSync(killSwitch, { force: true });
+    const end = performance.now() + CONFIRM_MILLIS;
+    while (heldBy().includes('file') && performance.now() < end) await sleep(50);
+  } finally {
+    // A later release without a note must not have this author.
+    rmSync(note, { force: true });
+  }
   return releasedBy('local', released, heldBy());
 }
 
@@ -376,6 +380,11 @@ function setKillFile(file: string, who: ModeAuthor): RestoredHost | null {
     }
     renameSync(`${file}.new`, file);
   } catch (error) {
+    try {
+      rmSync(`${file}.new`, { force: true });
+    } catch {
+      // There is no such folder.
+    }
     if (killFile(file) !== 'set') {
       const result =
         `cannot set the kill switch: ${messageOf(error)}; ` +

@@ -108,6 +108,7 @@ export function addCommands(program: Command): void {
       options.output === 'json'
         ? json({
             ...run,
+            ...(trained && { policy: trained.name }),
             limitedBy: limitingResource(run),
             data: loaded.summary === undefined ? [] : dataIssues(loaded.summary),
           })

@@ -1,5 +1,10 @@
 import type { ClusterMode, SimulatedSettings } from '../../simulator/engine/index.js';
-import { type HostShape, type Part, resolveHosts } from '../../simulator/workload/index.js';
+import {
+  type HostShape,
+  openWorkload,
+  type Part,
+  resolveHosts,
+} from '../../simulator/workload/index.js';
 import { type Contender, contender, FIXED, lineUp } from './contenders.js';
 import type { Job } from './job.js';
 import type { Setting } from './setting.js';
@@ -81,12 +86,14 @@ export interface SectionPlan {
  * Repeated workloads, modes, loads and memories are one section: its runs again would count as
  * other seeds.
  *
- * @throws UnknownContenderError
+ * @throws UnknownContenderError; WorkloadError where a workload has no such part
  */
 export function planSections(request: ComparisonRequest): SectionPlan[] {
   const { contenders, part, functions, activations, settings } = request;
   const workloads = unique(request.workloads);
   const places = workloads.map((spec) => placeOf(spec).workload);
+  // Before hours of runs, not in the middle of them.
+  if (part !== undefined) for (const place of places) openWorkload(place, { part });
   const shape = { part, functions, activations, ...(settings === undefined ? {} : { settings }) };
   const ofPart = part === undefined ? '' : ` ${part}`;
   const sections: SectionPlan[] = [];

@@ -47,7 +47,8 @@ export function killFile(path: string): 'set' | 'unset' | Error {
 /** `gleaner restore --release` leaves a note here while it waits for the hook. */
 export const releaseNote = (path: string): string => `${path}.released`;
 
-const NOTE_BYTES_MAX = 512;
+/** Time, command and author, and a reason of 512 characters of up to four bytes. */
+const NOTE_BYTES_MAX = 4 * 512 + 256;
 
 /** The first line of a file: who set or released the switch, when and why; undefined: none. */
 function noteIn(path: string): ChangedBy | undefined {

@@ -19,14 +19,18 @@ test('the audit log is read over its rotated files, newest last, and filtered', 
   t.is(missing.code, 1);
   t.regex(missing.err, /GLN_AUDIT_MISSING.*\n.*hook\.stateDir/);
   // `.1` is the younger of the rotated ones; the newest line is half written.
-  writeFileSync(join(folder, 'audit.jsonl.2'), line(1, '/guest/a') + line(2, '/guest/b'));
+  writeFileSync(
+    join(folder, 'audit.jsonl.2'),
+    `${line(1, '/guest/a')}[1]\n{"who":5}\n${line(2, '/guest/b')}`,
+  );
   writeFileSync(join(folder, 'audit.jsonl.1'), line(3, '/guest/a'));
   writeFileSync(join(folder, 'audit.jsonl'), `${line(4, '/guest/a', 'safeguard')}{"at":"2026`);
   const news = async (...args: string[]): Promise<number[]> =>
     (JSON.parse((await audit('-o', 'json', ...args)).out) as { new: number }[]).map(
       (one) => one.new,
     );
-  t.deepEqual(await news(), [501, 502, 503, 504]);
+  t.deepEqual(await news('-n', '3'), [502, 503, 504]);
+  t.deepEqual(await news('--who', 'policy'), [501, 502, 503]);
   t.deepEqual(await news('-n', '2'), [503, 504]);
   t.deepEqual(await news('--function', '/guest/a', '-n', '2'), [503, 504]);
   t.deepEqual(await news('--who', 'safeguard'), [504]);

@@ -107,6 +107,13 @@ test('a part of the workloads is compared, and its command names it', async (t) 
   const wrong = await gleaner(['compare', '--workload-part', 'half', '--out', out]);
   t.is(wrong.code, 2);
   t.regex(wrong.err, /train, validation, test/);
+  const without = await gleaner([
+    ...['compare', '--workloads', 'profiles-12:3,change:load', '--workload-part', 'test'],
+    ...['--out', join(out, 'none')],
+  ]);
+  t.is(without.code, 1);
+  t.regex(without.err, /change: has no parts/);
+  t.false(existsSync(join(out, 'none')), 'found before the first run');
 });
 
 for (const part of ['0/2', '3/2', '1', '1/0', '1/2/3', 'a/b', '1.5/2'])

@@ -296,7 +296,8 @@ test('a trained policy is played in its mode, and differs from the shipped one',
     run('--manager', 'simppo+deadline-first', '-o', 'json'),
   ]);
   t.is(played.code, 0, played.err);
-  const summary = JSON.parse(played.out) as RunSummary;
+  const summary = JSON.parse(played.out) as RunSummary & { readonly policy: string };
+  t.is(summary.policy, 'trial');
   t.like(summary, { manager: 'simppo', weightPolicy: 'deadline-first', quotaPolicy: 'target' });
   t.not(played.out, shipped.out);
   const { out: shown } = await run('--policy', `trial=${folder}`);

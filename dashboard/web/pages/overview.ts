@@ -41,7 +41,7 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
   NATS: 'check the server, and nats.servers in the configuration',
   silent: '`gleaner doctor` on its host, and its log there, show the cause',
   tap: '`gleaner doctor` on the host shows the cause',
-  modes: 'check JetStream: `gleaner doctor`',
+  modes: '`gleaner mode` names them; a release or `gleaner resume` replaces them',
   audit: 'check space and rights of the state folder on the host',
   config: '`gleaner config check` on the host names the wrong values',
   engine: 'check the container engine on the host',
