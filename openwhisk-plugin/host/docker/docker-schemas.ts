@@ -41,13 +41,13 @@ export const listedSchema = z.object({
 
 const endpoint = z.object({ NetworkID: z.string().default(''), IPAddress: z.string().default('') });
 
-/** 0: not set; -1: no limit. */
-const limitFrom = (least: number) =>
+/** Values below `leastUnset` are refused; up to 0 they mean: not set, or no limit. */
+const limitFrom = (least: number, leastUnset = Number.NEGATIVE_INFINITY) =>
   z
     .number()
     .int()
-    .refine((value) => value === 0 || value === -1 || value >= least, {
-      error: `must be 0, -1 or at least ${least}`,
+    .refine((value) => value >= least || (value <= 0 && value >= leastUnset), {
+      error: `must be at least ${least}, or not set`,
     });
 
 export const inspectSchema = z.object({
@@ -66,8 +66,8 @@ export const inspectSchema = z.object({
     NanoCpus: z.number().int().min(0),
     CpuQuota: limitFrom(1000),
     CpuPeriod: z.literal(0).or(z.number().int().min(1000).max(1_000_000)),
-    Memory: limitFrom(4 * 1024 * 1024),
-    MemorySwap: limitFrom(0),
+    Memory: limitFrom(4 * 1024 * 1024, -1),
+    MemorySwap: z.number().int(),
   }),
   NetworkSettings: z
     .object({ Networks: z.record(z.string(), endpoint.nullable()).nullish() })

@@ -59,7 +59,8 @@ test('swap below the memory gives no impossible limit', (t) => {
 });
 
 test('a quota of -1 beside an old NanoCpus is no quota', (t) => {
-  t.is(userLimits(host({ NanoCpus: 500_000_000, CpuQuota: -1 })).quota as number, NO_LIMIT);
+  for (const CpuQuota of [-1, -5])
+    t.is(userLimits(host({ NanoCpus: 500_000_000, CpuQuota })).quota as number, NO_LIMIT);
 });
 
 test('memory and swap are read as the pair they are', (t) => {
@@ -68,7 +69,8 @@ test('memory and swap are read as the pair they are', (t) => {
   t.is(openwhisk.memoryAndSwap as number, 268435456);
   // Docker's default where only memory was given is twice as much; -1 is unlimited swap.
   t.is(userLimits(host({ Memory: 268435456 })).memoryAndSwap as number, 536870912);
-  t.is(userLimits(host({ Memory: 268435456, MemorySwap: -1 })).memoryAndSwap as number, NO_LIMIT);
+  for (const MemorySwap of [-1, -2])
+    t.is(userLimits(host({ Memory: 268435456, MemorySwap })).memoryAndSwap as number, NO_LIMIT);
 });
 
 test('a limit of 4096 MB is not lost in 32 bits', (t) => {
