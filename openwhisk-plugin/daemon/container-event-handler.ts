@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Bytes, GleanerError, Micros } from '../../config/index.js';
+import type { Bytes, GleanerError } from '../../config/index.js';
 import type { EndReason } from '../control/index.js';
 import { NO_LIMIT } from '../decision/index.js';
 import { invokerOf, type ManagedFilter, managedByPrefix } from '../host/docker/index.js';
@@ -61,20 +61,21 @@ export class ContainerEventHandler implements ContainerEngineListener {
   /** User limits are fixed for a container's life here, so it is managed as another one. */
   containerUpdated(info: ContainerInfo): void {
     const before = this.#parts.containers.get(info.id);
-    const running = before?.newest;
-    const initMicros = (running?.cold ? running : before)?.initMicros;
-    // The tap reports an open `/init` again, as it does a `/run`.
-    if (before !== undefined) before.initPending = false;
+    if (before !== undefined) {
+      if (before.newest?.cold) before.initMicros = before.newest.initMicros;
+      // The tap reports an open `/init` again, as it does a `/run`.
+      before.initPending = false;
+    }
     this.#close(info.id, 'limits_changed');
-    this.#open(info, true, initMicros);
+    this.#open(info, true, before);
   }
 
   containerEnded(id: string, isMissing = false): void {
     this.#close(id, 'container_end', isMissing);
   }
 
-  /** `initMicros`: how long its `/init` took, if its user limits were changed after it. */
-  #open(info: ContainerInfo, isFound: boolean, initMicros?: Micros): void {
+  /** `before`: the same container with its earlier user limits. */
+  #open(info: ContainerInfo, isFound: boolean, before?: Container): void {
     // Pods were selected by their label.
     if (info.pod === undefined && !this.#managed(info.name)) {
       this.ignored++;
@@ -93,6 +94,12 @@ export class ContainerEventHandler implements ContainerEngineListener {
       const isRead = container.probe.sample(container.sample);
       container.adopt(isRead ? container.sample : null);
     }
+    if (before !== undefined) {
+      container.initMicros = before.initMicros;
+      container.isProtected = before.isProtected;
+      container.wasBoosted = before.wasBoosted;
+      container.limitsChanged = true;
+    }
     this.#pipeline.containerAdded(container);
     this.#countInvoker(info, 1);
     if ((!isNew || info.pod !== undefined) && applier.isChanged(container)) {
@@ -108,10 +115,6 @@ export class ContainerEventHandler implements ContainerEngineListener {
     if (isNew && container.role === 'action') {
       this.#parts.counters.actionContainers++;
       this.#pipeline.beginBoost(container);
-    }
-    if (initMicros !== undefined) {
-      container.initMicros = initMicros;
-      container.limitsChanged = true;
     }
     // The tap reports requests that are under way within this call.
     containers.bind(container);
@@ -130,13 +133,15 @@ export class ContainerEventHandler implements ContainerEngineListener {
       container.memoryInForce = container.handle.expected.memory;
     }
     this.#pipeline.tracker.endContainer(container, reason);
+    const isUpdate = reason === 'limits_changed';
+    const wasChanged = applier.isChanged(container);
     // A pod keeps its limits, and its next container may start when no hook runs.
-    if ((container.info.pod !== undefined || isMissing) && applier.isChanged(container))
+    if ((container.info.pod !== undefined || isMissing) && !isUpdate && wasChanged)
       this.#pipeline.restore(container, 'restart', reason);
-    const isLeft = isMissing && this.#isThere(container);
+    const isLeft = isMissing && this.#isThere(container, wasChanged);
     containers.remove(id);
     // One that still has a loan of memory is restored by the next start, if it runs then.
-    if (!isLeft || !applier.isChanged(container)) limited.remove(id);
+    if (!isUpdate && (!isLeft || !applier.isChanged(container))) limited.remove(id);
     this.#pipeline.containerRemoved(container);
     this.#ended.set(container.id, container);
     this.#countInvoker(container.info, -1);
@@ -144,12 +149,16 @@ export class ContainerEventHandler implements ContainerEngineListener {
   }
 
   /** Whether a container that the engine no longer shows still has its cgroup. */
-  #isThere({ id, info, handle }: Container): boolean {
+  #isThere(container: Container, wasChanged: boolean): boolean {
+    const { id, info, handle } = container;
     // A pod's cgroup outlives its containers.
     if (info.pod !== undefined || !handle.read(emptyLimits())) return false;
-    const { log, clock } = this.#parts;
-    const message =
-      'the engine no longer shows this container, but its cgroup exists: user limits restored';
+    const { applier, log, clock } = this.#parts;
+    let limits = 'it had its user limits';
+    if (applier.isChanged(container))
+      limits = 'user limits restored, but for a memory loan or a refused write';
+    else if (wasChanged) limits = 'user limits restored';
+    const message = `the engine no longer shows this container, but its cgroup exists: ${limits}`;
     log.warn('missing_container', clock.monotonic(), { container: id, name: info.name }, message);
     return true;
   }
@@ -172,8 +181,10 @@ export class ContainerEventHandler implements ContainerEngineListener {
   }
 
   containerUnreadable(id: string, { message: cause, code }: GleanerError): void {
-    const { log, clock } = this.#parts;
-    const message = `a container's limits stay as they are: ${cause}`;
+    const { containers, log, clock } = this.#parts;
+    const message = containers.get(id)
+      ? `a container stays managed with the user limits known before: ${cause}`
+      : `a container is not managed: ${cause}`;
     log.warn('unreadable_container', clock.monotonic(), { container: id, code }, message);
   }
 

@@ -59,8 +59,9 @@ export class Pipeline implements TapListener {
 
   request(request: TapRequest): void {
     const { counters, containers } = this.#parts;
-    counters.requests++;
     const container = containers.at(request.address);
+    // After a change of user limits the tap reports again what is under way.
+    if (!container?.limitsChanged) counters.requests++;
     if (container === undefined) {
       counters.unknownContainer++;
       return;

@@ -36,10 +36,10 @@ export class HostReports implements ReportPort<Container> {
     if (!activation.limitsChanged) {
       counters.started++;
       if (activation.late) counters.late++;
+      this.decisions.add(revision.fn.mode, run.cpu.reason);
     }
     containers.watch(container);
     activation.author = this.#authorOf(activation);
-    this.decisions.add(revision.fn.mode, run.cpu.reason);
   }
 
   ended(activation: EndedActivation, fn: FunctionRecord): void {

@@ -70,7 +70,7 @@ export interface ContainerEngineListener {
   containerPaused(id: string, paused: boolean): void;
   /** The engine's `oom` event, which also fires for a child of a container that continues. */
   containerOom(id: string): void;
-  /** The engine's answer about a running container cannot be read: its limits must not change. */
+  /** The engine's answer about a running container cannot be read: what was known still counts. */
   containerUnreadable?(id: string, error: GleanerError): void;
   bridgesChanged(bridges: readonly Bridge[]): void;
   /** A subscribe-list-reconcile pass is complete: what was not announced by now does not run. */

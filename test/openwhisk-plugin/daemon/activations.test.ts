@@ -78,7 +78,11 @@ test('an activation whose container gets other user limits stays one activation'
   const update = updatesOf(rig, container);
   const connection = container.run();
   rig.advance(100);
+  const { requests } = counters(rig);
+  const decisions = structuredClone(rig.hook.figures().decisions.counts);
   update();
+  t.like(counters(rig), { requests });
+  t.deepEqual(rig.hook.figures().decisions.counts, decisions);
   t.is(container.cgroup.inForce.quota, 500);
   rig.advance(200);
   container.answer(connection);
@@ -107,7 +111,9 @@ test('an init during which the user limits change has not failed', async (t) => 
   const update = updatesOf(rig, container);
   const init = container.sendInit('/guest/hello');
   rig.advance(100);
+  t.like(counters(rig), { boosts: 1 });
   update();
+  t.like(counters(rig), { boosts: 1 });
   rig.advance(50);
   container.answer(init);
   t.deepEqual(rig.hook.explain('/guest/hello'), []);

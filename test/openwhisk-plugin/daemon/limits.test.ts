@@ -1,5 +1,6 @@
 import test from 'ava';
 import { type Bytes, mebibytes } from '../../../config/index.js';
+import { EngineResponseError } from '../../../openwhisk-plugin/host/engine/index.js';
 import { FakeContainer, HookRig } from './hook-rig.js';
 
 const counters = (rig: HookRig): Record<string, number> =>
@@ -439,5 +440,44 @@ test('a container that the engine no longer lists gets its user limits once more
   const named = rig.lines.filter(({ message }) => message.includes('no longer shows'));
   t.is(named.length, 1);
   t.like(named[0]?.fields, { container: container.info.id });
+  t.regex(named[0]?.message ?? '', /: user limits restored$/);
+  await rig.hook.stop();
+});
+
+test('the warning of a container no longer listed says what happened to its limits', async (t) => {
+  const rig = new HookRig();
+  const container = await learned(rig);
+  const untouched = rig.container({ quota: 1000 });
+  container.run();
+  container.cgroup.quotaResult = 'refused';
+  const { listener } = rig.platform;
+  for (const { info } of [container, untouched]) {
+    listener.containerEnded(info.id, true);
+    rig.advance(120_000);
+  }
+  const texts = rig.lines
+    .filter(({ message }) => message.includes('no longer shows'))
+    .map(({ message }) => message.split(': ')[1]);
+  t.deepEqual(texts, [
+    'user limits restored, but for a memory loan or a refused write',
+    'it had its user limits',
+  ]);
+  await rig.hook.stop();
+});
+
+test('the warning of an unreadable answer says whether the container is managed', async (t) => {
+  const rig = await new HookRig().start();
+  const managed = rig.container();
+  const { listener } = rig.platform;
+  const error = new EngineResponseError('no Memory');
+  for (const id of [managed.info.id, rig.info().id]) {
+    listener.containerUnreadable?.(id, error);
+    rig.advance(120_000);
+  }
+  const texts = rig.lines.filter(({ message }) => message.endsWith('no Memory'));
+  t.deepEqual(
+    texts.map(({ message }) => message.split(': ')[0]),
+    ['a container stays managed with the user limits known before', 'a container is not managed'],
+  );
   await rig.hook.stop();
 });

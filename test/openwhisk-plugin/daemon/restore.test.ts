@@ -362,3 +362,34 @@ test('limits that an update changed are the user’s from then on', async (t) =>
   t.is(rig.hook.inspect().host.containers, 1);
   await rig.hook.stop();
 });
+
+test('an update of user limits takes back the protection of memory', async (t) => {
+  const rig = await new HookRig().start();
+  const container = rig.container({ quota: 1000 });
+  const { cgroup, info } = container;
+  cgroup.protection = 0;
+  container.call(400, 200);
+  t.is(cgroup.protection, mebibytes(256));
+  const user = { ...info.user, quota: 500 as Millicores };
+  rig.platform.listener.containerUpdated?.({ ...info, user });
+  t.is(cgroup.protection, 0);
+  await rig.hook.stop();
+});
+
+test('an update of a pod’s user limits writes none of the earlier ones', async (t) => {
+  const rig = await new HookRig().start();
+  const info = rig.info({ quota: 1000 });
+  const pod = { uid: 'pod-1', user: info.user };
+  rig.platform.listener.containerStarted({ ...info, pod });
+  const { cgroup } = new FakeContainer(rig, info);
+  const written = cgroup.writes.length;
+  // What kubelet has written into the pod's cgroup.
+  Object.assign(cgroup.inForce, { quota: 500 });
+  Object.assign(cgroup.expected, { quota: 500 });
+  const user = { ...info.user, quota: 500 as Millicores };
+  rig.platform.listener.containerUpdated?.({ ...info, user, pod: { ...pod, user } });
+  const after = cgroup.writes.slice(written);
+  t.false(after.includes('quota=1000'), after.join());
+  t.is(cgroup.inForce.quota, 500);
+  await rig.hook.stop();
+});
