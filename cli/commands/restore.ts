@@ -128,13 +128,17 @@ export function releasedBy(
   };
 }
 
+const RELEASE_STORED =
+  'gleaner restore --release --all; without NATS: ' +
+  'remove modes.json in the state folder and restart the hook';
+
 /** How to release each source, `KillSource` of the hook. */
 const RELEASES: Readonly<Record<string, string>> = {
   file: 'on that host: gleaner restore --release',
   signal: 'on that host: kill -USR2 the hook',
   service: 'gleaner restore --release --host HOST',
-  kv: 'gleaner restore --release --all',
-  kv_unreadable: 'gleaner restore --release --all',
+  kv: RELEASE_STORED,
+  kv_unreadable: RELEASE_STORED,
 };
 
 export function addCommands(program: Command): void {

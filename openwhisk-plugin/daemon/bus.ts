@@ -13,16 +13,17 @@ import {
   decodePolicyParameters,
   functionOfModeKey,
   MODE_GLOBAL,
+  type ModeValue,
 } from '../../broker/messages/index.js';
 import { announce, serve } from '../../broker/services/index.js';
-import { type Cancel, systemTimers } from '../../config/index.js';
+import { type Cancel, messageOf, systemTimers } from '../../config/index.js';
 import type { Hook } from './hook.js';
 import type { RememberedModes } from './remembered-modes.js';
 import { hookEndpoints } from './service.js';
 import type { TargetReceiver } from './targets.js';
 
 /** In one log line. */
-const NAMED_KEYS = 20;
+export const NAMED_KEYS = 20;
 
 /**
  * Everything that arrives over NATS. The hook never waits for any of it: without NATS it continues
@@ -77,7 +78,7 @@ export class HookBus {
   /** Resolves when the modes that were read last are on the disk. */
   stop(): Promise<void> {
     for (const cancel of this.#cancels.splice(0)) cancel();
-    return this.#remembered.settled();
+    return this.#remembered.stop();
   }
 
   /** The modes of the last run apply until the bucket has been read once. */
@@ -89,15 +90,20 @@ export class HookBus {
         { keys: [...unread].slice(0, NAMED_KEYS), count: unread.size },
         'the stored modes of the last run apply until NATS delivers the present ones',
       );
-    for (const [key, value] of remembered) this.#receiveMode(key, value);
+    for (const [key, value] of remembered) this.#receiveMode(key, value, true);
     const ready = this.#watch(buckets.mode, (key, value) => {
       unread.delete(key);
       this.#receiveMode(key, value);
     });
-    void ready.then(() => {
-      for (const key of unread) this.#receiveMode(key, null);
-      unread.clear();
-    });
+    ready
+      .then(() => {
+        for (const key of unread) this.#receiveMode(key, null);
+        unread.clear();
+      })
+      .catch((error: unknown) => {
+        const message = 'cannot read the stored modes: those of the last run may still apply';
+        this.#warn('stored_modes', { error: messageOf(error) }, message);
+      });
   }
 
   #watch(
@@ -110,14 +116,20 @@ export class HookBus {
     return watch.ready;
   }
 
-  #receiveMode(key: string, value: Uint8Array | null): void {
+  #receiveMode(key: string, value: Uint8Array | null, isRemembered = false): void {
     const action = functionOfModeKey(key);
     if (key !== MODE_GLOBAL && action === null) return;
-    const decoded = value === null ? null : decodeMode(value);
     const { killSwitch, modes } = this.#hook.controls;
-    modes.setUnreadable(key, decoded?.ok === false);
-    this.#remembered.set(key, decoded?.ok === false ? null : decoded?.message);
-    if (decoded?.ok === false) {
+    if (value === null) {
+      modes.setUnreadable(key, false);
+      this.#undo(action, this.#remembered.get(key));
+      this.#remembered.set(key, undefined);
+      return;
+    }
+    const decoded = decodeMode(value);
+    modes.setUnreadable(key, !decoded.ok);
+    this.#remembered.set(key, decoded.ok ? decoded.message : null);
+    if (!decoded.ok) {
       const fields = { key, detail: decoded.detail };
       const message = 'a stored mode cannot be read: user limits apply';
       this.#warn(`mode_${decoded.kind}`, fields, message);
@@ -128,14 +140,25 @@ export class HookBus {
       }
       return;
     }
-    const deleted = { kill: false, paused: false, mode: undefined, author: 'kv', reason: '' };
-    const { kill, paused, mode, author, reason } = decoded?.message ?? deleted;
+    const { kill, paused, mode, author, reason } = decoded.message;
     const by = { author, reason };
     if (action === null) {
       killSwitch.set('kv', kill, by);
       killSwitch.set('kv_unreadable', false, by);
     } else this.#hook.pause(action, paused, by);
-    this.#hook.setMode(mode, action, by);
+    this.#hook.setMode(mode, action, by, isRemembered);
+  }
+
+  /** Only what a deleted value had set: a pause or mode that could not be stored stays. */
+  #undo(action: string | null, deleted: ModeValue | null | undefined): void {
+    if (deleted === undefined) return;
+    const by = { author: 'kv', reason: '' };
+    if (action === null) {
+      const { killSwitch } = this.#hook.controls;
+      killSwitch.set('kv', false, by);
+      killSwitch.set('kv_unreadable', false, by);
+    } else if (deleted === null || deleted.paused) this.#hook.pause(action, false, by);
+    if (deleted === null || deleted.mode) this.#hook.setMode(undefined, action, by);
   }
 
   #receiveAction(key: string, value: Uint8Array | null): void {

@@ -266,8 +266,14 @@ export class Hook {
   }
 
   /** One function's mode, or with null all of them. Undefined restores the configured mode. */
-  setMode(mode: Mode | undefined, action: string | null, by: ChangedBy): void {
-    if (this.controls.modes.set(mode, action)) this.#modesChanged(causeOf('mode_set', by), action);
+  setMode(
+    mode: Mode | undefined,
+    action: string | null,
+    by: ChangedBy,
+    isRemembered = false,
+  ): void {
+    if (this.controls.modes.set(mode, action, isRemembered))
+      this.#modesChanged(causeOf('mode_set', by), action);
   }
 
   pause(action: string, paused: boolean, by: ChangedBy): void {

@@ -22,6 +22,8 @@ export class Modes {
   readonly #paused = new Set<string>();
   readonly #owners = new Map<string, ActionSettings>();
   readonly #unreadable = new Set<string>();
+  /** Functions whose mode is that of the last run; null: that of all. */
+  readonly #remembered = new Set<string | null>();
 
   constructor(settings: ModeSettings) {
     this.#settings = settings;
@@ -32,7 +34,8 @@ export class Modes {
   }
 
   get global(): Mode {
-    return this.#forAll ?? this.#settings.mode;
+    const { mode } = this.#settings;
+    return this.#inForce(this.#forAll, null, mode) ?? mode;
   }
 
   of(action: string): Mode {
@@ -43,9 +46,7 @@ export class Modes {
     // An unreadable annotation was meant as some restriction, so the strictest one applies.
     if (owner.unreadable.length > 0 || contradicts(this.settingsOf(action).bounds))
       return 'observe';
-    return owner.mode !== undefined && modeOrder.indexOf(owner.mode) < modeOrder.indexOf(allowed)
-      ? owner.mode
-      : allowed;
+    return owner.mode === undefined ? allowed : stricter(owner.mode, allowed);
   }
 
   /** What keeps a function from the mode that was set for it; null: nothing does. */
@@ -57,7 +58,16 @@ export class Modes {
   #askedFor(action: string): Mode {
     const { mode, functions } = this.#settings;
     const configured = overrideFor(functions.overrides, action).mode ?? mode;
-    return this.#forFunction.get(action) ?? this.#forAll ?? configured;
+    return (
+      this.#inForce(this.#forFunction.get(action), action, configured) ??
+      this.#inForce(this.#forAll, null, configured) ??
+      configured
+    );
+  }
+
+  /** The configuration may be newer than a mode of the last run, which only restricts it. */
+  #inForce(mode: Mode | undefined, action: string | null, configured: Mode): Mode | undefined {
+    return mode && this.#remembered.has(action) ? stricter(mode, configured) : mode;
   }
 
   isPaused(action: string): boolean {
@@ -87,10 +97,16 @@ export class Modes {
     return !sameSettings(before ?? null, settings);
   }
 
-  /** One function's mode, or with null all of them. Undefined: as configured. True: a change. */
-  set(mode: Mode | undefined, action: string | null): boolean {
+  /**
+   * One function's mode, or with null all of them. Undefined: as configured. Remembered: that of
+   * the last run, which only restricts what is configured. True: a change.
+   */
+  set(mode: Mode | undefined, action: string | null, isRemembered = false): boolean {
     const before = action === null ? this.#forAll : this.#forFunction.get(action);
-    if (before === mode) return false;
+    const restricts = isRemembered && mode !== undefined;
+    if (before === mode && restricts === this.#remembered.has(action)) return false;
+    if (restricts) this.#remembered.add(action);
+    else this.#remembered.delete(action);
     if (action === null) this.#forAll = mode;
     else if (mode === undefined) this.#forFunction.delete(action);
     else this.#forFunction.set(action, mode);
@@ -115,6 +131,8 @@ export class Modes {
     return true;
   }
 }
+
+const stricter = (a: Mode, b: Mode): Mode => (modeOrder.indexOf(a) < modeOrder.indexOf(b) ? a : b);
 
 type Bounds = NonNullable<FunctionSettings['bounds']>;
 type Bound = Bounds['memoryMiB'];

@@ -1,15 +1,22 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { encodeMessage, MODE_GLOBAL, type ModeValue } from '../../broker/messages/index.js';
+import {
+  decodeMode,
+  encodeMessage,
+  MODE_GLOBAL,
+  type ModeValue,
+} from '../../broker/messages/index.js';
+import { type Cancel, millis, type Timers } from '../../config/index.js';
 
 /** By key of the bucket `gleaner_mode`; null: a value that cannot be read. */
-type Values = Readonly<Record<string, ModeValue | null>>;
+type Values = readonly (readonly [key: string, value: ModeValue | null])[];
 
 /** A value that cannot be read. */
 const UNREADABLE = new Uint8Array();
 /** What a damaged file counts as: it may have held every function. */
-const DAMAGED: Values = { [MODE_GLOBAL]: null };
+const DAMAGED: Values = [[MODE_GLOBAL, null]];
+const RETRY_MILLIS = 30_000;
 
 /**
  * The stored modes, pauses and kill switch as last read from NATS, in a file, so that a hook that
@@ -17,17 +24,24 @@ const DAMAGED: Values = { [MODE_GLOBAL]: null };
  */
 export class RememberedModes {
   readonly #path: string;
+  readonly #timers: Timers;
   readonly #failed: (what: 'read' | 'write', error: unknown) => void;
   readonly #values: Map<string, ModeValue | null>;
-  /** The file's text. */
-  #written = '{}';
+  /** The file's text; null: it cannot be read. */
+  #written: string | null = null;
   #writing: Promise<void> | null = null;
+  #cancelRetry: Cancel | null = null;
 
   /** @param failed the file cannot be read, which holds the kill switch, or not be written */
-  constructor(path: string, failed: (what: 'read' | 'write', error: unknown) => void) {
+  constructor(
+    path: string,
+    timers: Timers,
+    failed: (what: 'read' | 'write', error: unknown) => void,
+  ) {
     this.#path = path;
+    this.#timers = timers;
     this.#failed = failed;
-    this.#values = new Map(Object.entries(this.#read()));
+    this.#values = new Map(this.#read());
   }
 
   /** As the bucket would deliver them. */
@@ -38,7 +52,19 @@ export class RememberedModes {
     ]);
   }
 
-  /** Undefined: there is no value. The file follows. */
+  /** Null: a value that cannot be read. Undefined: there is none, or one without effect. */
+  get(key: string): ModeValue | null | undefined {
+    return this.#values.get(key);
+  }
+
+  /** Keys of the values that hold the kill switch or a pause. */
+  holding(): readonly string[] {
+    const holds = (value: ModeValue | null): boolean =>
+      value === null || value.kill || value.paused;
+    return [...this.#values].flatMap(([key, value]) => (holds(value) ? [key] : []));
+  }
+
+  /** Undefined: there is no value. The file follows; a failed write is tried again. */
   set(key: string, value: ModeValue | null | undefined): void {
     if (value === undefined || (value && !value.kill && !value.paused && !value.mode))
       this.#values.delete(key);
@@ -46,20 +72,27 @@ export class RememberedModes {
     this.#writing ??= this.#write();
   }
 
-  /** Resolves when the file has the newest values, or could not be written. */
-  async settled(): Promise<void> {
+  /** Resolves when the file has the newest values, or a last try has failed. */
+  async stop(): Promise<void> {
     await this.#writing;
+    await this.#write();
+    this.#cancelRetry?.();
   }
 
   #read(): Values {
     try {
-      this.#written = readFileSync(this.#path, 'utf8');
-      const values: unknown = JSON.parse(this.#written);
-      if (typeof values === 'object' && values !== null && !Array.isArray(values))
-        return values as Values;
-      throw new Error('not a JSON object');
+      const text = readPlainFile(this.#path);
+      const values: unknown = JSON.parse(text);
+      if (typeof values !== 'object' || values === null || Array.isArray(values))
+        throw new Error('not a JSON object');
+      const read = Object.entries(values).map(([key, value]) => [key, readValue(value)] as const);
+      this.#written = text;
+      return read;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+        this.#written = '{}';
+        return [];
+      }
       this.#failed('read', error);
       return DAMAGED;
     }
@@ -75,6 +108,10 @@ export class RememberedModes {
       }
     } catch (error) {
       this.#failed('write', error);
+      this.#cancelRetry?.();
+      this.#cancelRetry = this.#timers.after(millis(RETRY_MILLIS), () => {
+        this.#writing ??= this.#write();
+      });
     } finally {
       this.#writing = null;
     }
@@ -83,6 +120,24 @@ export class RememberedModes {
   #text(): string {
     return JSON.stringify(Object.fromEntries(this.#values));
   }
+}
+
+function readPlainFile(path: string): string {
+  // Not a link, and a pipe must not stop the hook.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(file).isFile()) throw new Error('not a file');
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readValue(value: unknown): ModeValue | null {
+  if (value === null) return null;
+  const decoded = decodeMode(encodeMessage(value as object));
+  if (!decoded.ok) throw new Error(decoded.detail);
+  return decoded.message;
 }
 
 /** Under another name, flushed to the disk, then renamed. */

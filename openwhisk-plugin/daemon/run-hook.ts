@@ -8,7 +8,7 @@ import { LimitsNotRestoredError, unrestored } from '../host/cgroup/index.js';
 import { HookLock } from '../host/lock/index.js';
 import { appendToAudit, restoreLines } from './audit-restore.js';
 import { type BuiltHook, buildHook, type HookOptions, pathsOf } from './build-hook.js';
-import { HookBus } from './bus.js';
+import { HookBus, NAMED_KEYS } from './bus.js';
 import type { UnidentifiedInits } from './failed-inits.js';
 import type { HookFigures, InspectRequest, RestoreResult } from './hook.js';
 import { recordHook, removeHookRecord } from './hook-record.js';
@@ -133,6 +133,7 @@ function begin(built: BuiltHook, options: HookOptions, release: () => void): Run
   sampler.start(platform.timers);
   reporter.start(platform.timers, pipeline, broker);
   const bus = broker === null ? null : new HookBus(hook, broker, rememberedModes(built, options));
+  if (broker === null) warnOfModes(options);
   bus?.start(hook.identity.version, targets);
   let stopped: Promise<void> | null = null;
   return {
@@ -156,17 +157,29 @@ function begin(built: BuiltHook, options: HookOptions, release: () => void): Run
   };
 }
 
-function rememberedModes({ hook }: BuiltHook, { config }: HookOptions): RememberedModes {
+function rememberedModes({ hook }: BuiltHook, { config, platform }: HookOptions): RememberedModes {
   const { log, clock } = hook.controls.parts;
   const path = pathsOf(config).modes;
   const messages = {
     read: 'the stored modes of the last run cannot be read: user limits apply until NATS has them',
     write: 'cannot keep the stored modes: a start without NATS applies those of the file, or none',
   };
-  return new RememberedModes(path, (what, error) => {
+  return new RememberedModes(path, platform.timers, (what, error) => {
     const fields = { path, error: messageOf(error) };
     log.warn(`remembered_modes_${what}`, clock.monotonic(), fields, messages[what]);
   });
+}
+
+/** An operator who no longer configures NATS could not release what was stored there. */
+function warnOfModes({ config, platform, logger }: HookOptions): void {
+  const path = pathsOf(config).modes;
+  const keys = new RememberedModes(path, platform.timers, () => undefined).holding();
+  if (keys.length > 0)
+    logger.warn(
+      { path, keys: keys.slice(0, NAMED_KEYS), count: keys.length },
+      'the kill switch or pauses stored in the last run are not in force: NATS is not ' +
+        'configured; remove modes.json to end this warning',
+    );
 }
 
 /** Restores containers that an earlier hook limited and that this one does not manage. */

@@ -201,7 +201,8 @@ test('a release names what still holds the kill switch, and then fails', async (
   t.deepEqual(releasedBy('a', 'kill switch released', ['kv', 'signal']), {
     host: 'a',
     result:
-      'kill switch released, but still held by kv (gleaner restore --release --all), ' +
+      'kill switch released, but still held by kv (gleaner restore --release --all; ' +
+      'without NATS: remove modes.json in the state folder and restart the hook), ' +
       'signal (on that host: kill -USR2 the hook)',
     ok: false,
     stillHeldBy: ['kv', 'signal'],
