@@ -71,7 +71,7 @@ export class HandOver {
   readonly #logNewer: (fields: object, message: string) => void;
   readonly #suspended = new LRUCache<string, SavedAgent>({ max: SAVED_MAX });
   readonly #dirty = new Set<number>();
-  /** By shard: the epoch under which this host owned it last. */
+  /** By shard whose agents are in memory: the epoch under which this host owned it last. */
   readonly #served = new Map<number, number>();
   /** Shards whose object is not overwritten: not read yet, or of a newer Gleaner. */
   readonly #kept = new Set<number>();
@@ -140,6 +140,7 @@ export class HandOver {
     const epoch = this.#served.get(shard);
     if (epoch !== undefined) await this.#save(shard, epoch);
     this.#drop(shard);
+    this.#served.delete(shard);
     this.#dirty.delete(shard);
   }
 

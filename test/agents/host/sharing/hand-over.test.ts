@@ -255,6 +255,26 @@ test('when a host dies its agents resume from their last saved state', async (t)
   await one.stop();
 });
 
+test('an agent returns to its former host from a host that died and saved nothing', async (t) => {
+  const { bus, start, pass, observe, seen } = stage();
+  const one = start('agents-1');
+  await pass(200);
+  for (let i = 0; i < 3; i++) await observe(MOVING);
+  const broker = bus.connect();
+  const two = start('agents-2', { broker });
+  await pass(8000);
+  t.true(two.ownedShards > 0);
+  await broker.close();
+  await pass(8000);
+  t.is(one.ownedShards, SHARDS);
+  await observe(MOVING);
+  // It waits for a newer one first.
+  await pass(1000);
+  t.is(await seen('agents-1', MOVING), 4);
+  await one.stop();
+  await two.stop();
+});
+
 /** The bucket of leases refuses everything for longer than a membership lasts. */
 async function whileLapsed(
   { bus, pass }: ReturnType<typeof stage>,
