@@ -5,6 +5,7 @@ export {
   CredentialsError,
   NoRespondersError,
   ServiceError,
+  StoreError,
   serverList,
 } from './errors.js';
 export { functionName, functionToken, isFunctionName } from './function-token.js';

@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { type Logger, type ObjectStore, warnOnce } from '../../../broker/index.js';
+import { type Logger, type ObjectStore, StoreError, warnOnce } from '../../../broker/index.js';
 import { encodeMessage } from '../../../broker/messages/index.js';
 import {
   type Cancel,
   type Clock,
+  GleanerError,
   type Micros,
   type Millis,
   messageOf,
@@ -47,6 +48,16 @@ const NAMED_MAX = 5;
 /** A store that does not answer must not delay a shard: see {@link HandOver} for what it means. */
 const LOAD_TIMEOUT = 1500 as Millis;
 
+/** A shard's object that is not overwritten: not read yet, or of a newer Gleaner. */
+interface UnreadObject {
+  /** Under which this host has the shard. */
+  readonly epoch: number;
+  /** The store did not answer; read again at the next turn. */
+  hasFailed: boolean;
+  /** Paused or resumed meanwhile, which the object does not undo; null: no state to save. */
+  readonly pauses: Map<string, SavedAgent | null>;
+}
+
 export interface HandOverOptions {
   readonly objects: ObjectStore;
   readonly agents: LRUCache<string, Agent>;
@@ -71,10 +82,9 @@ export class HandOver {
   readonly #logNewer: (fields: object, message: string) => void;
   readonly #suspended = new LRUCache<string, SavedAgent>({ max: SAVED_MAX });
   readonly #dirty = new Set<number>();
-  /** By shard whose agents are in memory: the epoch under which this host owned it last. */
+  /** By shard whose agents are in memory: the epoch under which this host last read its object. */
   readonly #served = new Map<number, number>();
-  /** Shards whose object is not overwritten: not read yet, or of a newer Gleaner. */
-  readonly #kept = new Set<number>();
+  readonly #unread = new Map<number, UnreadObject>();
   #reading = 0;
   readonly #waiting: (() => void)[] = [];
   /** `loaded`, `unusable`: suspended agents that were resumed or could not be. */
@@ -113,7 +123,12 @@ export class HandOver {
     else if (suspended !== undefined)
       this.#suspended.set(fn, { ...suspended, paused: paused || undefined });
     else return false;
-    this.#dirty.add(shardOf(fn));
+    const shard = shardOf(fn);
+    const now = this.#options.clock.monotonic();
+    this.#unread
+      .get(shard)
+      ?.pauses.set(fn, agent?.saveState(now) ?? this.#suspended.peek(fn) ?? null);
+    this.#dirty.add(shard);
     return true;
   }
 
@@ -125,13 +140,14 @@ export class HandOver {
 
   /** Loads what the shard's previous owner saved, unless that was this host. */
   async onAcquired(shard: number, epoch: number): Promise<void> {
-    const before = this.#served.get(shard) ?? -1;
-    this.#served.set(shard, epoch);
+    const unread: UnreadObject = { epoch, hasFailed: false, pauses: new Map() };
+    // A load for an earlier lease that has not ended has no effect any more.
+    this.#unread.set(shard, unread);
     let cancel: Cancel = () => {};
     const timeout = new Promise<void>((resolve) => {
       cancel = this.#options.timers.after(LOAD_TIMEOUT, resolve);
     });
-    await Promise.race([this.#load(shard, before), timeout]);
+    await Promise.race([this.#load(shard, unread), timeout]);
     cancel();
   }
 
@@ -141,17 +157,23 @@ export class HandOver {
     if (epoch !== undefined) await this.#save(shard, epoch);
     this.#drop(shard);
     this.#served.delete(shard);
+    this.#unread.delete(shard);
     this.#dirty.delete(shard);
   }
 
-  /** Saves a few changed shards; `epochOf`: null for a shard that this host does not serve. */
+  /**
+   * Reads again what the store did not give, and saves a few changed shards; `epochOf`: null for a
+   * shard that this host does not serve.
+   */
   onTurn(epochOf: (shard: number) => number | null): void {
+    for (const [shard, unread] of this.#unread)
+      if (unread.hasFailed && epochOf(shard) !== null) void this.#load(shard, unread);
     let saves = 0;
     for (const shard of this.#dirty) {
       if (saves === SAVES_A_TURN) return;
       const epoch = epochOf(shard);
       // If the lease has only lapsed, the shard is saved when it is back.
-      if (epoch === null || this.#kept.has(shard)) continue;
+      if (epoch === null || this.#unread.has(shard)) continue;
       this.#dirty.delete(shard);
       saves++;
       void this.#save(shard, epoch);
@@ -167,34 +189,46 @@ export class HandOver {
       if (shardOf(fn) === shard) this.#suspended.delete(fn);
   }
 
-  async #load(shard: number, before: number): Promise<void> {
-    this.#kept.add(shard);
+  async #load(shard: number, unread: UnreadObject): Promise<void> {
+    unread.hasFailed = false;
     if (this.#reading >= PARALLEL)
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#reading++;
-    let isNewer = false;
+    const isCurrent = (): boolean => this.#unread.get(shard) === unread;
     try {
       const data = await this.#options.objects.get(shardObject(shard));
+      if (!isCurrent()) return;
       const stored = data && decodeShard(data);
-      isNewer = stored === 'newer';
       if (stored === 'newer') this.#foundNewer(shard);
-      // No other host has saved it since this one owned it: the state in memory is not older.
-      else if (stored !== null && stored.epoch > before) this.#take(shard, stored);
+      else {
+        // No other host has saved it since this one owned it: the state in memory is not older.
+        if (stored !== null && stored.epoch > (this.#served.get(shard) ?? -1))
+          this.#take(shard, stored, unread.pauses);
+        this.#markRead(shard, unread);
+      }
     } catch (error) {
+      if (!isCurrent()) return;
+      unread.hasFailed = error instanceof GleanerError && !(error instanceof StoreError);
+      // A damaged object is replaced.
+      if (!unread.hasFailed) this.#markRead(shard, unread);
       this.#failed(
         shard,
         error,
         'cannot load suspended agents: their functions continue from what this host still has of ' +
-          'them, or from the base policy',
+          `them, or from the base policy${unread.hasFailed ? '; retry at the next turn' : ''}`,
       );
     } finally {
-      if (!isNewer) this.#kept.delete(shard);
       this.#reading--;
       this.#waiting.shift()?.();
     }
   }
 
-  #take(shard: number, stored: z.output<typeof shardSchema>): void {
+  #markRead(shard: number, { epoch }: UnreadObject): void {
+    this.#unread.delete(shard);
+    this.#served.set(shard, epoch);
+  }
+
+  #take(shard: number, stored: z.output<typeof shardSchema>, pauses: UnreadObject['pauses']): void {
     const { sizing, clock, logger } = this.#options;
     this.#drop(shard);
     const unusable: string[] = [];
@@ -203,6 +237,10 @@ export class HandOver {
       const parsed = savedAgentSchema.safeParse(saved);
       if (parsed.success) this.#suspended.set(fn, parsed.data);
       else unusable.push(`${fn}: ${firstIssue(parsed.error)}`);
+    }
+    for (const [fn, here] of pauses) {
+      const saved = this.#suspended.get(fn) ?? here;
+      if (saved !== null) this.#suspended.set(fn, { ...saved, paused: here?.paused });
     }
     this.counts.unusable += unusable.length;
     if (unusable.length > 0)
@@ -228,7 +266,7 @@ export class HandOver {
   }
 
   async #save(shard: number, epoch: number): Promise<void> {
-    if (this.#kept.has(shard)) return;
+    if (this.#unread.has(shard)) return;
     const { agents, clock, sizing, objects } = this.#options;
     const now = clock.monotonic();
     const saved: Record<string, SavedAgent> = {};

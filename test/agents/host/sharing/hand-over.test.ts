@@ -1,18 +1,22 @@
 import test from 'ava';
+import { LRUCache } from 'lru-cache';
+import { Agent } from '../../../../agents/host/agent.js';
 import type { AgentHostRun } from '../../../../agents/host/agent-host.js';
 import { runAgentHost } from '../../../../agents/host/index.js';
 import {
   assignShards,
+  HandOver,
   SHARDS,
   shardObject,
   shardOf,
 } from '../../../../agents/host/sharing/index.js';
 import type { ResourceManager } from '../../../../agents/index.js';
-import { StoreUnavailableError } from '../../../../broker/errors.js';
+import { StoreError, StoreUnavailableError } from '../../../../broker/errors.js';
 import {
   type Broker,
   buckets,
   objectStores,
+  silentLogger,
   subjects,
   wildcards,
 } from '../../../../broker/index.js';
@@ -384,6 +388,115 @@ for (const [what, saved] of [
     await pass(2000);
     await stopped;
   });
+
+test('an object that the store cannot read is replaced', async (t) => {
+  const { bus, hook, start, pass, observe } = stage();
+  bus.refusal = (store, operation) =>
+    store === objectStores.policies && operation === 'read'
+      ? new StoreError(store, 'some of its chunks are missing')
+      : null;
+  const one = start('agents-1');
+  await pass(200);
+  await observe();
+  await pass(1000);
+  bus.refusal = () => null;
+  t.truthy(await hook.objects(objectStores.policies).get(shardObject(shardOf(FN))));
+  await one.stop();
+});
+
+for (const [what, lapse] of [
+  ['is down', false],
+  ['and the leases are down', true],
+] as const)
+  test(`agents are loaded and not overwritten if the store ${what} at first`, async (t) => {
+    const staged = stage();
+    const { bus, hook, start, pass, observe, seen, warnings } = staged;
+    const one = start('agents-1');
+    await pass(200);
+    for (let i = 0; i < 3; i++) await observe();
+    const stopped = one.stop();
+    await pass(200);
+    await stopped;
+    bus.refusal = (store, operation) =>
+      store === objectStores.policies && operation === 'read'
+        ? new StoreUnavailableError('policies', 'down')
+        : null;
+    const two = start('agents-2');
+    await pass(3000);
+    const targets: unknown[] = [];
+    hook.subscribe(wildcards.targets, (message) => void targets.push(message));
+    await observe();
+    t.is(await seen('agents-2'), 1);
+    t.is(targets.length, 1);
+    if (!lapse) await pauseOrResume(hook, 'agents-2', 'pause');
+    await pass(1000);
+    if (lapse) await whileLapsed(staged, async () => {});
+    bus.refusal = () => null;
+    await pass(1000);
+    await observe();
+    // It waits for a newer one first.
+    await pass(1000);
+    t.is(await seen('agents-2'), 4);
+    t.is(targets.length, lapse ? 2 : 1, 'a pause before the load outlasts it');
+    t.like(await handOver(hook, 'agents-2'), { loaded: 1, unusable: 0 });
+    t.is(warnings.filter((text) => text.startsWith('cannot load suspended agents')).length, 1);
+    const leaving = two.stop();
+    await pass(200);
+    await leaving;
+  });
+
+test('a late load of an earlier lease has no effect on that of the next one', async (t) => {
+  const time = new ManualTime();
+  const reads: ((data: Uint8Array | null) => void)[] = [];
+  const written: unknown[] = [];
+  const agents = new LRUCache<string, Agent>({ max: 9 });
+  const handOver = new HandOver({
+    objects: {
+      get: () => new Promise((resolve) => void reads.push(resolve)),
+      put: async (_, data) => void written.push(JSON.parse(Buffer.from(data).toString())),
+      delete: async () => {},
+      names: async () => [],
+    },
+    agents,
+    clock: time,
+    timers: time,
+    logger: silentLogger,
+  });
+  const shard = shardOf(FN);
+  for (const epoch of [1, 3]) {
+    const acquired = handOver.onAcquired(shard, epoch);
+    time.advance(millis(1500));
+    await acquired;
+  }
+  const decided = (): Agent => {
+    const agent = new Agent(FN, counting as ResourceManager);
+    handOver.loadState(agent);
+    agents.set(FN, agent);
+    handOver.decided(agent);
+    return agent;
+  };
+  decided();
+  const stored = (epoch: number, steps: number): Uint8Array =>
+    encodeMessage({
+      v: 1,
+      shard,
+      epoch,
+      agents: { [FN]: { manager: 'counting', steps, state: { seen: steps } } },
+    });
+  reads[0]!(stored(0, 5));
+  await settle();
+  handOver.onTurn(() => 3);
+  await settle();
+  t.deepEqual(written, []);
+  t.is(reads.length, 2);
+  // What another host saved in between.
+  reads[1]!(stored(2, 7));
+  await settle();
+  t.is(decided().steps, 7);
+  handOver.onTurn(() => 3);
+  await settle();
+  t.like(written[0], { epoch: 3, agents: { [FN]: { steps: 7 } } });
+});
 
 test('an agent that is no longer resident is suspended, and resumed later', async (t) => {
   const { hook, start, pass, observe, seen } = stage();
