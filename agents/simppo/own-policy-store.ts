@@ -89,7 +89,8 @@ export class BrokerOwnPolicyStore implements OwnPolicyStore {
     this.#logNewer(
       { function: fn, object },
       'a policy of a newer Gleaner is kept: what is learned here is not stored in its place. ' +
-        'Upgrade this agent host, or delete the object and restart it',
+        `Upgrade this agent host, or delete the objects \`own-${this.#options.manager}-*\` and ` +
+        'restart it',
     );
   }
 

@@ -261,7 +261,7 @@ export class HandOver {
     this.#logNewer(
       { object: shardObject(shard) },
       'suspended agents of a newer Gleaner are kept: those of this host are not saved in their ' +
-        'place. Upgrade it, or delete the object and restart it',
+        'place. Upgrade this agent host, or delete the objects `agents-shard-*` and restart it',
     );
   }
 

@@ -276,5 +276,8 @@ test('a stored policy of a newer Gleaner is kept, which is logged once', async (
   t.not(await load('/guest/g'), null);
   t.is(await load('/guest/f'), null);
   t.is(lines.length, 1);
-  t.regex(lines[0]!, /of a newer Gleaner is kept.*"function":"\/guest\/f"/);
+  t.regex(
+    lines[0]!,
+    /of a newer Gleaner is kept.*the objects `own-simppo-\*` .*"function":"\/guest\/f"/,
+  );
 });
