@@ -178,10 +178,12 @@ test('the first read undoes only what the missing value had set', async (t) => {
 });
 
 test('a first read that fails is in the log', async (t) => {
+  let fail = (_cause: Error): void => undefined;
   const rig = await startUnread(
     folderWith({ global: { kill: true } }),
-    Promise.reject(new Error('no')),
+    new Promise((_, reject) => (fail = reject)),
   );
+  fail(new Error('no'));
   await settle();
   t.deepEqual(killedBy(rig), ['kv']);
   t.true(rig.lines.some(({ message }) => message.startsWith('cannot read the stored modes')));
