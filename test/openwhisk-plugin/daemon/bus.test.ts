@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import test from 'ava';
 import {
   buckets,
@@ -545,12 +543,7 @@ test('each change of mode is audited with its author, cause and reason', async (
   await call('pause', { function: HELLO, author: 'cli:eve', reason: 'slow' });
   rig.hook.toggleKillSwitch();
   await rig.hook.stop();
-  const changes = readFileSync(join(rig.folder, 'audit.jsonl'), 'utf8')
-    .split('\n')
-    .filter((line) => line.includes('"resource":"mode"'))
-    .map((line) => JSON.parse(line) as { who: string; why: string; reason?: string })
-    .map(({ who, why, reason = '' }) => [who, why, reason]);
-  t.deepEqual(changes, [
+  t.deepEqual(rig.modeChanges(), [
     ['operator:cli:ann', 'mode_set', 'incident 42'],
     ['operator:cli:ann', 'paused', 'x'.repeat(512)],
     ['operator:dashboard', 'resumed', ''],

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Broker } from '../../../broker/index.js';
 import {
   type Bytes,
@@ -107,6 +109,21 @@ export class HookRig {
     const container = new FakeContainer(this, info);
     if (init) container.init();
     return container;
+  }
+
+  /** What the audit log has; after a flush, such as the hook's stop. */
+  auditLines(): Record<string, unknown>[] {
+    return readFileSync(join(this.folder, 'audit.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  /** Author, cause and reason of each change of mode in the audit log. */
+  modeChanges(): unknown[][] {
+    return this.auditLines()
+      .filter(({ resource }) => resource === 'mode')
+      .map(({ who, why, reason = '' }) => [who, why, reason]);
   }
 
   connection(): number {

@@ -41,11 +41,6 @@ async function lowered(rig = new HookRig()): Promise<{ rig: HookRig; lower: () =
   }
   return { rig, lower: () => containers.map((container) => container.cgroup.inForce.quota) };
 }
-const lines = (rig: HookRig): Record<string, unknown>[] =>
-  readFileSync(join(rig.folder, 'audit.jsonl'), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 test('a stop restores every changed limit, flushes the audit log, closes its files', async (t) => {
   const { rig, lower } = await lowered();
@@ -55,7 +50,7 @@ test('a stop restores every changed limit, flushes the audit log, closes its fil
   t.true([...rig.platform.cgroups.values()].every((cgroup) => cgroup.closed));
   t.is(rig.platform.bound.size, 0);
   t.is(
-    lines(rig).filter((line) => line.who === 'restore' && line.why === 'stopped').length >= 3,
+    rig.auditLines().filter((line) => line.who === 'restore' && line.why === 'stopped').length >= 3,
     true,
   );
   // Twice is once.
@@ -176,12 +171,7 @@ test('notes of the kill switch file are in the audit log, and shown while it hol
   await callService(rig.other, { service: services.hook, endpoint: 'restore', request });
   t.deepEqual(killReasonLines(rig.hook.inspect().host), ['kill switch (service): set by cli:bob']);
   await rig.hook.stop();
-  const changes = readFileSync(join(rig.folder, 'audit.jsonl'), 'utf8')
-    .split('\n')
-    .filter((line) => line.includes('"resource":"mode"'))
-    .map((line) => JSON.parse(line) as { who: string; why: string; reason?: string })
-    .map(({ who, why, reason = '' }) => [who, why, reason]);
-  t.deepEqual(changes, [
+  t.deepEqual(rig.modeChanges(), [
     ['kill_switch:file', 'kill_switch_on', note],
     ['kill_switch:file', 'kill_switch_off', 'over'],
     ['kill_switch:file', 'kill_switch_on', ''],
@@ -265,9 +255,9 @@ test('a kill switch that is on at the start lets nothing be written', async (t) 
 test('each change is one audit line that says who, why, and what was allowed', async (t) => {
   const { rig } = await lowered();
   await rig.hook.stop();
-  const change = lines(rig).find(
-    (line) => line.who === 'policy:smallest-in-range' && line.resource === 'cpu.quota',
-  );
+  const change = rig
+    .auditLines()
+    .find((line) => line.who === 'policy:smallest-in-range' && line.resource === 'cpu.quota');
   t.like(change, {
     action: '/guest/f0',
     version: '0.0.1',
@@ -294,7 +284,9 @@ test('in mode recommend the audit log says what would have been written', async 
   );
   t.deepEqual(lower(), [1000, 1000, 1000]);
   await rig.hook.stop();
-  t.true(lines(rig).some((line) => line.result === 'recommended' && line.resource === 'cpu.quota'));
+  t.true(
+    rig.auditLines().some((line) => line.result === 'recommended' && line.resource === 'cpu.quota'),
+  );
 });
 
 test('a cut line that a crash left in the audit log does not damage the next record', async (t) => {

@@ -83,6 +83,12 @@ function stage() {
       await settle();
     }
   };
+  /** Stops an agent host, which saves its shards. */
+  const stop = async (run: { stop(): Promise<void> }): Promise<void> => {
+    const stopped = run.stop();
+    await pass(200);
+    await stopped;
+  };
   const observe = async (fn = FN): Promise<void> => {
     hook.publish(
       subjects.observation(fn),
@@ -102,7 +108,7 @@ function stage() {
     });
     return (agentsService.inspect.answer.parse(answer).decision?.cpu ?? 0) - 999;
   };
-  return { time, bus, hook, start, pass, observe, seen, warnings };
+  return { time, bus, hook, start, pass, stop, observe, seen, warnings };
 }
 
 const handOver = async (hook: Broker, host: string) =>
@@ -111,14 +117,12 @@ const handOver = async (hook: Broker, host: string) =>
   ).handOver;
 
 test('an agent keeps its state when its host stops and another takes over', async (t) => {
-  const { hook, start, pass, observe, seen } = stage();
+  const { hook, start, pass, stop, observe, seen } = stage();
   const one = start('agents-1');
   await pass(200);
   for (let i = 0; i < 3; i++) await observe();
   t.is(await seen('agents-1'), 3);
-  const stopped = one.stop();
-  await pass(200);
-  await stopped;
+  await stop(one);
   const two = start('agents-2');
   await pass(3000);
   await observe();
@@ -135,7 +139,7 @@ for (const manager of [
   test(`a paused function stays paused on another host, ${
     manager.saveState === undefined ? 'without' : 'with'
   } a saved state`, async (t) => {
-    const { hook, start, pass, observe } = stage();
+    const { hook, start, pass, stop, observe } = stage();
     const targets: unknown[] = [];
     hook.subscribe(wildcards.targets, (message) => void targets.push(message));
     const one = start('agents-1', { manager: manager as ResourceManager });
@@ -144,9 +148,7 @@ for (const manager of [
     t.is(targets.length, 1);
     await pauseOrResume(hook, 'agents-1', 'pause');
     await observe();
-    const stopped = one.stop();
-    await pass(200);
-    await stopped;
+    await stop(one);
     const two = start('agents-2', { manager: manager as ResourceManager });
     await pass(3000);
     await observe();
@@ -203,7 +205,7 @@ test('a pause and its end outlive a host that dies, without an activation since'
 });
 
 test('a paused function whose state is too large to save stays paused', async (t) => {
-  const { hook, start, pass, observe } = stage();
+  const { hook, start, pass, stop, observe } = stage();
   const targets: unknown[] = [];
   hook.subscribe(wildcards.targets, (message) => void targets.push(message));
   // A shard's agents may take 4 MiB.
@@ -212,9 +214,7 @@ test('a paused function whose state is too large to save stays paused', async (t
   await pass(200);
   await observe();
   await pauseOrResume(hook, 'agents-1', 'pause');
-  const stopped = one.stop();
-  await pass(200);
-  await stopped;
+  await stop(one);
   const two = start('agents-2');
   await pass(3000);
   targets.length = 0;
@@ -410,13 +410,11 @@ for (const [what, lapse] of [
 ] as const)
   test(`agents are loaded and not overwritten if the store ${what} at first`, async (t) => {
     const staged = stage();
-    const { bus, hook, start, pass, observe, seen, warnings } = staged;
+    const { bus, hook, start, pass, stop, observe, seen, warnings } = staged;
     const one = start('agents-1');
     await pass(200);
     for (let i = 0; i < 3; i++) await observe();
-    const stopped = one.stop();
-    await pass(200);
-    await stopped;
+    await stop(one);
     bus.refusal = (store, operation) =>
       store === objectStores.policies && operation === 'read'
         ? new StoreUnavailableError('policies', 'down')
@@ -559,7 +557,7 @@ test('an agent that cannot be read is skipped and named, its shard mates are not
 });
 
 test('suspended agents of a newer Gleaner are kept, which is logged once', async (t) => {
-  const { hook, start, pass, observe, warnings } = stage();
+  const { hook, start, pass, stop, observe, warnings } = stage();
   const objects = hook.objects(objectStores.policies);
   const functions = [FN, MOVING];
   const stored = new Map<string, Uint8Array>();
@@ -574,9 +572,7 @@ test('suspended agents of a newer Gleaner are kept, which is logged once', async
   for (const fn of functions) await observe(fn);
   await observe('/guest/other');
   await pass(2000);
-  const stopped = one.stop();
-  await pass(200);
-  await stopped;
+  await stop(one);
   for (const [name, newer] of stored) t.deepEqual(await objects.get(name), newer);
   t.truthy(await objects.get(shardObject(shardOf('/guest/other'))));
   const kept = warnings.filter((text) => text.includes('of a newer Gleaner are kept'));
@@ -606,7 +602,7 @@ test('a state of another manager, or an unusable one, is dropped', async (t) => 
 });
 
 test('size evidence outlives its agent host, and damaged evidence is counted', async (t) => {
-  const { bus, hook, start, pass, observe } = stage();
+  const { bus, hook, start, pass, stop, observe } = stage();
   const advice = async (host: string) =>
     agentsService.advice.answer.parse(
       await callService(hook, { service: 'gleaner-agents', endpoint: 'advice', host, request: {} }),
@@ -614,9 +610,7 @@ test('size evidence outlives its agent host, and damaged evidence is counted', a
   const one = start('agents-1');
   await pass(200);
   for (let i = 0; i < 3; i++) await observe();
-  const stopped = one.stop();
-  await pass(200);
-  await stopped;
+  await stop(one);
   const two = start('agents-2');
   await pass(3000);
   // 20 activations in each of three observations, all of them on the first host.
