@@ -1,18 +1,9 @@
-import {
-  closeSync,
-  constants,
-  type FSWatcher,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readSync,
-  rmSync,
-  watch,
-} from 'node:fs';
+import { type FSWatcher, lstatSync, readSync, rmSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { ModeAuthor } from '../../broker/index.js';
 import { type Cancel, millis, type Timers } from '../../config/index.js';
 import { namedProcess, nameProcess } from '../host/lock/index.js';
+import { withPlainFile } from './plain-file.js';
 
 /** Author of a change, and the author's reason. */
 export type ChangedBy = Required<ModeAuthor>;
@@ -53,16 +44,10 @@ const NOTE_BYTES_MAX = 4 * 512 + 256;
 /** The first line of a file: who set or released the switch, when and why; undefined: none. */
 function noteIn(path: string): ChangedBy | undefined {
   try {
-    // Not a link, and a pipe must not stop the hook.
-    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      if (!fstatSync(file).isFile()) return undefined;
-      const data = Buffer.alloc(NOTE_BYTES_MAX);
-      const [line = ''] = data.toString('utf8', 0, readSync(file, data)).split('\n');
-      return line === '' ? undefined : { author: '', reason: line };
-    } finally {
-      closeSync(file);
-    }
+    const data = Buffer.alloc(NOTE_BYTES_MAX);
+    const size = withPlainFile(path, (fd) => readSync(fd, data));
+    const [line = ''] = data.toString('utf8', 0, size).split('\n');
+    return line === '' ? undefined : { author: '', reason: line };
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
@@ -8,6 +8,7 @@ import {
   type ModeValue,
 } from '../../broker/messages/index.js';
 import { type Cancel, millis, type Timers } from '../../config/index.js';
+import { withPlainFile } from './plain-file.js';
 
 /** By key of the bucket `gleaner_mode`; null: a value that cannot be read. */
 type Values = readonly (readonly [key: string, value: ModeValue | null])[];
@@ -81,7 +82,7 @@ export class RememberedModes {
 
   #read(): Values {
     try {
-      const text = readPlainFile(this.#path);
+      const text = withPlainFile(this.#path, (fd) => readFileSync(fd, 'utf8'));
       const values: unknown = JSON.parse(text);
       if (typeof values !== 'object' || values === null || Array.isArray(values))
         throw new Error('not a JSON object');
@@ -119,17 +120,6 @@ export class RememberedModes {
 
   #text(): string {
     return JSON.stringify(Object.fromEntries(this.#values));
-  }
-}
-
-function readPlainFile(path: string): string {
-  // Not a link, and a pipe must not stop the hook.
-  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    if (!fstatSync(file).isFile()) throw new Error('not a file');
-    return readFileSync(file, 'utf8');
-  } finally {
-    closeSync(file);
   }
 }
 
