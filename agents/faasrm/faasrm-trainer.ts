@@ -16,6 +16,7 @@ import {
   policyKey,
 } from '../../broker/messages/index.js';
 import { type Clock, type Millis, messageOf, type Timers } from '../../config/index.js';
+import type { NewerObjects } from '../newer-objects.js';
 import { PolicyStore } from '../nn/index.js';
 import { EntropyWatch, type LearnerState, type PpoMetrics, type Trainer } from '../ppo/index.js';
 import {
@@ -45,6 +46,7 @@ export interface FaasrmTrainerRun {
   /** False: hooks get the weights there are, and take the highest score. */
   readonly learns: boolean;
   readonly logger: Logger;
+  readonly newer?: NewerObjects;
 }
 
 export interface RunningFaasrmTrainer {
@@ -78,7 +80,7 @@ class FaasrmTrainer implements RunningFaasrmTrainer {
   constructor(run: FaasrmTrainerRun) {
     const { broker, clock, timers, host, boot, settings, logger } = run;
     this.#run = run;
-    this.#store = new PolicyStore(broker.objects(objectStores.policies));
+    this.#store = new PolicyStore(broker.objects(objectStores.policies), run.newer);
     this.#watch = new EntropyWatch(settings.options);
     this.#inbox = new Inbox<ExperienceBatch>({
       decode: decodeExperiences,

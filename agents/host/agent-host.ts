@@ -30,12 +30,14 @@ import {
   StepTimes,
   type Timers,
 } from '../../config/index.js';
+import { NewerObjects } from '../newer-objects.js';
 import type { Decision, ResourceManager } from '../resource-manager.js';
 import {
   ConcurrencyTuners,
   type LimitSearch,
   SizeAdviser,
   type TunerSettings,
+  tableStore,
 } from '../tuning/index.js';
 import { ActionSettingsWatch, withinBounds } from './action-settings.js';
 import { Agent } from './agent.js';
@@ -79,6 +81,8 @@ export interface AgentHostRun {
   /** Share of decisions reported on `agent.<fn>`. */
   readonly reportShare?: number;
   readonly logger?: Logger;
+  /** Shared with the manager's stores. */
+  readonly newer?: NewerObjects;
   /** Called by the loop at each mean-field step, for health checks. */
   readonly heartbeat?: () => void;
 }
@@ -106,6 +110,8 @@ export interface RunningAgentHost {
   /** Rewards of learning agents since the start. */
   readonly rewards: FixedHistogram;
   readonly registry: Readonly<RegistryCounts>;
+  /** Stored objects of a newer Gleaner, beside which this host has its own. */
+  readonly newerObjects: number;
   /** Observations that were skipped for a newer one, because this host was behind. */
   readonly superseded: number;
   /** How much later than usual a host's newest observation arrived, the largest, ms. */
@@ -151,6 +157,7 @@ class AgentHost implements RunningAgentHost {
   readonly #log: RateLimitedLog;
   readonly #agents: LRUCache<string, Agent>;
   readonly #adviser: SizeAdviser;
+  readonly #newer: NewerObjects;
   readonly #handOver: HandOver;
   readonly #owners: ActionSettingsWatch;
   readonly #tuner: ConcurrencyTuners | null;
@@ -181,8 +188,12 @@ class AgentHost implements RunningAgentHost {
     });
     const agents = this.#agents;
     this.#adviser = new SizeAdviser(resident);
+    const newer = run.newer ?? new NewerObjects(logger);
+    this.#newer = newer;
+    const objects = broker.objects(objectStores.policies);
     this.#handOver = new HandOver({
-      objects: broker.objects(objectStores.policies),
+      objects,
+      newer,
       agents,
       sizing: this.#adviser,
       clock,
@@ -196,7 +207,7 @@ class AgentHost implements RunningAgentHost {
         : new ConcurrencyTuners({
             ...run.concurrency,
             onUnsafeLimit: (fn, found, back) => this.#outbox.unsafeLimit(fn, found, back),
-            store: broker.objects(objectStores.policies),
+            store: tableStore(objects, newer),
             random,
             functions: resident,
             logger,
@@ -260,6 +271,7 @@ class AgentHost implements RunningAgentHost {
         meanField: { ...this.#meanFields.counts, obsolete: this.#core.meanField.obsolete },
         handOver: { ...this.#handOver.counts },
         registry: { ...this.registry },
+        newerObjects: this.newerObjects,
       }),
     });
     this.#outbox = new Outbox({ broker, clock, host, boot });
@@ -273,6 +285,10 @@ class AgentHost implements RunningAgentHost {
 
   get registry(): Readonly<RegistryCounts> {
     return this.#registry.counts;
+  }
+
+  get newerObjects(): number {
+    return this.#newer.count;
   }
 
   get superseded(): number {

@@ -89,7 +89,7 @@ export class BrokerBasePolicyStore implements BasePolicyStore {
     return state;
   }
 
-  /** Null also if the stored object is damaged or foreign; one of a newer Gleaner is kept. */
+  /** Null also if the stored object is damaged or foreign. */
   async #readable(): Promise<LearnerState | null> {
     try {
       return await this.#read();

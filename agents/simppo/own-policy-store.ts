@@ -6,14 +6,15 @@ import {
   warnOnce,
 } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
-import { CheckpointNewerError, type PolicyStore } from '../nn/index.js';
+import { BESIDE } from '../newer-objects.js';
+import type { PolicyStore } from '../nn/index.js';
 import { type LearnerState, ppoState } from '../ppo/index.js';
 import { expectedPolicy, policyCheckpoint } from './base-policy.js';
 import type { SimppoSettings } from './settings.js';
 
 /** Stores functions' own policies. Decisions never wait for it: missing weights are relearned. */
 export interface OwnPolicyStore {
-  /** False: not accepted; try again with the next update. One of a newer Gleaner is kept. */
+  /** False: not accepted; try again with the next update. */
   save(fn: string, state: LearnerState): boolean;
   /** `done` is called once, now or later; null: there is none, or none that can be read. */
   load(fn: string, done: (state: LearnerState | null) => void): void;
@@ -22,9 +23,11 @@ export interface OwnPolicyStore {
 /** Parallel writes; more are not accepted, as each policy is stored again with its next update. */
 const WRITES_MAX = 16;
 
+const POLICY_NAME = new RegExp(`^own-[a-z-]+-(L[\\w-]+)${BESIDE}$`);
+
 /** The function whose weights an object has; null: it has none of a function's own. */
 export function functionOfPolicy(name: string): string | null {
-  const token = /^own-[a-z-]+-(L[\w-]+)$/.exec(name)?.[1];
+  const token = POLICY_NAME.exec(name)?.[1];
   return token === undefined ? null : functionName(token);
 }
 
@@ -40,20 +43,15 @@ export class BrokerOwnPolicyStore implements OwnPolicyStore {
   readonly #store: PolicyStore;
   readonly #options: OwnPolicyStoreOptions;
   readonly #log: (fields: object, message: string) => void;
-  readonly #logNewer: (fields: object, message: string) => void;
-  /** Functions whose stored policy is of a newer Gleaner. */
-  readonly #newer = new Set<string>();
   #writing = 0;
 
   constructor(store: PolicyStore, options: OwnPolicyStoreOptions) {
     this.#store = store;
     this.#options = options;
     this.#log = warnOnce(options.logger ?? silentLogger);
-    this.#logNewer = warnOnce(options.logger ?? silentLogger);
   }
 
   save(fn: string, state: LearnerState): boolean {
-    if (this.#newer.has(fn)) return true;
     if (this.#writing >= WRITES_MAX) return false;
     this.#writing++;
     const { settings, seed } = this.#options;
@@ -72,25 +70,11 @@ export class BrokerOwnPolicyStore implements OwnPolicyStore {
   load(fn: string, done: (state: LearnerState | null) => void): void {
     const name = this.#name(fn);
     this.#store.load(name, expectedPolicy(this.#options.settings)).then(
-      (checkpoint) => {
-        this.#newer.delete(fn);
-        done(checkpoint && ppoState(name, checkpoint));
-      },
+      (checkpoint) => done(checkpoint && ppoState(name, checkpoint)),
       (error: unknown) => {
-        if (error instanceof CheckpointNewerError) this.#foundNewer(fn, name);
-        else this.#failed(fn, error, 'cannot read a stored policy');
+        this.#failed(fn, error, 'cannot read a stored policy');
         done(null);
       },
-    );
-  }
-
-  #foundNewer(fn: string, object: string): void {
-    this.#newer.add(fn);
-    this.#logNewer(
-      { function: fn, object },
-      'a policy of a newer Gleaner is kept: what is learned here is not stored in its place. ' +
-        `Upgrade this agent host, or delete the objects \`own-${this.#options.manager}-*\` and ` +
-        'restart it',
     );
   }
 

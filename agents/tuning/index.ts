@@ -19,6 +19,6 @@ export {
   TUNER_DEFAULT,
   type TunerSettings,
 } from './concurrency/settings.js';
-export { ownerOfTable, type TableStore } from './concurrency/table.js';
+export { ownerOfTable, type TableStore, tableStore } from './concurrency/table.js';
 export { concurrencyTuner, type TunerState } from './concurrency/tuner.js';
 export { SizeAdviser } from './sizing/adviser.js';

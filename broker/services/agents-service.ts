@@ -89,6 +89,9 @@ const hostState = {
     .describe(
       'Functions registered here, entries of other programs, and deletions since the start.',
     ),
+  newerObjects: count
+    .default(0)
+    .describe('Stored objects of a newer release, beside which this host has its own.'),
 };
 
 /** Evidence for the memory that an action needs, over all hosts of its function. */

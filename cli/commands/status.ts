@@ -48,27 +48,34 @@ interface ServiceLine {
   readonly engine?: string;
   /** As a whole: it publishes nothing until it is resumed. */
   readonly paused: boolean;
+  /** Stored objects that an agent host leaves as they are. */
+  readonly newerObjects?: number;
 }
 
 const keyOf = (service: string, host: string): string => `${service} ${host}`;
 
-/** Agent hosts and aggregators that are paused as a whole. */
-export async function pausedServices(broker: Broker): Promise<ReadonlySet<string>> {
+type PartState = Pick<ServiceLine, 'paused' | 'newerObjects'>;
+
+/** What agent hosts and aggregators say of themselves, by service and host. */
+export async function partStates(broker: Broker): Promise<ReadonlyMap<string, PartState>> {
   const [hosts, aggregators] = await Promise.all([
     askEvery(broker, 'agents', 'list', { limit: 0 }),
     askEvery(broker, 'aggregator', 'list'),
   ]);
-  const keys: string[] = [];
-  for (const [host, { paused }] of hosts.answers)
-    if (paused) keys.push(keyOf(services.agents, host));
+  const states = new Map<string, PartState>();
+  for (const [host, { paused, newerObjects }] of hosts.answers)
+    states.set(keyOf(services.agents, host), {
+      paused,
+      ...(newerObjects > 0 ? { newerObjects } : {}),
+    });
   for (const [host, { paused }] of aggregators.answers)
-    if (paused) keys.push(keyOf(services.aggregator, host));
-  return new Set(keys);
+    states.set(keyOf(services.aggregator, host), { paused });
+  return states;
 }
 
 export function serviceLines(
   found: readonly ServiceInstance[],
-  paused: ReadonlySet<string>,
+  states: ReadonlyMap<string, PartState>,
 ): ServiceLine[] {
   return found
     .map(({ name, metadata, version }) => ({
@@ -76,7 +83,7 @@ export function serviceLines(
       host: metadata.host ?? '?',
       version,
       ...(metadata.engine === undefined ? {} : { engine: metadata.engine }),
-      paused: paused.has(keyOf(name, metadata.host ?? '?')),
+      ...(states.get(keyOf(name, metadata.host ?? '?')) ?? { paused: false }),
     }))
     .sort((a, b) => a.service.localeCompare(b.service) || a.host.localeCompare(b.host));
 }
@@ -104,6 +111,17 @@ export function absentText(lines: readonly Pick<ServiceLine, 'service'>[]): stri
   ];
   return absent.join('\n');
 }
+
+/** For each agent host after a rollback, a line; empty: none has newer objects. */
+export const newerText = (lines: readonly ServiceLine[]): string =>
+  lines
+    .flatMap(({ host, newerObjects }) =>
+      newerObjects === undefined
+        ? []
+        : `${plainText(host)}: ${count(newerObjects)} stored objects of a newer Gleaner: ` +
+          'they stay, it reads and writes its own beside them (docs/upgrade.md)',
+    )
+    .join('\n');
 
 const lostTapsOf = ({ tap }: HostView) => tap.filter(({ state }) => state !== 'listening');
 
@@ -147,22 +165,22 @@ export function addCommands(program: Command): void {
     .description('show the running parts, and the capacity of each invoker host');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const { seen, shared, missing, hooks, unread, paused } = await withBroker(
+    const { seen, shared, missing, hooks, unread, states } = await withBroker(
       config,
       async (broker) => {
         const expected = await expectedInstances(broker);
-        const [found, { hooks, unread }, paused] = await Promise.all([
+        const [found, { hooks, unread }, states] = await Promise.all([
           findServices(broker, null, millis(300), 'STATS', expected),
           // All functions, once: the verdict names those that gained and slowed most.
           inspectHooks(broker, { expected }),
-          pausedServices(broker),
+          partStates(broker),
         ]);
         const seen = found.filter(({ name }) => name.startsWith('gleaner-'));
         const shared = sharedNames(seen).filter(({ service }) => service !== services.aggregator);
-        return { seen, shared, missing: missingServices(expected, seen), hooks, unread, paused };
+        return { seen, shared, missing: missingServices(expected, seen), hooks, unread, states };
       },
     );
-    const lines = serviceLines(seen, paused);
+    const lines = serviceLines(seen, states);
     const stores = storesOf(seen);
     if (options.output === 'json') {
       processScreen.write(
@@ -175,7 +193,7 @@ export function addCommands(program: Command): void {
           left('host', (row) => row.host),
           left('version', (row) => row.version),
           left('engine', (row) => row.engine ?? ''),
-          ...(paused.size > 0
+          ...(lines.some(({ paused }) => paused)
             ? [left<ServiceLine>('state', (row) => (row.paused ? 'paused' : ''))]
             : []),
         ]),
@@ -185,7 +203,8 @@ export function addCommands(program: Command): void {
       if (failing !== '') processScreen.write(`\n${failing}`);
       // Manager `fixed`, the default, needs neither part.
       const absent = config.agents.manager === 'fixed' ? '' : absentText(lines);
-      if (absent !== '') processScreen.write(`\n${absent}\n`);
+      for (const text of [absent, newerText(lines)])
+        if (text !== '') processScreen.write(`\n${text}\n`);
       const verdict = verdictLines(
         hooks.map(({ host }) => host),
         hooks.flatMap(({ functions }) => functions),

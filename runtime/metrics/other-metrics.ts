@@ -51,6 +51,7 @@ export function updateAgents(
     wrong_subject: counts.wrongSubject,
   };
   set.growEach('gleaner_agents_observations_total', 'result', Object.entries(results));
+  set.set('gleaner_agents_newer_objects', host.newerObjects);
   set.set('gleaner_agents_behind_seconds', host.lag / 1000);
   set.grow('gleaner_agents_targets_total', counts.targets);
   set.grow('gleaner_agents_failed_decisions_total', counts.failedDecisions);

@@ -239,6 +239,10 @@ export const METRICS = {
         'decides, or the lease of this one has lapsed), wrong_subject.',
       'result',
     ),
+    gleaner_agents_newer_objects: gauge(
+      'Stored agents, weights and tables of a newer release, as after a rollback: this host has ' +
+        'its own beside them.',
+    ),
     gleaner_agents_behind_seconds: gauge(
       'Delay of an invoker host’s newest observation beyond the usual, the largest: a slow agent ' +
         'host. A dead one has no figure; another takes its shards.',

@@ -5,7 +5,7 @@ import {
 } from '../../agents/aware/index.js';
 import { faasrmOnlineSettings, runFaasrmTrainer } from '../../agents/faasrm/index.js';
 import { registrySettings, runAgentHost, TrajectoryWriter } from '../../agents/host/index.js';
-import type { ResourceManager } from '../../agents/index.js';
+import { NewerObjects, type ResourceManager } from '../../agents/index.js';
 import {
   createManager,
   type ExternalManager,
@@ -134,11 +134,12 @@ export async function runAgentsPart({
   const trajectories = config.agents.trajectories
     ? new TrajectoryWriter(broker, { host: hostName, boot }, timers)
     : null;
+  const newer = new NewerObjects(logger);
   const learning = {
     trainer,
     seed,
     trigger: new RevisionTrigger(),
-    policies: new PolicyStore(broker.objects(objectStores.policies)),
+    policies: new PolicyStore(broker.objects(objectStores.policies), newer),
     logger,
     ...(trajectories === null
       ? {}
@@ -177,10 +178,22 @@ export async function runAgentsPart({
     version: packageVersion(),
     engine,
     logger,
+    newer,
     heartbeat: operating.beat,
   });
   const learns = config.agents.faasrm === 'learn';
-  const parts = { broker, clock, timers, host: hostName, boot, trainer, seed, learns, logger };
+  const parts = {
+    broker,
+    clock,
+    timers,
+    host: hostName,
+    boot,
+    trainer,
+    seed,
+    learns,
+    logger,
+    newer,
+  };
   const faasrmTrainer = usesFaasrm(config)
     ? runFaasrmTrainer({ ...parts, settings: faasrmOnlineSettings })
     : null;

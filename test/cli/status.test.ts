@@ -4,7 +4,8 @@ import { phaseText } from '../../cli/commands/agents.js';
 import {
   absentText,
   missingServices,
-  pausedServices,
+  newerText,
+  partStates,
   serviceLines,
 } from '../../cli/commands/status.js';
 import { MemoryBus } from '../support/memory-broker/memory-bus.js';
@@ -57,9 +58,14 @@ test('a paused agent host and a paused aggregator are shown', async (t) => {
       version: '1.0.0',
       description: 'test',
       host,
-      endpoints: { list: { description: 'test', handle: () => ({ ...state, host, paused }) } },
+      endpoints: {
+        list: {
+          description: 'test',
+          handle: () => ({ ...state, host, paused, newerObjects: paused ? 0 : 3 }),
+        },
+      },
     });
-  const paused = await pausedServices(bus.connect());
+  const states = await partStates(bus.connect());
   const found = ['h1', 'h2'].map((host) => ({
     name: 'gleaner-agents',
     id: host,
@@ -67,10 +73,14 @@ test('a paused agent host and a paused aggregator are shown', async (t) => {
     metadata: { host },
   }));
   t.deepEqual(
-    serviceLines(found, paused).map((line) => line.paused),
+    serviceLines(found, states).map((line) => line.paused),
     [true, false],
   );
-  t.true(paused.has('gleaner-aggregator h2'));
+  t.true(states.get('gleaner-aggregator h2')?.paused);
+  t.regex(
+    newerText(serviceLines(found, states)),
+    /^h2: 3 stored objects of a newer Gleaner[^\n]*$/,
+  );
 });
 
 test('`agents list` shows the pause of an agent, and that of its whole host', (t) => {

@@ -11,11 +11,12 @@ import {
   messageOf,
   type Timers,
 } from '../../../config/index.js';
+import { jsonVersion, type NewerObjects } from '../../newer-objects.js';
 import { type Agent, type SavedAgent, savedAgentSchema } from '../agent.js';
 import { shardOf } from './plan.js';
 
+/** To be raised with any manager's saved state, too: older hosts leave such objects alone. */
 const VERSION = 1;
-const versionSchema = z.object({ v: z.int() });
 const shardSchema = z.object({
   v: z.literal(VERSION),
   shard: z.int().min(0),
@@ -48,7 +49,7 @@ const NAMED_MAX = 5;
 /** A store that does not answer must not delay a shard: see {@link HandOver} for what it means. */
 const LOAD_TIMEOUT = 1500 as Millis;
 
-/** A shard's object that is not overwritten: not read yet, or of a newer Gleaner. */
+/** A shard's object that is not overwritten, because it is not read yet. */
 interface UnreadObject {
   /** Under which this host has the shard. */
   readonly epoch: number;
@@ -65,6 +66,7 @@ export interface HandOverOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
+  readonly newer: NewerObjects;
 }
 
 export const shardObject = (shard: number): string => `agents-shard-${shard}`;
@@ -78,8 +80,8 @@ export const shardObject = (shard: number): string => `agents-shard-${shard}`;
  */
 export class HandOver {
   readonly #options: HandOverOptions;
+  readonly #objects: ObjectStore;
   readonly #log: (fields: object, message: string) => void;
-  readonly #logNewer: (fields: object, message: string) => void;
   readonly #suspended = new LRUCache<string, SavedAgent>({ max: SAVED_MAX });
   readonly #dirty = new Set<number>();
   /** By shard whose agents are in memory: the epoch under which this host last read its object. */
@@ -93,7 +95,8 @@ export class HandOver {
   constructor(options: HandOverOptions) {
     this.#options = options;
     this.#log = warnOnce(options.logger);
-    this.#logNewer = warnOnce(options.logger);
+    const { objects, newer } = options;
+    this.#objects = newer.beside(objects, VERSION, jsonVersion);
   }
 
   /** Resumes a new agent from its function's suspended one, if there is one. */
@@ -196,16 +199,13 @@ export class HandOver {
     this.#reading++;
     const isCurrent = (): boolean => this.#unread.get(shard) === unread;
     try {
-      const data = await this.#options.objects.get(shardObject(shard));
+      const data = await this.#objects.get(shardObject(shard));
       if (!isCurrent()) return;
       const stored = data && decodeShard(data);
-      if (stored === 'newer') this.#foundNewer(shard);
-      else {
-        // No other host has saved it since this one owned it: the state in memory is not older.
-        if (stored !== null && stored.epoch > (this.#served.get(shard) ?? -1))
-          this.#take(shard, stored, unread.pauses);
-        this.#markRead(shard, unread);
-      }
+      // No other host has saved it since this one owned it: the state in memory is not older.
+      if (stored !== null && stored.epoch > (this.#served.get(shard) ?? -1))
+        this.#take(shard, stored, unread.pauses);
+      this.#markRead(shard, unread);
     } catch (error) {
       if (!isCurrent()) return;
       unread.hasFailed = error instanceof GleanerError && !(error instanceof StoreError);
@@ -256,18 +256,9 @@ export class HandOver {
         this.counts.unusable++;
   }
 
-  #foundNewer(shard: number): void {
-    this.counts.failures++;
-    this.#logNewer(
-      { object: shardObject(shard) },
-      'suspended agents of a newer Gleaner are kept: those of this host are not saved in their ' +
-        'place. Upgrade this agent host, or delete the objects `agents-shard-*` and restart it',
-    );
-  }
-
   async #save(shard: number, epoch: number): Promise<void> {
     if (this.#unread.has(shard)) return;
-    const { agents, clock, sizing, objects } = this.#options;
+    const { agents, clock, sizing } = this.#options;
     const now = clock.monotonic();
     const saved: Record<string, SavedAgent> = {};
     let size = 0;
@@ -292,7 +283,7 @@ export class HandOver {
     }
     if (size === 0) return;
     try {
-      await objects.put(
+      await this.#objects.put(
         shardObject(shard),
         encodeMessage({ v: VERSION, shard, epoch, agents: saved, sizing: known }),
       );
@@ -310,10 +301,9 @@ export class HandOver {
 }
 
 /** Throws, with one line as message, if it is damaged. */
-function decodeShard(data: Uint8Array): z.output<typeof shardSchema> | 'newer' {
+function decodeShard(data: Uint8Array): z.output<typeof shardSchema> {
   if (data.byteLength > BYTES_MAX) throw new Error(`${data.byteLength} bytes`);
   const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data));
-  if ((versionSchema.safeParse(value).data?.v ?? 0) > VERSION) return 'newer';
   const parsed = shardSchema.safeParse(value);
   if (!parsed.success) throw new Error(firstIssue(parsed.error));
   return parsed.data;

@@ -102,6 +102,16 @@ export function encodeCheckpoint(checkpoint: Checkpoint): LayersFormat {
   return { model, weightsFile, weights };
 }
 
+const gleanerPart = (model: unknown): { readonly version?: unknown } | undefined =>
+  (model as { userDefinedMetadata?: { gleaner?: { version?: unknown } } } | null)
+    ?.userDefinedMetadata?.gleaner;
+
+/** Version of the format of a model.json; 0 if it has none. */
+export function modelVersion(model: unknown): number {
+  const version = gleanerPart(model)?.version;
+  return typeof version === 'number' ? version : 0;
+}
+
 /** Name of the weights file that a model.json asks for; checks who wrote it, and when. */
 export function readModel(
   where: string,
@@ -113,11 +123,11 @@ export function readModel(
   } catch (error) {
     throw new CheckpointDamagedError(where, 'model.json is not JSON', error);
   }
-  const own = (raw as { userDefinedMetadata?: { gleaner?: { version?: unknown } } } | null)
-    ?.userDefinedMetadata?.gleaner;
-  if (own === undefined) throw new CheckpointForeignError(where, 'Gleaner has not written it');
-  if (typeof own?.version === 'number' && own.version > CHECKPOINT_VERSION)
-    throw new CheckpointNewerError(where, own.version, CHECKPOINT_VERSION);
+  if (gleanerPart(raw) === undefined)
+    throw new CheckpointForeignError(where, 'Gleaner has not written it');
+  const version = modelVersion(raw);
+  if (version > CHECKPOINT_VERSION)
+    throw new CheckpointNewerError(where, version, CHECKPOINT_VERSION);
   const parsed = modelSchema.safeParse(raw);
   if (!parsed.success) throw new CheckpointDamagedError(where, z.prettifyError(parsed.error));
   const weightsFile = parsed.data.weightsManifest[0].paths[0];

@@ -1,7 +1,13 @@
 import type { ObjectStore } from '../../../broker/index.js';
+import { NewerObjects, type VersionOf } from '../../newer-objects.js';
 import { CheckpointDamagedError, CheckpointForeignError } from '../errors.js';
 import type { Checkpoint, Expected } from './checkpoint.js';
-import { decodeCheckpoint, encodeCheckpoint } from './layers-format.js';
+import {
+  CHECKPOINT_VERSION,
+  decodeCheckpoint,
+  encodeCheckpoint,
+  modelVersion,
+} from './layers-format.js';
 
 const MAGIC = 'GLNCKPT1';
 /** Magic, then the length of model.json as a little-endian 32-bit number. */
@@ -19,20 +25,37 @@ export function packCheckpoint(checkpoint: Checkpoint): Uint8Array {
   return packed;
 }
 
+/** Length of model.json; null: Gleaner has not written it, negative: it ends too early. */
+function modelLength(packed: Uint8Array): number | null {
+  if (new TextDecoder().decode(packed.subarray(0, MAGIC.length)) !== MAGIC) return null;
+  if (packed.length < HEAD) return -1;
+  const view = new DataView(packed.buffer, packed.byteOffset);
+  const length = view.getUint32(MAGIC.length, true);
+  return packed.length < HEAD + length ? -1 : length;
+}
+
+const packedVersion: VersionOf = (packed) => {
+  const length = modelLength(packed);
+  if (length === null || length < 0) return 0;
+  try {
+    const model: unknown = JSON.parse(
+      new TextDecoder().decode(packed.subarray(HEAD, HEAD + length)),
+    );
+    return modelVersion(model);
+  } catch {
+    return 0;
+  }
+};
+
 /** Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or `_NEWER`. */
 export function unpackCheckpoint(
   where: string,
   packed: Uint8Array,
   expected?: Expected,
 ): Checkpoint {
-  if (new TextDecoder().decode(packed.subarray(0, MAGIC.length)) !== MAGIC)
-    throw new CheckpointForeignError(where, 'Gleaner has not written it');
-  const length =
-    packed.length < HEAD
-      ? -1
-      : new DataView(packed.buffer, packed.byteOffset).getUint32(MAGIC.length, true);
-  if (length < 0 || packed.length < HEAD + length)
-    throw new CheckpointDamagedError(where, 'it ends too early');
+  const length = modelLength(packed);
+  if (length === null) throw new CheckpointForeignError(where, 'Gleaner has not written it');
+  if (length < 0) throw new CheckpointDamagedError(where, 'it ends too early');
   const text = new TextDecoder().decode(packed.subarray(HEAD, HEAD + length));
   return decodeCheckpoint(where, text, packed.subarray(HEAD + length), expected);
 }
@@ -41,8 +64,8 @@ export function unpackCheckpoint(
 export class PolicyStore {
   readonly #objects: ObjectStore;
 
-  constructor(objects: ObjectStore) {
-    this.#objects = objects;
+  constructor(objects: ObjectStore, newer = new NewerObjects()) {
+    this.#objects = newer.beside(objects, CHECKPOINT_VERSION, packedVersion);
   }
 
   save(name: string, checkpoint: Checkpoint): Promise<void> {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ObjectStore } from '../../../broker/index.js';
 import { messageOf } from '../../../config/index.js';
+import { BESIDE, jsonVersion, type NewerObjects } from '../../newer-objects.js';
 import { TableDamagedError, TableForeignError, TableNewerError } from './errors.js';
 import { type SavedGuard, savedGuardSchema } from './guard.js';
 import type { LimitSearch } from './search.js';
@@ -22,6 +23,10 @@ export interface TableOwner {
 /** Where tables are kept: an object store of the broker is one. */
 export type TableStore = Pick<ObjectStore, 'get' | 'put'>;
 
+/** For tables and guards, beside those of a newer Gleaner. */
+export const tableStore = (objects: ObjectStore, newer: NewerObjects): TableStore =>
+  newer.beside(objects, VERSION, jsonVersion);
+
 const nameOf = (kind: string, { function: fn, revision }: TableOwner): string =>
   `${kind}.${Buffer.from(fn).toString('base64url')}.${Buffer.from(revision).toString('base64url')}`;
 
@@ -31,9 +36,11 @@ export const tableName = (owner: TableOwner): string => nameOf('concurrency', ow
 /** Apart from the table, as it holds for every search. */
 const guardName = (owner: TableOwner): string => nameOf('concurrency-guard', owner);
 
+const TABLE_NAME = new RegExp(String.raw`^concurrency(?:-guard)?\.([\w-]+)\.([\w-]*)${BESIDE}$`);
+
 /** Whose table or guard an object is; null: it is neither. */
 export function ownerOfTable(name: string): TableOwner | null {
-  const [, fn, revision] = /^concurrency(?:-guard)?\.([\w-]+)\.([\w-]*)$/.exec(name) ?? [];
+  const [, fn, revision] = TABLE_NAME.exec(name) ?? [];
   if (fn === undefined || revision === undefined) return null;
   const text = (part: string): string => Buffer.from(part, 'base64url').toString('utf8');
   return { function: text(fn), revision: text(revision) };

@@ -195,7 +195,7 @@ test('a policy from other shipped weights is ignored and overwritten', async (t)
   t.deepEqual(warnings, []);
 });
 
-test('damaged and foreign policies are overwritten; a newer Gleaner’s is kept', async (t) => {
+test('damaged and foreign policies are overwritten; a newer Gleaner’s stays', async (t) => {
   const { host, objects, store, warnings } = stage();
   const ownPolicyStore = host();
   const name = 'base-simppo-quota';
@@ -223,4 +223,5 @@ test('damaged and foreign policies are overwritten; a newer Gleaner’s is kept'
   ownPolicyStore.save(learned(900, 4));
   await settle();
   t.deepEqual(Buffer.from((await objects.get(name))!), newer);
+  t.deepEqual(await found(ownPolicyStore), learned(900, 4));
 });

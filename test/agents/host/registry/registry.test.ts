@@ -148,12 +148,15 @@ test('weights and tables of forgotten functions are deleted, and no other object
   await call('/guest/here');
   const objects = hook.objects(objectStores.policies);
   const [here, gone] = ['/guest/here', '/guest/gone'].map((name) => functionToken(name));
-  const kept = [`own-simppo-${here}`, `concurrency.${here}.MC4wLjE`];
+  const kept = [`own-simppo-${here}`, `concurrency.${here}.MC4wLjE`, `own-simppo-${here}.v1`];
   const other = ['faasrm', 'agents-shard-7', 'own-something-else', 'concurrency.odd'];
   const left = [
     `own-single-agent-${gone}`,
     `concurrency.${gone}.MC4wLjE`,
     `concurrency.${gone}.MC4wLjI`,
+    // Beside those of a newer release.
+    `own-simppo-${gone}.v1`,
+    `concurrency.${gone}.MC4wLjE.v1`,
   ];
   for (const name of [...kept, ...other, ...left]) await objects.put(name, new Uint8Array(1));
   await pass(30);

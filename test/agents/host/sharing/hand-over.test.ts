@@ -10,7 +10,7 @@ import {
   shardObject,
   shardOf,
 } from '../../../../agents/host/sharing/index.js';
-import type { ResourceManager } from '../../../../agents/index.js';
+import { NewerObjects, type ResourceManager } from '../../../../agents/index.js';
 import { StoreError, StoreUnavailableError } from '../../../../broker/errors.js';
 import {
   type Broker,
@@ -111,10 +111,11 @@ function stage() {
   return { time, bus, hook, start, pass, stop, observe, seen, warnings };
 }
 
-const handOver = async (hook: Broker, host: string) =>
+const listed = async (hook: Broker, host: string) =>
   agentsService.list.answer.parse(
     await callService(hook, { service: 'gleaner-agents', endpoint: 'list', host }),
-  ).handOver;
+  );
+const handOver = async (hook: Broker, host: string) => (await listed(hook, host)).handOver;
 
 test('an agent keeps its state when its host stops and another takes over', async (t) => {
   const { hook, start, pass, stop, observe, seen } = stage();
@@ -459,6 +460,7 @@ test('a late load of an earlier lease has no effect on that of the next one', as
     clock: time,
     timers: time,
     logger: silentLogger,
+    newer: new NewerObjects(),
   });
   const shard = shardOf(FN);
   for (const epoch of [1, 3]) {
@@ -556,8 +558,8 @@ test('an agent that cannot be read is skipped and named, its shard mates are not
   await host.stop();
 });
 
-test('suspended agents of a newer Gleaner are kept, which is logged once', async (t) => {
-  const { hook, start, pass, stop, observe, warnings } = stage();
+test('beside the objects of a newer Gleaner a host saves and loads its own', async (t) => {
+  const { hook, start, pass, stop, observe, seen, warnings } = stage();
   const objects = hook.objects(objectStores.policies);
   const functions = [FN, MOVING];
   const stored = new Map<string, Uint8Array>();
@@ -571,14 +573,23 @@ test('suspended agents of a newer Gleaner are kept, which is logged once', async
   await pass(200);
   for (const fn of functions) await observe(fn);
   await observe('/guest/other');
-  await pass(2000);
+  t.is((await listed(hook, 'agents-1')).newerObjects, 2);
   await stop(one);
-  for (const [name, newer] of stored) t.deepEqual(await objects.get(name), newer);
+  for (const [name, newer] of stored) {
+    t.deepEqual(await objects.get(name), newer);
+    t.truthy(await objects.get(`${name}.v1`));
+  }
   t.truthy(await objects.get(shardObject(shardOf('/guest/other'))));
-  const kept = warnings.filter((text) => text.includes('of a newer Gleaner are kept'));
+  const kept = warnings.filter((text) => text.includes('of a newer Gleaner'));
   t.is(kept.length, 1);
-  t.regex(kept[0]!, /the objects `agents-shard-\*` .*"object":"agents-shard-\d+"/);
+  t.regex(kept[0]!, /"object":"agents-shard-(\d+)","own":"agents-shard-\1\.v1"/);
   t.false(warnings.some((text) => text.startsWith('cannot load')));
+  const two = start('agents-2');
+  await pass(3000);
+  for (const fn of functions) await observe(fn);
+  for (const fn of functions) t.is(await seen('agents-2', fn), 2);
+  t.is(two.newerObjects, 2);
+  await stop(two);
 });
 
 test('a state of another manager, or an unusable one, is dropped', async (t) => {

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { NewerObjects } from '../../../../agents/index.js';
 import {
   TableDamagedError,
   TableForeignError,
@@ -10,6 +11,7 @@ import {
   loadTable,
   saveTable,
   tableName,
+  tableStore,
 } from '../../../../agents/tuning/concurrency/table.js';
 import {
   concurrencyTuner,
@@ -114,6 +116,19 @@ test('a table of another function, revision, search or set of limits is refused 
     encodeTable(owner, hillClimbing, grid, hillClimbing.initialState()),
   ];
   for (const from of foreign) t.throws(() => read(from), { instanceOf: TableForeignError });
+});
+
+test('beside a table of a newer Gleaner this one stores its own', async (t) => {
+  const objects = new MemoryBus().connect().objects(objectStores.policies);
+  const newer = Buffer.from('{"v":2}');
+  await objects.put(tableName(owner), newer);
+  const newerObjects = new NewerObjects();
+  const store = tableStore(objects, newerObjects);
+  t.is(await loadTable(store, owner, search, grid), null);
+  await saveTable(store, owner, search, grid, learned());
+  t.deepEqual(await loadTable(store, owner, search, grid), learned());
+  t.deepEqual(Buffer.from((await objects.get(tableName(owner)))!), newer);
+  t.is(newerObjects.count, 1);
 });
 
 test('a table of a later version is refused by name, whatever else is in it', (t) => {
