@@ -217,6 +217,7 @@ export class Activation<C extends ManagedContainer<C>> implements EndedActivatio
     this.run.payload = payload as Bytes;
     this.hasTarget = false;
     this.late = false;
+    this.run.isRest = container.limitsChanged;
     this.limitsChanged = this.limitsInterrupted = container.limitsChanged;
     this.stepped = false;
     this.reason = 'answer';

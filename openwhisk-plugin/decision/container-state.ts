@@ -128,6 +128,8 @@ export class Run {
    * it has its user's, and the weight of control activations.
    */
   late = false;
+  /** The rest of a run that was counted: its user limits changed while it ran. */
+  isRest = false;
 
   readonly cpu = new Grant();
   readonly memory = new Grant();
@@ -185,6 +187,7 @@ export class Run {
     this.expectedCpu = Number.NaN;
     this.enforced = true;
     this.late = false;
+    this.isRest = false;
     this.cpu.reset(container.userCpu);
     this.memory.reset(container.user.memory);
     this.shares = container.user.shares;

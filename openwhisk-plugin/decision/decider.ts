@@ -420,6 +420,7 @@ export class Decider {
     // most the user's limit.
     run.minCpuLimit = Math.min(run.cpu.granted, run.cpu.user);
     run.memoryLimit = Math.floor(run.memory.granted) as Bytes;
+    if (run.isRest) return;
     fn.started++;
     fn.lastStart = run.startedAt;
     if (run.control) fn.controlled++;

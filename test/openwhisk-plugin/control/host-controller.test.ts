@@ -47,6 +47,23 @@ test('user limits apply to a late request, without a trusted tap and without mod
   }
 });
 
+test('the rest of an activation whose user limits changed is no second start', (t) => {
+  const fake = new FakeHost(decider());
+  const container = fake.container(limits(256, 2));
+  fake.whole(container, 0.3);
+  fake.pass(container, 100, 0);
+  const { state } = fake.request(container).revision;
+  const { started, lastStart } = state;
+  const updated = fake.container({ ...limits(256, 2), shares: 512 });
+  fake.pass(container, 100, 0.3);
+  updated.limitsChanged = true;
+  t.is(fake.request(updated).revision.state, state);
+  t.deepEqual([state.started, state.lastStart], [started, lastStart]);
+  updated.limitsChanged = false;
+  fake.request(updated);
+  t.is(state.started, started + 1);
+});
+
 /** Beside `container`, something runs with four times its own weight. */
 function besideRaised(): [FakeHost, FakeContainer] {
   const fake = new FakeHost(decider());

@@ -124,7 +124,7 @@ export class FaasrmPolicy implements ActivationPolicy {
   ): number {
     const { fn, startedAt } = run;
     const statistics = statisticsOf(fn);
-    statistics.started(fn, startedAt, context.settings);
+    if (!run.isRest) statistics.started(fn, startedAt, context.settings);
     choice.startedAt = startedAt;
     choice.cpus = cpus;
     choice.memories = memories;
