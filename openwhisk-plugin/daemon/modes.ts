@@ -70,6 +70,17 @@ export class Modes {
     return mode && this.#remembered.has(action) ? stricter(mode, configured) : mode;
   }
 
+  /** Whether the configuration of some function may be stricter than this mode of the last run. */
+  #isRestricted(mode: Mode | undefined, action: string | null): boolean {
+    if (mode === undefined || !this.#remembered.has(action)) return false;
+    const { mode: forAll, functions } = this.#settings;
+    const configured =
+      action === null
+        ? [forAll, ...functions.overrides.map((each) => each.mode ?? forAll)]
+        : [overrideFor(functions.overrides, action).mode ?? forAll];
+    return configured.some((each) => stricter(mode, each) !== mode);
+  }
+
   isPaused(action: string): boolean {
     return this.#paused.has(action);
   }
@@ -103,10 +114,10 @@ export class Modes {
    */
   set(mode: Mode | undefined, action: string | null, isRemembered = false): boolean {
     const before = action === null ? this.#forAll : this.#forFunction.get(action);
-    const restricts = isRemembered && mode !== undefined;
-    if (before === mode && restricts === this.#remembered.has(action)) return false;
-    if (restricts) this.#remembered.add(action);
+    const wasRestricted = this.#isRestricted(before, action);
+    if (isRemembered && mode !== undefined) this.#remembered.add(action);
     else this.#remembered.delete(action);
+    if (before === mode) return wasRestricted !== this.#isRestricted(mode, action);
     if (action === null) this.#forAll = mode;
     else if (mode === undefined) this.#forFunction.delete(action);
     else this.#forFunction.set(action, mode);

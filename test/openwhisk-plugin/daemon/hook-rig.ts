@@ -113,7 +113,7 @@ export class HookRig {
 
   /** What the audit log has; after a flush, such as the hook's stop. */
   auditLines(): Record<string, unknown>[] {
-    return readFileSync(join(this.folder, 'audit.jsonl'), 'utf8')
+    return readFileSync(join(this.config.hook.stateDir, 'audit.jsonl'), 'utf8')
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);

@@ -6,7 +6,7 @@ import { type Broker, buckets, type KeyValue, services } from '../../../broker/i
 import { encodeMessage, MODE_GLOBAL, modeKey } from '../../../broker/messages/index.js';
 import { changeMode, type ModeChange } from '../../../broker/mode-switch.js';
 import { callService } from '../../../broker/services/index.js';
-import { type Config, millis } from '../../../config/index.js';
+import { type Config, type Mode, millis } from '../../../config/index.js';
 import { RememberedModes } from '../../../openwhisk-plugin/daemon/remembered-modes.js';
 import { until } from '../../support/gleaner.js';
 import { ManualTime } from '../../support/manual-time.js';
@@ -175,6 +175,37 @@ test('the first read undoes only what the missing value had set', async (t) => {
   t.is(quota(rig), 1000, 'the pause that was not stored stays');
   await rig.hook.stop();
   t.is(readFileSync(join(folder, 'modes.json'), 'utf8'), '{}');
+});
+
+test('a mode that NATS confirms is one change in the audit log', async (t) => {
+  const changes = async (configured: Mode) => {
+    const folder = folderWith({
+      global: { mode: 'recommend' },
+      [modeKey(HELLO)]: { mode: 'observe' },
+    });
+    const configure = (config: Config) => Object.assign(config, { mode: configured });
+    const rig = rigOn(folder, configure);
+    await changeMode(rig.other, null, { mode: 'recommend' }, ME);
+    await changeMode(rig.other, HELLO, { mode: 'observe' }, ME);
+    rig.bus.takeDown();
+    await rig.start();
+    rig.bus.bringUp();
+    await settle();
+    await rig.hook.stop();
+    const lines = rig.auditLines().filter(({ resource }) => resource === 'mode');
+    return lines.map(({ action = '', mode }) => [action, mode]);
+  };
+  const once = [
+    ['', 'recommend'],
+    [HELLO, 'observe'],
+  ];
+  t.deepEqual(await changes('enforce'), once);
+  // Until then the stricter configuration counts.
+  t.deepEqual(await changes('observe'), [
+    ['', 'observe'],
+    [HELLO, 'observe'],
+    ['', 'recommend'],
+  ]);
 });
 
 test('a first read that fails is in the log', async (t) => {
