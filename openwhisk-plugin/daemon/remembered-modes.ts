@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import {
   decodeMode,
   encodeMessage,
+  functionOfModeKey,
   MODE_GLOBAL,
   type ModeValue,
 } from '../../broker/messages/index.js';
@@ -86,7 +87,9 @@ export class RememberedModes {
       const values: unknown = JSON.parse(text);
       if (typeof values !== 'object' || values === null || Array.isArray(values))
         throw new Error('not a JSON object');
-      const read = Object.entries(values).map(([key, value]) => [key, readValue(value)] as const);
+      const read = Object.entries(values).map(
+        ([key, value]) => [key, readValue(key, value)] as const,
+      );
       this.#written = text;
       return read;
     } catch (error) {
@@ -123,11 +126,13 @@ export class RememberedModes {
   }
 }
 
-function readValue(value: unknown): ModeValue | null {
+/** Null: it cannot be read. Throws if it cannot be read whose it is either. */
+function readValue(key: string, value: unknown): ModeValue | null {
   if (value === null) return null;
   const decoded = decodeMode(encodeMessage(value as object));
-  if (!decoded.ok) throw new Error(decoded.detail);
-  return decoded.message;
+  if (decoded.ok) return decoded.message;
+  if (functionOfModeKey(key) === null) throw new Error(decoded.detail);
+  return null;
 }
 
 /** Under another name, flushed to the disk, then renamed. */

@@ -239,6 +239,7 @@ for (const [what, text] of [
   ['empty', ''],
   ['of another kind', '[]'],
   ['with a wrong value', '{"global":{"v":1,"kill":"no","author":"me"}}'],
+  ['with a wrong value of an unknown key', '{"functoin.a":{"v":1,"paused":"no"}}'],
   ['too deep', `{"global":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
 ] as const)
   test(`a file that is ${what} holds the kill switch until NATS was read`, async (t) => {
@@ -254,6 +255,22 @@ for (const [what, text] of [
     await rig.hook.stop();
     t.is(readFileSync(join(folder, 'modes.json'), 'utf8'), '{}');
   });
+
+test('a wrong value of a function pauses that function until NATS was read', async (t) => {
+  const rig = await startAway(folderWith({ [modeKey(HELLO)]: { paused: 'no' } }));
+  t.deepEqual(killedBy(rig), []);
+  t.is(rig.hook.figures().host.unreadableModes, 1);
+  t.is(quota(rig), 1000);
+  const other = rig.container({ quota: 1000, name: 'wsk0_9_guest_other' });
+  other.call(400, 200, { action: '/guest/other' });
+  other.run({ action: '/guest/other' });
+  t.true(other.cgroup.inForce.quota < 1000);
+  rig.bus.bringUp();
+  await settle();
+  t.true(quota(rig) < 1000);
+  t.is(rig.hook.figures().host.unreadableModes, 0);
+  await rig.hook.stop();
+});
 
 for (const [what, make] of [
   ['a pipe', (path: string) => execFileSync('mkfifo', [path])],
