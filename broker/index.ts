@@ -37,6 +37,7 @@ export type {
 } from './port.js';
 export { RateLimitedLog } from './rate-limited-log.js';
 export { natsReference } from './reference.js';
+export { refusedText } from './refused-subjects.js';
 export { logConnection } from './status-log.js';
 export type { StoreState } from './store-health.js';
 export { consequenceOf, logStores } from './store-log.js';

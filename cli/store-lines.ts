@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { consequenceOf, type StoreState } from '../broker/index.js';
+import { consequenceOf, refusedText, type StoreState } from '../broker/index.js';
 import type { ServiceInstance } from '../broker/services/index.js';
 import { count, left, plainText, right, table } from '../runtime/index.js';
 
@@ -59,3 +59,28 @@ export function failingStores(stores: readonly PartStore[]): string {
   }
   return `${rows}${[...causes.values()].join('')}`;
 }
+
+/** Subjects that one part may not subscribe to. */
+export interface RefusedSubjects {
+  readonly service: string;
+  readonly host: string;
+  readonly subjects: readonly string[];
+}
+
+/** Of every part to which NATS refuses some. Older parts report none. */
+export function refusedOf(services: readonly ServiceInstance[]): RefusedSubjects[] {
+  return services.flatMap(({ name, metadata, refusedSubjects }) => {
+    const checked = z.array(z.string()).safeParse(refusedSubjects);
+    return checked.success && checked.data.length > 0
+      ? { service: name, host: metadata.host ?? '?', subjects: checked.data }
+      : [];
+  });
+}
+
+export const refusedLines = (refused: readonly RefusedSubjects[]): string =>
+  refused
+    .map(({ service, host, subjects }) =>
+      plainText(`${service} on ${host}: ${refusedText(subjects)}`),
+    )
+    .map((line) => `${line}\n`)
+    .join('');

@@ -109,7 +109,8 @@ export class NatsBroker implements Broker {
   }
 
   get refusedSubjects(): string[] {
-    return this.#subscriptions.refused;
+    const watched = [...this.#values.values()].filter(({ isRefused }) => isRefused);
+    return [...this.#subscriptions.refused, ...watched.map(({ notices }) => notices)];
   }
 
   publish(subject: string, data: Uint8Array, options?: PublishOptions): boolean {

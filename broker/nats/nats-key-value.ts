@@ -52,6 +52,7 @@ export class NatsKeyValue implements KeyValue {
   readonly #store: LazyStore<Opened>;
   readonly #watchers: KeyValueWatchers;
   #stopChanges: (() => void) | null = null;
+  #isRefused = false;
   #stopHeartbeat: Cancel | null = null;
   #cancelRetry: Cancel | null = null;
   #retry = RETRY_MIN;
@@ -180,16 +181,30 @@ export class NatsKeyValue implements KeyValue {
     return this.#store.run({ name: `${operation} in bucket ${this.#bucket}`, kind, key }, act);
   }
 
+  /** Subject of the notices of changed keys. */
+  get notices(): string {
+    return `$KV.${this.#bucket}.>`;
+  }
+
+  /** The server refuses the subscription to {@link notices}: the heartbeat reads the changes. */
+  get isRefused(): boolean {
+    return this.#isRefused && this.#watchers.size > 0;
+  }
+
   /** Subscribes to changes; a notice has no revision, so the key is read afterwards. */
   #subscribeToChanges(): void {
     const connection = this.#connection();
     if (!connection || this.#stopChanges || this.#closed) return;
-    const prefix = `$KV.${this.#bucket}.`;
-    const subscription = connection.subscribe(`${prefix}>`, {
+    const { notices } = this;
+    const prefix = notices.slice(0, -1);
+    const subscription = connection.subscribe(notices, {
       callback: (error, message) => {
         if (!error) this.#onKeyChanged(message.subject.slice(prefix.length));
-        // Refused: the next heartbeat subscribes again.
-        else this.#stopChanges = null;
+        else {
+          // Refused: the next heartbeat subscribes again.
+          this.#stopChanges = null;
+          this.#isRefused = true;
+        }
       },
     });
     this.#stopChanges = () => subscription.unsubscribe();
@@ -246,6 +261,8 @@ export class NatsKeyValue implements KeyValue {
       const { state, created } = await this.#run('inspect', 'read', ALL_KEYS, ({ manager }) =>
         manager.streams.info(`KV_${this.#bucket}`),
       );
+      // The server has answered the request to subscribe before this one.
+      this.#isRefused = this.#stopChanges === null;
       const { last_seq: last } = state;
       const isSame = String(created) === this.#created && last >= known;
       const unnoticed = last - this.#lastRevision - this.#knownAfter.size;

@@ -96,6 +96,7 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
     started,
     endpoints,
     stores: broker.stores.states(),
+    refusedSubjects: broker.refusedSubjects,
   });
   const verbs: Readonly<Record<string, () => unknown>> = {
     PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...identity }),
@@ -269,6 +270,7 @@ export interface ServiceInstance {
   /** `engine`: of an agent host's neural networks. */
   readonly metadata: { readonly host?: string; readonly engine?: string };
   readonly stores?: readonly StoreState[];
+  readonly refusedSubjects?: readonly string[];
 }
 
 /** The second attempt waits this many times longer: on a busy machine services are slow. */

@@ -29,7 +29,7 @@ import {
   table,
   withBroker,
 } from '../../runtime/index.js';
-import { failingStores, storesOf } from '../store-lines.js';
+import { failingStores, refusedLines, refusedOf, storesOf } from '../store-lines.js';
 import { verdictLines } from '../verdict.js';
 import {
   addOutputOption,
@@ -182,9 +182,16 @@ export function addCommands(program: Command): void {
     );
     const lines = serviceLines(seen, states);
     const stores = storesOf(seen);
+    const refused = refusedOf(seen);
     if (options.output === 'json') {
       processScreen.write(
-        json({ services: lines, missing, hosts: hooks.map((hook) => hook.raw), stores }),
+        json({
+          services: lines,
+          missing,
+          hosts: hooks.map((hook) => hook.raw),
+          stores,
+          refused,
+        }),
       );
     } else {
       processScreen.write(
@@ -198,7 +205,7 @@ export function addCommands(program: Command): void {
             : []),
         ]),
       );
-      processScreen.write(`\n${hostTable(hooks)}${problemLines(hooks)}`);
+      processScreen.write(`\n${hostTable(hooks)}${problemLines(hooks)}${refusedLines(refused)}`);
       const failing = failingStores(stores);
       if (failing !== '') processScreen.write(`\n${failing}`);
       // Manager `fixed`, the default, needs neither part.

@@ -1,5 +1,5 @@
 import { type HttpServer, isLoopback, parseListen } from '../../broker/http/index.js';
-import type { Broker, Logger } from '../../broker/index.js';
+import { type Broker, type Logger, refusedText } from '../../broker/index.js';
 import {
   type Cancel,
   type Clock,
@@ -26,8 +26,6 @@ export interface Watched {
 /** Steps of its loop that a part may miss before it counts as stuck. */
 const MISSED_STEPS = 3;
 const MIN_LIMIT_MILLIS = 5000;
-/** Refused subjects that a check names; a service alone has dozens. */
-const REFUSED_SHOWN = 5;
 
 /** How a part is watched: metrics and health, over HTTP where the configuration says so. */
 export class Operating {
@@ -141,10 +139,7 @@ const configCheck = (rejected: string | null): HealthCheck[] =>
 function subscriptionsCheck(broker: Broker | null): HealthCheck[] {
   const refused = broker?.connected ? broker.refusedSubjects : [];
   if (refused.length === 0) return [];
-  const more = refused.length > REFUSED_SHOWN ? ` and ${refused.length - REFUSED_SHOWN} more` : '';
-  const subjects = refused.slice(0, REFUSED_SHOWN).join(', ');
-  const detail = `NATS refuses ${subjects}${more}: correct this user's permissions`;
-  return [{ name: 'subscriptions', state: 'degraded', detail }];
+  return [{ name: 'subscriptions', state: 'degraded', detail: refusedText(refused) }];
 }
 
 /** Absent while every store answers: most readers need not know that there are any. */

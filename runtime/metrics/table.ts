@@ -62,6 +62,9 @@ export const METRICS = {
     ),
     gleaner_http_connections: gauge('Open connections to this port.'),
     gleaner_nats_connected: gauge('1 while connected to NATS; absent if none is configured.'),
+    gleaner_nats_subscriptions_refused: gauge(
+      'Subjects to which NATS refuses to subscribe: permissions of the user are missing.',
+    ),
     gleaner_nats_reconnects_total: counter('Connections to NATS after the first one.'),
     gleaner_nats_messages_total: counter(
       'Messages: published, received, dropped_disconnected, dropped_backlog (the server is ' +

@@ -1,8 +1,8 @@
 import test from 'ava';
 import { StoreFullError } from '../../broker/errors.js';
 import { silentLogger } from '../../broker/index.js';
-import { findServices, serve } from '../../broker/services/index.js';
-import { failingStores, storesOf } from '../../cli/store-lines.js';
+import { findServices, type ServiceInstance, serve } from '../../broker/services/index.js';
+import { failingStores, refusedLines, refusedOf, storesOf } from '../../cli/store-lines.js';
 import { configSchema, millis } from '../../config/index.js';
 import { Operating } from '../../runtime/metrics/index.js';
 import { seriesOf } from '../runtime/metrics/exposition.js';
@@ -104,4 +104,25 @@ test('a failing store degrades readiness and is a metric until it recovers', asy
   found = await series();
   t.is(found.get(`gleaner_store_failing${labels}`), 0);
   t.notRegex(operating.health.ready(true).text, /stores/);
+});
+
+test('status names the subjects that NATS refuses to each part', (t) => {
+  const part = (host: string, refusedSubjects?: unknown) =>
+    ({
+      name: 'gleaner-hook',
+      id: host,
+      version: '1.0.0',
+      metadata: { host },
+      refusedSubjects,
+    }) as ServiceInstance;
+  const many = ['$KV.gleaner_mode.>', 'b', 'c', 'd', 'e', 'f'];
+  // Older parts report nothing.
+  const refused = refusedOf([part('h1', many), part('h2', []), part('h3'), part('h4', [1])]);
+  t.deepEqual(refused, [{ service: 'gleaner-hook', host: 'h1', subjects: many }]);
+  t.is(
+    refusedLines(refused),
+    'gleaner-hook on h1: NATS refuses $KV.gleaner_mode.>, b, c, d, e and 1 more: correct this ' +
+      "user's permissions\n",
+  );
+  t.is(refusedLines([]), '');
 });

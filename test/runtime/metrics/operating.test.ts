@@ -145,9 +145,13 @@ test('readyz names subjects that NATS refuses, until it accepts them', async (t)
   broker.refusedSubjects = [...'abcdefg'];
   clock.advance(millis(250));
   t.regex((await page('/readyz?verbose')).text, /refuses a, b, c, d, e and 2 more: correct/);
+  const gauge = async () =>
+    /^gleaner_nats_subscriptions_refused (\d+)$/m.exec((await page('/metrics')).text)?.[1];
+  t.is(await gauge(), '7');
   broker.refusedSubjects = [];
   clock.advance(millis(250));
   t.is((await page('/readyz')).text, 'ok\n');
+  t.is(await gauge(), '0');
 });
 
 test('three pages by GET, and nothing else', async (t) => {
