@@ -55,8 +55,10 @@ export interface SilentPart {
   readonly host: string;
   /** Time of its last answer. */
   readonly seen: number;
-  /** Time at which it announced its end, also after a fault that it logged; null: it did not. */
+  /** Time at which it announced its end; null: it did not. */
   readonly stopped: number | null;
+  /** The fault that ended it; null: it ended in order, or is an older part. */
+  readonly failure: string | null;
 }
 
 /** Response times compared with the control arm; null while control samples are missing. */

@@ -10,6 +10,8 @@ type ProcessFault = 'unhandled_rejection' | 'uncaught_exception';
  */
 class ProcessFaults {
   readonly counts: Record<ProcessFault, number> = { unhandled_rejection: 0, uncaught_exception: 0 };
+  /** The first uncaught exception, which ends the process; null: there is none. */
+  fatal: string | null = null;
   #log: RateLimitedLog | null = null;
 
   /** Where they are told from now on; on stderr before. */
@@ -21,6 +23,7 @@ class ProcessFaults {
   install(end: (error: unknown) => void): void {
     process.on('unhandledRejection', (reason) => this.#report('unhandled_rejection', reason));
     process.on('uncaughtException', (error) => {
+      this.fatal ??= messageOf(error);
       this.#report('uncaught_exception', error);
       end(error);
     });

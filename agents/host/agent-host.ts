@@ -85,6 +85,8 @@ export interface AgentHostRun {
   readonly newer?: NewerObjects;
   /** Called by the loop at each mean-field step, for health checks. */
   readonly heartbeat?: () => void;
+  /** The fault that ends this process; null: it ends in order. */
+  readonly failure?: () => string | null;
 }
 
 interface AgentHostCounts {
@@ -322,7 +324,7 @@ class AgentHost implements RunningAgentHost {
 
   /** Subscribes, announces the service and starts the timers. */
   #begin(boot: string, interval: Millis): (() => void)[] {
-    const { broker, clock, timers, host, engine, version = '0.0.0' } = this.#run;
+    const { broker, clock, timers, host, engine, version = '0.0.0', failure } = this.#run;
     const subscriptions = [
       broker.subscribe(wildcards.observations, (message) => this.#receive(message)),
       broker.subscribe(subjects.meanField, (message) => {
@@ -348,7 +350,12 @@ class AgentHost implements RunningAgentHost {
       clock,
     );
     const { id } = service;
-    const cancelAnnouncements = announce(broker, timers, { service: services.agents, host, id });
+    const cancelAnnouncements = announce(
+      broker,
+      timers,
+      { service: services.agents, host, id },
+      failure,
+    );
     return [
       cancelPartial,
       cancelStatus,

@@ -36,6 +36,8 @@ export interface AggregatorRun {
   readonly logger?: Logger;
   /** Called by the loop at each step, for health checks. */
   readonly heartbeat?: () => void;
+  /** The fault that ends this process; null: it ends in order. */
+  readonly failure?: () => string | null;
 }
 
 export interface RunningAggregator {
@@ -224,11 +226,16 @@ class AggregatorLoop implements RunningAggregator {
       clock,
     );
     const { id } = service;
-    const cancelAnnouncements = announce(broker, timers, {
-      service: services.aggregator,
-      host,
-      id,
-    });
+    const cancelAnnouncements = announce(
+      broker,
+      timers,
+      {
+        service: services.aggregator,
+        host,
+        id,
+      },
+      this.#run.failure,
+    );
     return [cancelAnnouncements, () => service.stop()];
   }
 
@@ -260,6 +267,7 @@ class AggregatorLoop implements RunningAggregator {
         [services.hook]: hosts.invokers,
         [services.agents]: hosts.agents,
       }),
+      failed: this.#directory.failed(now),
     };
   }
 }

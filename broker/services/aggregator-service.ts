@@ -7,6 +7,7 @@ import {
   hostField,
   hostReportSchema,
   meanFieldSchema,
+  text,
   time,
 } from '../messages/index.js';
 import type { EndpointContract } from './contract.js';
@@ -26,6 +27,17 @@ const stateFields = {
       'The host of each running instance, by service and id. Null: one may be missing, as in the ' +
         'first 15 s of a connection.',
     ),
+  failed: z
+    .array(
+      z.object({
+        service: z.string(),
+        host: hostField,
+        failure: text,
+        age: time.describe('Since its end.'),
+      }),
+    )
+    .optional()
+    .describe('Instances that ended after a fault in the last hour and were not started again.'),
 };
 export const aggregatorSchema = z.object(stateFields);
 

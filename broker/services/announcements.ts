@@ -1,5 +1,5 @@
 import { type Cancel, type Millis, millis, type Timers } from '../../config/index.js';
-import { type Announcement, encodeMessage } from '../messages/index.js';
+import { type Announcement, encodeMessage, TEXT_MAX } from '../messages/index.js';
 import type { Broker } from '../port.js';
 import { subjects } from '../subjects.js';
 
@@ -8,15 +8,33 @@ const INTERVAL = millis(10_000);
 const SILENCE = 1.5 * INTERVAL;
 /** As many as there may be of one message's hosts, of each of two services, and some more. */
 const INSTANCES_MAX = 10_000;
+/** Ends after a fault that are known at once. */
+const FAILED_MAX = 100;
 
 /** By service the host of each instance, by its id. */
 export type Instances = Record<string, Record<string, string>>;
 
-/** Announces a running instance to all aggregators until it is canceled. */
+/** How long an end after a fault is known, unless its service is announced on its host again. */
+const FAILED_KEPT = millis(3_600_000);
+
+/** An instance that ended after a fault. */
+export interface FailedInstance {
+  readonly service: string;
+  readonly host: string;
+  readonly failure: string;
+  /** Since its end. */
+  readonly age: Millis;
+}
+
+/**
+ * Announces a running instance to all aggregators until it is canceled. `failure`: asked then for
+ * the fault that ends it; null: it ends in order.
+ */
 export function announce(
   broker: Broker,
   timers: Timers,
   instance: Pick<Announcement, 'service' | 'host' | 'id'>,
+  failure: () => string | null = () => null,
 ): Cancel {
   const send = (more: Partial<Announcement> = {}): void =>
     void broker.publish(
@@ -29,7 +47,8 @@ export function announce(
   ];
   return () => {
     for (const cancel of cancels.splice(0)) cancel();
-    send({ stopping: true });
+    const why = failure();
+    send({ stopping: true, ...(why === null ? {} : { failure: why.slice(0, TEXT_MAX) }) });
   };
 }
 
@@ -39,6 +58,8 @@ export class InstanceDirectory {
   /** The instance of each service and host that was seen last for the first time. */
   readonly #newest = new Map<string, string>();
   readonly #sharedNames = new Set<string>();
+  /** By service and host, the newest last. */
+  readonly #failed = new Map<string, Omit<FailedInstance, 'age'> & { readonly at: Millis }>();
   readonly #onSharedName: (instance: Announcement) => void;
   /** NaN before the first connection. */
   #incompleteAt = Number.NaN;
@@ -51,6 +72,7 @@ export class InstanceDirectory {
   take(announcement: Announcement, now: Millis): void {
     const { id, stopping } = announcement;
     this.#compareNames(announcement);
+    this.#noteFailure(announcement, now);
     if (stopping) this.#instances.delete(id);
     else if (this.#instances.size < INSTANCES_MAX || this.#instances.has(id))
       this.#instances.set(id, { ...announcement, at: now });
@@ -70,6 +92,22 @@ export class InstanceDirectory {
     if (newest === id || this.#sharedNames.has(name)) return;
     this.#sharedNames.add(name);
     this.#onSharedName(announcement);
+  }
+
+  #noteFailure({ service, host, stopping, failure }: Announcement, now: Millis): void {
+    const name = `${service} ${host}`;
+    this.#failed.delete(name);
+    if (!stopping || failure === undefined) return;
+    this.#failed.set(name, { service, host, failure, at: now });
+    const [oldest] = this.#failed.keys();
+    if (this.#failed.size > FAILED_MAX && oldest !== undefined) this.#failed.delete(oldest);
+  }
+
+  /** Instances that ended after a fault in the last hour, and none is announced in their place. */
+  failed(now: Millis): FailedInstance[] {
+    return [...this.#failed.values()]
+      .map(({ at, ...each }) => ({ ...each, age: (now - at) as Millis }))
+      .filter(({ age }) => age <= FAILED_KEPT);
   }
 
   /** Announcements were lost or refused. */

@@ -1,6 +1,6 @@
 export * from './agents-service.js';
 export { aggregatorSchema, aggregatorService } from './aggregator-service.js';
-export { announce, InstanceDirectory } from './announcements.js';
+export { announce, type FailedInstance, InstanceDirectory } from './announcements.js';
 export {
   askEvery,
   askEveryPage,

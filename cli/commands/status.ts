@@ -5,6 +5,7 @@ import {
   auditText,
   type ExpectedInstances,
   expectedInstances,
+  type FailedInstance,
   findServices,
   type HostView,
   killReasonLines,
@@ -26,6 +27,7 @@ import {
   plainText,
   processScreen,
   right,
+  span,
   table,
   withBroker,
 } from '../../runtime/index.js';
@@ -56,8 +58,14 @@ const keyOf = (service: string, host: string): string => `${service} ${host}`;
 
 type PartState = Pick<ServiceLine, 'paused' | 'newerObjects'>;
 
-/** What agent hosts and aggregators say of themselves, by service and host. */
-export async function partStates(broker: Broker): Promise<ReadonlyMap<string, PartState>> {
+interface PartStates {
+  /** What agent hosts and aggregators say of themselves, by service and host. */
+  readonly states: ReadonlyMap<string, PartState>;
+  /** Parts that ended after a fault, as aggregators know. */
+  readonly failed: readonly FailedInstance[];
+}
+
+export async function partStates(broker: Broker): Promise<PartStates> {
   const [hosts, aggregators] = await Promise.all([
     askEvery(broker, 'agents', 'list', { limit: 0 }),
     askEvery(broker, 'aggregator', 'list'),
@@ -68,9 +76,21 @@ export async function partStates(broker: Broker): Promise<ReadonlyMap<string, Pa
       paused,
       ...(newerObjects > 0 ? { newerObjects } : {}),
     });
-  for (const [host, { paused }] of aggregators.answers)
+  const failures = new Map<string, FailedInstance>();
+  for (const [host, { paused, failed = [] }] of aggregators.answers) {
     states.set(keyOf(services.aggregator, host), { paused });
-  return states;
+    for (const each of failed) failures.set(keyOf(each.service, each.host), each);
+  }
+  return { states, failed: [...failures.values()] };
+}
+
+/** Reports parts that ended after a fault and of which no instance answers. */
+function warnFailed(failed: readonly FailedInstance[]): void {
+  for (const { service, host, failure, age } of failed)
+    reportProblem(
+      `${plainText(service)} on ${plainText(host)} failed ${span(age)} ago: ${plainText(failure)}`,
+      'its log there shows the fault; its supervisor starts it again, or `gleaner up` does',
+    );
 }
 
 export function serviceLines(
@@ -165,11 +185,11 @@ export function addCommands(program: Command): void {
     .description('show the running parts, and the capacity of each invoker host');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const { seen, shared, missing, hooks, unread, states } = await withBroker(
+    const { seen, shared, missing, hooks, unread, states, failed } = await withBroker(
       config,
       async (broker) => {
         const expected = await expectedInstances(broker);
-        const [found, { hooks, unread }, states] = await Promise.all([
+        const [found, { hooks, unread }, { states, failed: ended }] = await Promise.all([
           findServices(broker, null, millis(300), 'STATS', expected),
           // All functions, once: the verdict names those that gained and slowed most.
           inspectHooks(broker, { expected }),
@@ -177,7 +197,12 @@ export function addCommands(program: Command): void {
         ]);
         const seen = found.filter(({ name }) => name.startsWith('gleaner-'));
         const shared = sharedNames(seen).filter(({ service }) => service !== services.aggregator);
-        return { seen, shared, missing: missingServices(expected, seen), hooks, unread, states };
+        const answering = new Set(
+          seen.map(({ name, metadata }) => keyOf(name, metadata.host ?? '?')),
+        );
+        const failed = ended.filter(({ service, host }) => !answering.has(keyOf(service, host)));
+        const missing = missingServices(expected, seen);
+        return { seen, shared, missing, hooks, unread, states, failed };
       },
     );
     const lines = serviceLines(seen, states);
@@ -188,6 +213,7 @@ export function addCommands(program: Command): void {
         json({
           services: lines,
           missing,
+          failed,
           hosts: hooks.map((hook) => hook.raw),
           stores,
           refused,
@@ -224,6 +250,7 @@ export function addCommands(program: Command): void {
         'give each another name (hook.hostName, agents.hostName): one answers for all',
       );
     warnMissing(missing);
+    warnFailed(failed);
     warnUnreadable(unread);
     if (hooks.length + unread.length === 0) reportNoAnswer('hook');
     process.exitCode = hooks.length > 0 && shared.length === 0 ? EXIT.ok : EXIT.failed;

@@ -279,9 +279,11 @@ export class Collector {
     this.overview.agents = { phases, managers };
   }
 
-  #announced({ service, host, stopping }: Announcement): void {
+  #announced({ service, host, stopping, failure }: Announcement): void {
     const part = this.#answered.get(`${service} ${host}`);
-    if (part !== undefined) part.stopped = stopping ? this.#now() / SECOND : null;
+    if (part === undefined) return;
+    part.stopped = stopping ? this.#now() / SECOND : null;
+    part.failure = (stopping && failure) || null;
   }
 
   /** `asked`: when they were. A part may have answered and then ended meanwhile. */
@@ -289,9 +291,12 @@ export class Collector {
     const now = this.#now() / SECOND;
     for (const { service, host } of answering) {
       const key = `${service} ${host}`;
-      const { stopped = null } = this.#answered.get(key) ?? {};
-      const isSince = stopped !== null && stopped >= asked;
-      this.#answered.set(key, { service, host, seen: now, stopped: isSince ? stopped : null });
+      const { stopped = null, failure = null } = this.#answered.get(key) ?? {};
+      const end =
+        stopped !== null && stopped >= asked
+          ? { stopped, failure }
+          : { stopped: null, failure: null };
+      this.#answered.set(key, { service, host, seen: now, ...end });
     }
     for (const [key, { seen }] of this.#answered)
       if (now - seen > FORGET_PART_SECONDS) this.#answered.delete(key);

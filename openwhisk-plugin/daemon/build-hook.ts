@@ -47,6 +47,8 @@ export interface HookOptions {
   readonly boot?: string;
   /** Called about once a second from the sampling loop, for a watchdog. */
   readonly heartbeat?: () => void;
+  /** The fault that ends this process; null: it ends in order. */
+  readonly failure?: () => string | null;
 }
 
 /**

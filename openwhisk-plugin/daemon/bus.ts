@@ -42,7 +42,8 @@ export class HookBus {
     this.#remembered = remembered;
   }
 
-  start(version: string, targets: TargetReceiver): void {
+  /** `failure`: the fault that ends this process; null: it ends in order. */
+  start(version: string, targets: TargetReceiver, failure?: () => string | null): void {
     const { host, boot, platform } = this.#hook.identity;
     const subscription = this.#broker.subscribe(wildcards.targets, (message) => {
       const action = functionName(message.subject.slice(message.subject.lastIndexOf('.') + 1));
@@ -64,7 +65,7 @@ export class HookBus {
     const { logger } = this.#hook.controls.parts;
     const { id } = service;
     this.#cancels.push(
-      announce(this.#broker, systemTimers, { service: services.hook, host, id }),
+      announce(this.#broker, systemTimers, { service: services.hook, host, id }, failure),
       () => service.stop(),
       logStores(this.#broker.stores, logger),
       logConnection(

@@ -134,7 +134,7 @@ function begin(built: BuiltHook, options: HookOptions, release: () => void): Run
   reporter.start(platform.timers, pipeline, broker);
   const bus = broker === null ? null : new HookBus(hook, broker, rememberedModes(built, options));
   if (broker === null) warnOfModes(options);
-  bus?.start(hook.identity.version, targets);
+  bus?.start(hook.identity.version, targets, options.failure);
   let stopped: Promise<void> | null = null;
   return {
     stop: () => {

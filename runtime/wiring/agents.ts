@@ -44,6 +44,7 @@ import { defaultDecisionSettings } from '../../openwhisk-plugin/decision/index.j
 import { connectPart } from '../broker.js';
 import type { Running } from '../child.js';
 import { operatorCheck, pausedText, updateAgents } from '../metrics/index.js';
+import { processFaults } from '../process-faults.js';
 import type { PartInputs } from './part.js';
 
 /** Agents serve many hosts: without configured caps, each hook applies its own. */
@@ -180,6 +181,7 @@ export async function runAgentsPart({
     logger,
     newer,
     heartbeat: operating.beat,
+    failure: () => processFaults.fatal,
   });
   const learns = config.agents.faasrm === 'learn';
   const parts = {

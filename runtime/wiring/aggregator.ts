@@ -3,6 +3,7 @@ import { packageVersion } from '../../config/index.js';
 import { connectPart } from '../broker.js';
 import type { Running } from '../child.js';
 import { operatorCheck, pausedText, updateAggregator } from '../metrics/index.js';
+import { processFaults } from '../process-faults.js';
 import type { PartInputs } from './part.js';
 
 export async function runAggregatorPart({
@@ -29,6 +30,7 @@ export async function runAggregatorPart({
     version: packageVersion(),
     logger,
     heartbeat: operating.beat,
+    failure: () => processFaults.fatal,
   });
   operating.watch({
     broker,

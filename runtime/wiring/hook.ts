@@ -5,6 +5,7 @@ import type { Platform } from '../../openwhisk-plugin/host/ports/index.js';
 import { killSwitchText } from '../../rules/index.js';
 import { connectPart } from '../broker.js';
 import { auditCheck, HookMetrics, operatorCheck, tapCheck } from '../metrics/index.js';
+import { processFaults } from '../process-faults.js';
 import { hostPlatform } from './host-platform.js';
 import type { Part, PartInputs } from './part.js';
 
@@ -35,6 +36,7 @@ export async function runHookPart(inputs: PartInputs): ReturnType<Part> {
     version: packageVersion(),
     boot,
     heartbeat: operating.beat,
+    failure: () => processFaults.fatal,
   });
   let metrics: HookMetrics | null = null;
   operating.watch({

@@ -26,7 +26,7 @@ test('an expected instance is missing if nothing of its service and host answers
   t.deepEqual(missingServices(expected, found), [{ service: 'gleaner-agents', host: 'h2' }]);
 });
 
-test('a paused agent host and a paused aggregator are shown', async (t) => {
+test('paused agent hosts and aggregators are shown, and parts that failed', async (t) => {
   const bus = new MemoryBus();
   const state = {
     paused: true,
@@ -47,6 +47,7 @@ test('a paused agent host and a paused aggregator are shown', async (t) => {
     agents: [],
     invokers: [],
     refusals: {},
+    failed: [{ service: 'gleaner-hook', host: 'h3', failure: 'a fault', age: 2000 }],
   };
   for (const [name, host, paused] of [
     ['gleaner-agents', 'h1', true],
@@ -65,7 +66,7 @@ test('a paused agent host and a paused aggregator are shown', async (t) => {
         },
       },
     });
-  const states = await partStates(bus.connect());
+  const { states, failed } = await partStates(bus.connect());
   const found = ['h1', 'h2'].map((host) => ({
     name: 'gleaner-agents',
     id: host,
@@ -77,6 +78,7 @@ test('a paused agent host and a paused aggregator are shown', async (t) => {
     [true, false],
   );
   t.true(states.get('gleaner-aggregator h2')?.paused);
+  t.deepEqual(failed, state.failed);
   t.regex(
     newerText(serviceLines(found, states)),
     /^h2: 3 stored objects of a newer Gleaner[^\n]*$/,

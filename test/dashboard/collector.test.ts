@@ -84,13 +84,13 @@ test('a host that is silent for two minutes is removed from functions and totals
   );
 });
 
-test('a part that announced its end is stopped until it is back, others are silent', async (t) => {
+test('a part that announced its end is stopped or failed, others are silent', async (t) => {
   const { bus, time, collector, pass } = stage(t);
-  const start = () => {
+  const start = (failure: string | null = null) => {
     const gleaner = new SyntheticGleaner(bus.connect(), 1);
     gleaner.start();
     const instance = { service: services.hook, host: HOST, id: 'one1' };
-    return { gleaner, end: announce(bus.connect(), time, instance) };
+    return { gleaner, end: announce(bus.connect(), time, instance, () => failure) };
   };
   const shown = () =>
     collector.silentParts.map(({ service, stopped }) => [service, stopped && seconds() - stopped]);
@@ -114,14 +114,22 @@ test('a part that announced its end is stopped until it is back, others are sile
     ],
     'the agent host has crashed',
   );
-  const second = start();
+  const second = start('a fault');
   await pass(12);
   t.deepEqual(shown(), []);
-  // Killed: its end is not announced.
+  const why = () => collector.silentParts.flatMap(({ failure }) => failure ?? []);
+  second.end();
   second.gleaner.stop();
   await pass(32);
+  t.deepEqual(why(), ['a fault']);
+  const third = start();
+  await pass(12);
+  t.deepEqual([shown(), why()], [[], []]);
+  // Killed: its end is not announced.
+  third.gleaner.stop();
+  await pass(32);
   t.true(shown().every(([, ago]) => ago === null));
-  second.end();
+  third.end();
 });
 
 test('a host that no longer answers has no rates, while its reports keep it', async (t) => {

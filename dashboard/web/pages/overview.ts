@@ -39,6 +39,7 @@ const SHOWN = 7;
 /** What to do about a line of what needs attention, by its mark. */
 const NEXT_STEPS: Readonly<Record<string, string>> = {
   NATS: 'check the server, and nats.servers in the configuration',
+  failed: 'its log on that host shows the fault; its supervisor starts it again',
   silent: '`gleaner doctor` on its host, and its log there, show the cause',
   tap: '`gleaner doctor` on the host shows the cause',
   modes: '`gleaner mode` names them; a release or `gleaner resume` replaces them',
@@ -333,9 +334,16 @@ function attentionLines(
     add('NATS', 'red', 'disconnected: hosts keep user limits and local policies');
   // Without NATS no part can be heard.
   const silent = nats.connected ? silentParts : [];
-  for (const { service, host, seen, stopped } of silent)
+  for (const { service, host, seen, stopped, failure } of silent)
     if (stopped === null)
       add('silent', 'red', `${service} on ${host}`, `no answer since ${span((now - seen) * 1000)}`);
+    else if (failure !== null)
+      add(
+        'failed',
+        'red',
+        `${service} on ${host}: ${failure}`,
+        `${span((now - stopped) * 1000)} ago`,
+      );
   for (const host of hosts) {
     const link = (page = '#/hosts'): Node => h('a', { href: page }, host.host);
     for (const text of host.tapLost) add('tap', 'red', link(), text, text);
@@ -365,8 +373,8 @@ function attentionLines(
     }
   }
   // It ended in order, which most often means that an operator stopped it.
-  for (const { service, host, stopped } of silent)
-    if (stopped !== null)
+  for (const { service, host, stopped, failure } of silent)
+    if (stopped !== null && failure === null)
       add('stopped', '', `${service} on ${host}`, `${span((now - stopped) * 1000)} ago`);
   return lines.length === 0 ? [emptyLine('nothing')] : lines;
 }

@@ -1,7 +1,11 @@
 import test from 'ava';
-import { services } from '../../../broker/index.js';
-import { InstanceDirectory } from '../../../broker/services/index.js';
+import { services, wildcards } from '../../../broker/index.js';
+import { decodeAnnouncement } from '../../../broker/messages/index.js';
+import { announce, InstanceDirectory } from '../../../broker/services/index.js';
 import { millis } from '../../../config/index.js';
+import { ManualTime } from '../../support/manual-time.js';
+import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
+import { settle } from '../../support/settle.js';
 
 const hook = (id: string) => ({ v: 1, service: services.hook, host: 'h', id }) as const;
 
@@ -39,4 +43,33 @@ test('two hooks of one name are told once, one that crashed and its successor ar
   directory.take(hook('clone'), millis(22_000));
   directory.take(hook('successor'), millis(31_000));
   t.deepEqual(told, ['h']);
+});
+
+test('an end after a fault is known for an hour, or until its successor is announced', (t) => {
+  const directory = new InstanceDirectory();
+  const ended = { ...hook('hook-1'), stopping: true };
+  directory.take(hook('hook-1'), millis(0));
+  directory.take({ ...ended, failure: 'a fault' }, millis(1000));
+  const known = { service: services.hook, host: 'h', failure: 'a fault' };
+  t.deepEqual(directory.failed(millis(3_601_000)), [{ ...known, age: millis(3_600_000) }]);
+  t.deepEqual(directory.failed(millis(3_601_001)), []);
+  directory.take(hook('hook-2'), millis(2000));
+  t.deepEqual(directory.failed(millis(2000)), []);
+  directory.take(ended, millis(3000));
+  t.deepEqual(directory.failed(millis(3000)), [], 'it stopped in order');
+});
+
+test('the fault that ends an instance is announced, cut to what a message may have', async (t) => {
+  const bus = new MemoryBus();
+  const listener = bus.connect();
+  const got: unknown[] = [];
+  listener.subscribe(wildcards.announcements, ({ data }) => {
+    const decoded = decodeAnnouncement(data);
+    if (decoded.ok && decoded.message.stopping) got.push(decoded.message.failure);
+  });
+  const { service, host, id } = hook('hook-1');
+  for (const failure of [() => null, () => 'x'.repeat(1000)])
+    announce(bus.connect(), new ManualTime(), { service, host, id }, failure)();
+  await settle();
+  t.deepEqual(got, [undefined, 'x'.repeat(512)]);
 });
