@@ -235,7 +235,7 @@ class AgentHost implements RunningAgentHost {
       random: random.fork('shards'),
       duration: Math.min(LEASE_MAX, Math.max(LEASE_MIN, LEASE_INTERVALS * interval)) as Millis,
       onAcquired: (shard, epoch) => this.#handOver.onAcquired(shard, epoch),
-      onRelease: (shard) => this.#handOver.onRelease(shard),
+      onRelease: (shard, isOurs) => this.#handOver.onRelease(shard, isOurs),
       onTurn: () => this.#handOver.onTurn((shard) => this.#shards.epochOfShard(shard)),
     });
     this.#registry = new Registry({

@@ -44,6 +44,9 @@ const SAVED_MAX = 20_000;
 /** Shards saved per turn, and shards loaded at once: bounds the load on the store. */
 const SAVES_A_TURN = 4;
 const PARALLEL = 4;
+/** Tries of the last save of a shard: so often, and no longer than the part's stop may take. */
+const LAST_SAVE_INTERVAL = 250 as Millis;
+const LAST_SAVE_TIMEOUT = 4500 as Millis;
 /** Unusable agents that a line of the log names. */
 const NAMED_MAX = 5;
 /** A store that does not answer must not delay a shard: see {@link HandOver} for what it means. */
@@ -89,6 +92,8 @@ export class HandOver {
   readonly #unread = new Map<number, UnreadObject>();
   #reading = 0;
   readonly #waiting: (() => void)[] = [];
+  /** One line is enough for all shards. */
+  #hasLost = false;
   /** `loaded`, `unusable`: suspended agents that were resumed or could not be. */
   readonly counts = { loaded: 0, unusable: 0, saves: 0, failures: 0 };
 
@@ -146,22 +151,39 @@ export class HandOver {
     const unread: UnreadObject = { epoch, hasFailed: false, pauses: new Map() };
     // A load for an earlier lease that has not ended has no effect any more.
     this.#unread.set(shard, unread);
-    let cancel: Cancel = () => {};
-    const timeout = new Promise<void>((resolve) => {
-      cancel = this.#options.timers.after(LOAD_TIMEOUT, resolve);
-    });
-    await Promise.race([this.#load(shard, unread), timeout]);
-    cancel();
+    await within(this.#options.timers, LOAD_TIMEOUT, this.#load(shard, unread));
   }
 
-  /** Saves and drops a shard that moves to another host. Never rejects. */
-  async onRelease(shard: number): Promise<void> {
+  /**
+   * Saves and drops a shard that moves to another host. What cannot be saved stays, for the case
+   * that the shard returns before another host has saved it. `isOurs`: no other host can have
+   * taken it. Never rejects.
+   */
+  async onRelease(shard: number, isOurs: () => boolean): Promise<void> {
     const epoch = this.#served.get(shard);
-    if (epoch !== undefined) await this.#save(shard, epoch);
+    const isSaved = epoch === undefined || (await this.#saveLast(shard, epoch, isOurs));
+    this.#unread.delete(shard);
+    if (!isSaved) return;
     this.#drop(shard);
     this.#served.delete(shard);
-    this.#unread.delete(shard);
     this.#dirty.delete(shard);
+  }
+
+  async #saveLast(shard: number, epoch: number, isOurs: () => boolean): Promise<boolean> {
+    const { clock, timers, logger } = this.#options;
+    const until = clock.monotonic() + LAST_SAVE_TIMEOUT;
+    while (clock.monotonic() < until) {
+      const remaining = (until - clock.monotonic()) as Millis;
+      if (isOurs() && (await within(timers, remaining, this.#save(shard, epoch)))) return true;
+      await new Promise<void>((resolve) => timers.after(LAST_SAVE_INTERVAL, resolve));
+    }
+    if (!this.#hasLost)
+      logger.error(
+        { event: 'agents_not_saved', shard },
+        'cannot save agents: if this host stops, what they learned since their last save is lost',
+      );
+    this.#hasLost = true;
+    return false;
   }
 
   /**
@@ -256,8 +278,9 @@ export class HandOver {
         this.counts.unusable++;
   }
 
-  async #save(shard: number, epoch: number): Promise<void> {
-    if (this.#unread.has(shard)) return;
+  /** False: it failed. True also if there is nothing to save. */
+  async #save(shard: number, epoch: number): Promise<boolean> {
+    if (this.#unread.has(shard)) return true;
     const { agents, clock, sizing } = this.#options;
     const now = clock.monotonic();
     const saved: Record<string, SavedAgent> = {};
@@ -281,16 +304,18 @@ export class HandOver {
       size += JSON.stringify(one).length + fn.length;
       if (size < BYTES_MAX / 2) known[fn] = one;
     }
-    if (size === 0) return;
+    if (size === 0) return true;
     try {
       await this.#objects.put(
         shardObject(shard),
         encodeMessage({ v: VERSION, shard, epoch, agents: saved, sizing: known }),
       );
       this.counts.saves++;
+      return true;
     } catch (error) {
       this.#dirty.add(shard);
       this.#failed(shard, error, 'cannot save agents; retry at the next turn');
+      return false;
     }
   }
 
@@ -298,6 +323,15 @@ export class HandOver {
     this.counts.failures++;
     this.#log({ shard, error: messageOf(error).slice(0, 300) }, what);
   }
+}
+
+/** False if it has not ended by then. */
+function within<T>(timers: Timers, timeout: Millis, work: Promise<T>): Promise<T | false> {
+  let cancel: Cancel = () => {};
+  const late = new Promise<false>((resolve) => {
+    cancel = timers.after(timeout, () => resolve(false));
+  });
+  return Promise.race([work, late]).finally(() => cancel());
 }
 
 /** Throws, with one line as message, if it is damaged. */

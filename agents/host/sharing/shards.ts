@@ -21,8 +21,11 @@ export interface ShardsOptions {
   readonly duration: Millis;
   /** This host owns the shard now, and serves it when this has resolved. Never rejects. */
   readonly onAcquired?: (shard: number, epoch: number) => Promise<void>;
-  /** The shard is no longer served, and released when this has resolved. Never rejects. */
-  readonly onRelease?: (shard: number) => Promise<void>;
+  /**
+   * The shard is no longer served, and released when this has resolved. `isOurs` is false while
+   * another host might take it. Never rejects.
+   */
+  readonly onRelease?: (shard: number, isOurs: () => boolean) => Promise<void>;
   /** Called once per turn. */
   readonly onTurn?: () => void;
 }
@@ -242,8 +245,9 @@ export class Shards {
     if (!heldShard) return;
     this.#held.delete(shard);
     this.#released.set(shard, heldShard.epoch);
-    if (heldShard.term !== this.#member.term) return;
-    await this.#options.onRelease?.(shard);
+    const isSameTerm = (): boolean => heldShard.term === this.#member.term;
+    if (!isSameTerm()) return;
+    await this.#options.onRelease?.(shard, () => isSameTerm() && this.#member.epoch !== null);
     try {
       await this.#bucket.deleteAt(shardKey(shard), heldShard.epoch);
     } catch (error) {

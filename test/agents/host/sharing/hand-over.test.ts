@@ -59,11 +59,12 @@ function stage() {
   const hook = bus.connect();
   let step = 0;
   const warnings: string[] = [];
+  const errors: string[] = [];
   const logger = {
     debug: () => {},
     info: () => {},
     warn: (fields: object, text: string) => void warnings.push(`${text} ${JSON.stringify(fields)}`),
-    error: () => {},
+    error: (_: object, text: string) => void errors.push(text),
   };
   const start = (host: string, changes: Partial<AgentHostRun> = {}) =>
     runAgentHost({
@@ -83,10 +84,10 @@ function stage() {
       await settle();
     }
   };
-  /** Stops an agent host, which saves its shards. */
-  const stop = async (run: { stop(): Promise<void> }): Promise<void> => {
+  /** Stops an agent host, which saves its shards: for up to 4.5 s without a connection. */
+  const stop = async (run: { stop(): Promise<void> }, by = 200): Promise<void> => {
     const stopped = run.stop();
-    await pass(200);
+    await pass(by);
     await stopped;
   };
   const observe = async (fn = FN): Promise<void> => {
@@ -108,7 +109,7 @@ function stage() {
     });
     return (agentsService.inspect.answer.parse(answer).decision?.cpu ?? 0) - 999;
   };
-  return { time, bus, hook, start, pass, stop, observe, seen, warnings };
+  return { time, bus, hook, start, pass, stop, observe, seen, warnings, errors };
 }
 
 const listed = async (hook: Broker, host: string) =>
@@ -183,7 +184,7 @@ test('a function whose agent is suspended can be paused and resumed', async (t) 
 
 test('a pause and its end outlive a host that dies, without an activation since', async (t) => {
   for (const last of ['pause', 'resume'] as const) {
-    const { bus, hook, start, pass, observe } = stage();
+    const { bus, hook, start, pass, stop, observe } = stage();
     const targets: unknown[] = [];
     hook.subscribe(wildcards.targets, (message) => void targets.push(message));
     const broker = bus.connect();
@@ -200,8 +201,8 @@ test('a pause and its end outlive a host that dies, without an activation since'
     targets.length = 0;
     await observe();
     t.is(targets.length, last === 'pause' ? 0 : 1, last);
-    await two.stop();
-    await one.stop();
+    await stop(two, 5000);
+    await stop(one, 5000);
   }
 });
 
@@ -243,7 +244,7 @@ test('an agent moves with its shard to a host that joins', async (t) => {
 });
 
 test('when a host dies its agents resume from their last saved state', async (t) => {
-  const { bus, start, pass, observe, seen } = stage();
+  const { bus, start, pass, stop, observe, seen } = stage();
   const broker = bus.connect();
   const one = start('agents-1', { broker });
   await pass(200);
@@ -256,12 +257,12 @@ test('when a host dies its agents resume from their last saved state', async (t)
   await pass(4000);
   await observe();
   t.is(await seen('agents-2'), 4);
-  await two.stop();
-  await one.stop();
+  await stop(two, 5000);
+  await stop(one, 5000);
 });
 
 test('an agent returns to its former host from a host that died and saved nothing', async (t) => {
-  const { bus, start, pass, observe, seen } = stage();
+  const { bus, start, pass, stop, observe, seen } = stage();
   const one = start('agents-1');
   await pass(200);
   for (let i = 0; i < 3; i++) await observe(MOVING);
@@ -276,8 +277,73 @@ test('an agent returns to its former host from a host that died and saved nothin
   // It waits for a newer one first.
   await pass(1000);
   t.is(await seen('agents-1', MOVING), 4);
-  await one.stop();
+  await stop(one, 5000);
+  await stop(two, 5000);
+});
+
+const refuseWrites = (store: string, operation: string) =>
+  store === objectStores.policies && operation === 'write'
+    ? new StoreUnavailableError(store, 'no leader')
+    : null;
+
+test('the save at a stop is tried again while the store fails', async (t) => {
+  const { bus, start, pass, observe, seen, errors } = stage();
+  const one = start('agents-1');
+  await pass(200);
+  for (let i = 0; i < 3; i++) await observe();
+  bus.refusal = refuseWrites;
+  let hasStopped = false;
+  const stopped = one.stop().then(() => {
+    hasStopped = true;
+  });
+  await pass(2000);
+  t.false(hasStopped);
+  bus.refusal = () => null;
+  await pass(1000);
+  await stopped;
+  t.deepEqual(errors, []);
+  const two = start('agents-2');
+  await pass(3000);
+  await observe();
+  t.is(await seen('agents-2'), 4);
   await two.stop();
+});
+
+test('a stop ends although the store fails, and the loss is logged once', async (t) => {
+  const { bus, start, pass, observe, errors } = stage();
+  const one = start('agents-1');
+  await pass(200);
+  for (const fn of [FN, '/guest/other']) await observe(fn);
+  bus.refusal = refuseWrites;
+  const stopped = one.stop();
+  await pass(5000);
+  await stopped;
+  t.is(errors.length, 1);
+  t.regex(errors[0]!, /^cannot save agents: .*since their last save is lost/);
+});
+
+test('an agent that could not be saved before it moved continues when it returns', async (t) => {
+  const { bus, start, pass, observe, seen } = stage();
+  const one = start('agents-1');
+  await pass(200);
+  for (let i = 0; i < 3; i++) await observe(MOVING);
+  bus.refusal = refuseWrites;
+  const broker = bus.connect();
+  const two = start('agents-2', { broker });
+  // Eight shards per turn, each of which waits for the store.
+  await pass(60_000);
+  t.true(two.ownedShards > 0);
+  await broker.close();
+  await pass(8000);
+  t.is(one.ownedShards, SHARDS);
+  await observe(MOVING);
+  // It waits for a newer one first.
+  await pass(1000);
+  t.is(await seen('agents-1', MOVING), 4);
+  bus.refusal = () => null;
+  const stopped = Promise.all([one.stop(), two.stop()]);
+  await pass(5000);
+  await stopped;
 });
 
 /** The bucket of leases refuses everything for longer than a membership lasts. */
@@ -323,7 +389,7 @@ test('an agent and its pause outlast a lapse of the lease', async (t) => {
 
 test('a pause during a lapse of the lease is saved after it', async (t) => {
   const staged = stage();
-  const { bus, hook, start, pass, observe } = staged;
+  const { bus, hook, start, pass, stop, observe } = staged;
   const targets: unknown[] = [];
   hook.subscribe(wildcards.targets, (message) => void targets.push(message));
   const broker = bus.connect();
@@ -341,8 +407,8 @@ test('a pause during a lapse of the lease is saved after it', async (t) => {
   await observe();
   await pass(200);
   t.is(targets.length, 1);
-  await two.stop();
-  await one.stop();
+  await stop(two, 5000);
+  await stop(one, 5000);
 });
 
 for (const [what, saved] of [
@@ -386,7 +452,7 @@ for (const [what, saved] of [
     t.is(failures.length, saved === null ? 0 : 1);
     if (saved !== null) t.regex(failures[0]!, /continue from what this host still has of them, or/);
     const stopped = Promise.all([one.stop(), two.stop()]);
-    await pass(2000);
+    await pass(5000);
     await stopped;
   });
 
