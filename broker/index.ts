@@ -3,7 +3,6 @@ export { DroppingQueue } from './dropping-queue.js';
 export {
   BrokerUnreachableError,
   CredentialsError,
-  NoRespondersError,
   ServiceError,
   StoreError,
   serverList,

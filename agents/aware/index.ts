@@ -11,7 +11,6 @@ export {
   type LifeCycleSettings,
   type LifeCycleTransition,
   lifeCycleSettings,
-  type OfflineTrainer,
   PHASES,
   PpoLifeCycleLearner,
   phaseOf,
@@ -39,7 +38,6 @@ export {
   scaled,
   shippedMeta,
   type Trajectory,
-  TrajectoryBundle,
   TrajectoryRecorder,
 } from './meta-learner/index.js';
 export { aimedStep } from './slo-aim.js';

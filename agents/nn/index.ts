@@ -1,6 +1,5 @@
 export { type Checkpoint, type Expected, expectCheckpoint } from './checkpoint/checkpoint.js';
 export { loadCheckpoint, readShipped, saveCheckpoint, writeDurably } from './checkpoint/folder.js';
-export { decodeCheckpoint } from './checkpoint/layers-format.js';
 export { PolicyStore } from './checkpoint/store.js';
 export type {
   ActorCritic,

@@ -13,7 +13,7 @@ export {
   shippedPolicy,
   simppoShape,
 } from './base-policy.js';
-export { inputOf, VIRTUAL, virtualFeatures } from './features.js';
+export { VIRTUAL, virtualFeatures } from './features.js';
 export { type HostState, situationOf } from './host-state.js';
 export {
   createSimppo,
@@ -25,7 +25,7 @@ export {
 } from './make.js';
 export { SimppoManager } from './manager.js';
 export { functionOfPolicy } from './own-policy-store.js';
-export { type RetrainTrigger, RevisionTrigger } from './retrain-trigger.js';
+export { RevisionTrigger } from './retrain-trigger.js';
 export {
   congestionCharge,
   publishedReward,

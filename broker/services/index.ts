@@ -20,7 +20,6 @@ export {
   findServices,
   nextOffset,
   type Page,
-  type RunningService,
   type ServiceEndpoint,
   type ServiceInstance,
   serve,

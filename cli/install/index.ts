@@ -4,4 +4,4 @@ export { type Layout, layoutOf, SERVICE_PARTS, type ServicePart } from './layout
 export { programFolder } from './program.js';
 export { type RemoveOptions, remove } from './remove.js';
 export { restoreWhereEnginesAre } from './restore.js';
-export { type ServiceManager, serviceManagerOf } from './service-manager.js';
+export { serviceManagerOf } from './service-manager.js';

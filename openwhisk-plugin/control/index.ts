@@ -4,7 +4,6 @@ export type { EndedActivation, EndReason } from './ended-activation.js';
 export type { Explanation } from './explanations.js';
 export { FunctionRecord, type FunctionSettings, Revision } from './function-record.js';
 export { HostController } from './host-controller.js';
-export { HostLoad } from './host-load.js';
 export { hostReport, isActive } from './host-report.js';
 export { amounts, closeStep } from './observation.js';
 export type {
@@ -15,4 +14,4 @@ export type {
   UsagePort,
 } from './ports.js';
 export type { StepLength } from './step.js';
-export { HeldTarget, type TargetRefusal, type TargetRules, targetRules } from './target.js';
+export { type TargetRefusal, type TargetRules, targetRules } from './target.js';

@@ -8,7 +8,6 @@ export {
   killedSizes,
   type OpenChange,
   openChanges,
-  userVersions,
 } from './open-changes.js';
 export type { LimitRequest } from './plan.js';
 export { HORIZON_SECONDS } from './priced-sizes.js';

@@ -22,9 +22,9 @@ import {
   layoutOf,
   remove,
   rollback,
-  type ServiceManager,
   type ServicePart,
 } from '../../cli/install/index.js';
+import type { ServiceManager } from '../../cli/install/service-manager.js';
 import { SYSTEMCTL_TIMEOUT_MILLIS } from '../../cli/install/service-manager.js';
 import { HOOK_FLAGS } from '../../cli/up/children.js';
 import { gleaner } from '../support/gleaner.js';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import test from 'ava';
-import { BrokerTlsError } from '../../broker/errors.js';
-import { NoRespondersError, ServiceError } from '../../broker/index.js';
+import { BrokerTlsError, NoRespondersError } from '../../broker/errors.js';
+import { ServiceError } from '../../broker/index.js';
 import { ERRORS, type ErrorCode, type ErrorRow, placeholdersOf } from '../../config/error-table.js';
 import { reportError } from '../../config/exit.js';
 import { errorClass, errorsReference, UsageError } from '../../config/index.js';

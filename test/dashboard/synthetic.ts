@@ -7,9 +7,9 @@ import {
   type FunctionView,
   type HostView,
   hookService,
-  type RunningService,
   serve,
 } from '../../broker/services/index.js';
+import type { RunningService } from '../../broker/services/services.js';
 
 const MIB = 1024 * 1024;
 export const HOST = 'invoker0';

@@ -4,7 +4,6 @@ export { availableControllers } from './cgroup-paths.js';
 export { differsFromUser, findDrift, QUOTA_ROUNDING } from './drift.js';
 export { CgroupLimitWriter } from './limit-writer.js';
 export {
-  type ContainerListing,
   type RestoreReport,
   restoreAll,
   unrestored,

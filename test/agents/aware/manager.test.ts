@@ -3,9 +3,9 @@ import {
   EMBEDDING_LENGTH,
   type Encoder,
   lifeCycleSettings,
-  type OfflineTrainer,
   shippedMeta,
 } from '../../../agents/aware/index.js';
+import type { OfflineTrainer } from '../../../agents/aware/life-cycle/offline-trainer.js';
 import type { AwareBase } from '../../../agents/aware/manager.js';
 import { AwareManager, type AwareState } from '../../../agents/aware/manager.js';
 import type { PhaseChange, ResourceManager, View } from '../../../agents/index.js';

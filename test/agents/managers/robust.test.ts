@@ -1,7 +1,7 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { isValidObservation } from '../../../agents/index.js';
 import { createManager } from '../../../agents/managers/index.js';
+import { isValidObservation } from '../../../agents/validation.js';
 import type { Observation } from '../../../broker/messages/index.js';
 import {
   type Bytes,

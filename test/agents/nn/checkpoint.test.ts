@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import {
   CHECKPOINT_VERSION,
+  decodeCheckpoint,
   encodeCheckpoint,
 } from '../../../agents/nn/checkpoint/layers-format.js';
 import { packCheckpoint, unpackCheckpoint } from '../../../agents/nn/checkpoint/store.js';
@@ -12,7 +13,6 @@ import {
   CheckpointForeignError,
   CheckpointMissingError,
   CheckpointNewerError,
-  decodeCheckpoint,
   JsEngine,
   loadCheckpoint,
   orthogonal,

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { featuresOf } from '../../../agents/simppo/features.js';
-import { inputOf, rewardOf, simppoSettings } from '../../../agents/simppo/index.js';
+import { featuresOf, inputOf } from '../../../agents/simppo/features.js';
+import { rewardOf, simppoSettings } from '../../../agents/simppo/index.js';
 import { chargeOf } from '../../../agents/simppo/reward.js';
 import type { Bytes, Millicores, Millis } from '../../../config/index.js';
 import { amounts, observation } from '../../support/observations.js';

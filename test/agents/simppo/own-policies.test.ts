@@ -3,7 +3,6 @@ import { NewerObjects } from '../../../agents/index.js';
 import { JsEngine, PolicyStore } from '../../../agents/nn/index.js';
 import { InlineTrainer, type LearnerState } from '../../../agents/ppo/index.js';
 import { newWeights } from '../../../agents/simppo/base-policy.js';
-import type { RetrainTrigger } from '../../../agents/simppo/index.js';
 import { SimppoManager, type TrajectoryStep } from '../../../agents/simppo/index.js';
 import type { LearningPolicy } from '../../../agents/simppo/learning-policy.js';
 import type { SimppoOptions } from '../../../agents/simppo/manager.js';
@@ -12,6 +11,7 @@ import {
   BrokerOwnPolicyStore,
   type OwnPolicyStore,
 } from '../../../agents/simppo/own-policy-store.js';
+import type { RetrainTrigger } from '../../../agents/simppo/retrain-trigger.js';
 import { nearest, profileOf } from '../../../agents/simppo/similarity.js';
 import { silentLogger } from '../../../broker/index.js';
 import { MIB, type Millis } from '../../../config/index.js';

@@ -1,5 +1,5 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { shardObject } from '../../../agents/host/sharing/index.js';
+import { shardObject } from '../../../agents/host/sharing/hand-over.js';
 import { buckets, objectStores, subjects } from '../../../broker/index.js';
 import { encodeMessage } from '../../../broker/messages/index.js';
 import type { Random } from '../../../config/index.js';

@@ -1,9 +1,9 @@
 import test from 'ava';
 import { type Bytes, type Millicores, type Millis, millis } from '../../../config/index.js';
+import { HostLoad } from '../../../openwhisk-plugin/control/host-load.js';
 import {
   closeStep,
   FunctionRecord,
-  HostLoad,
   hostReport,
   Revision,
 } from '../../../openwhisk-plugin/control/index.js';

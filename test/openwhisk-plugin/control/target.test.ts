@@ -1,7 +1,8 @@
 import test from 'ava';
 import type { Target } from '../../../broker/messages/index.js';
 import type { Millis } from '../../../config/index.js';
-import { HeldTarget, type TargetRules } from '../../../openwhisk-plugin/control/index.js';
+import type { TargetRules } from '../../../openwhisk-plugin/control/index.js';
+import { HeldTarget } from '../../../openwhisk-plugin/control/target.js';
 import { Run } from '../../../openwhisk-plugin/decision/index.js';
 import { decider, limits } from '../decision/helpers.js';
 

@@ -6,9 +6,9 @@ import {
   killedSizes,
   type LimitValues,
   openChanges,
-  userVersions,
 } from '../../../openwhisk-plugin/openwhisk-api/index.js';
 import { summarized } from '../../../openwhisk-plugin/openwhisk-api/journal-summary.js';
+import { userVersions } from '../../../openwhisk-plugin/openwhisk-api/open-changes.js';
 
 /** What a tuner leaves of one action: a change, its end, and the next. */
 function tuned(fn: string, changes: number): JournalEntry[] {

@@ -1,9 +1,5 @@
 import test from 'ava';
-import {
-  type OfflineTrainer,
-  PpoLifeCycleLearner,
-  ThreadOfflineTrainer,
-} from '../../../../agents/aware/index.js';
+import { PpoLifeCycleLearner, ThreadOfflineTrainer } from '../../../../agents/aware/index.js';
 import { FirmLifeCycleLearner } from '../../../../agents/aware/life-cycle/firm-learner.js';
 import {
   type FirmTrainingJob,
@@ -15,6 +11,7 @@ import {
   type OfflineJob,
   type OfflineResult,
 } from '../../../../agents/aware/life-cycle/offline.js';
+import type { OfflineTrainer } from '../../../../agents/aware/life-cycle/offline-trainer.js';
 import { firmSettings } from '../../../../agents/firm/index.js';
 import { SimdEngine } from '../../../../agents/nn/index.js';
 import {

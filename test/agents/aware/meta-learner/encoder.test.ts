@@ -3,11 +3,11 @@ import {
   cosine,
   Encoder,
   type Trajectory,
-  TrajectoryBundle,
   TrajectoryRecorder,
 } from '../../../../agents/aware/index.js';
 import { GruLayer, gruParameters, initialGru } from '../../../../agents/aware/meta-learner/gru.js';
 import { mostSimilar } from '../../../../agents/aware/meta-learner/similarity.js';
+import { TrajectoryBundle } from '../../../../agents/aware/meta-learner/trajectory.js';
 import { SeededRandom } from '../../../../config/index.js';
 
 const random = () => new SeededRandom(7);

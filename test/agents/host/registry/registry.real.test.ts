@@ -1,7 +1,8 @@
 import test from 'ava';
 import { connect } from 'nats';
 import { runAgentHost } from '../../../../agents/host/index.js';
-import { SHARDS, shardObject } from '../../../../agents/host/sharing/index.js';
+import { shardObject } from '../../../../agents/host/sharing/hand-over.js';
+import { SHARDS } from '../../../../agents/host/sharing/index.js';
 import { createManager } from '../../../../agents/managers/index.js';
 import { buckets, functionToken, objectStores, subjects } from '../../../../broker/index.js';
 import { encodeMessage } from '../../../../broker/messages/index.js';

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { runAgentHost } from '../../../../agents/host/index.js';
-import { shardObject, shardOf } from '../../../../agents/host/sharing/index.js';
+import { shardObject } from '../../../../agents/host/sharing/hand-over.js';
+import { shardOf } from '../../../../agents/host/sharing/plan.js';
 import { createManager } from '../../../../agents/managers/index.js';
 import { buckets, functionToken, objectStores, subjects } from '../../../../broker/index.js';
 import { encodeMessage } from '../../../../broker/messages/index.js';

@@ -1,4 +1,5 @@
-import { assignShards, SHARDS, Shards } from '../../../../agents/host/sharing/index.js';
+import { SHARDS, Shards } from '../../../../agents/host/sharing/index.js';
+import { assignShards } from '../../../../agents/host/sharing/plan.js';
 import { type Millis, millis, SeededRandom } from '../../../../config/index.js';
 import { type Flakiness, FlakyBroker, Machine } from '../../../faults/world/machine.js';
 import { ManualTime } from '../../../support/manual-time.js';

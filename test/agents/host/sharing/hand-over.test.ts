@@ -3,13 +3,9 @@ import { LRUCache } from 'lru-cache';
 import { Agent } from '../../../../agents/host/agent.js';
 import type { AgentHostRun } from '../../../../agents/host/agent-host.js';
 import { runAgentHost } from '../../../../agents/host/index.js';
-import {
-  assignShards,
-  HandOver,
-  SHARDS,
-  shardObject,
-  shardOf,
-} from '../../../../agents/host/sharing/index.js';
+import { shardObject } from '../../../../agents/host/sharing/hand-over.js';
+import { HandOver, SHARDS } from '../../../../agents/host/sharing/index.js';
+import { assignShards, shardOf } from '../../../../agents/host/sharing/plan.js';
 import { NewerObjects, type ResourceManager } from '../../../../agents/index.js';
 import { StoreError, StoreUnavailableError } from '../../../../broker/errors.js';
 import {

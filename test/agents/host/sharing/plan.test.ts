@@ -1,12 +1,12 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
+import { SHARDS } from '../../../../agents/host/sharing/index.js';
 import {
   assignShards,
   MOVES_A_TURN,
   movesOf,
-  SHARDS,
   shardOf,
-} from '../../../../agents/host/sharing/index.js';
+} from '../../../../agents/host/sharing/plan.js';
 
 const hosts = fc.uniqueArray(fc.stringMatching(/^[a-z0-9-]{1,12}$/), {
   minLength: 1,

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { assignShards, SHARDS } from '../../../../agents/host/sharing/index.js';
+import { SHARDS } from '../../../../agents/host/sharing/index.js';
+import { assignShards } from '../../../../agents/host/sharing/plan.js';
 import { Cluster, playSeed, TERM } from './cluster.js';
 
 test('a joining host gets a few shards a turn; one that stops is replaced at once', async (t) => {

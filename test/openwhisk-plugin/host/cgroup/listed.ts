@@ -1,4 +1,4 @@
-import type { ContainerListing } from '../../../../openwhisk-plugin/host/cgroup/index.js';
+import type { ContainerListing } from '../../../../openwhisk-plugin/host/cgroup/restore.js';
 import type { ContainerInfo } from '../../../../openwhisk-plugin/host/ports/index.js';
 
 /** An engine that lists these containers, of which only those in `running` run when asked again. */

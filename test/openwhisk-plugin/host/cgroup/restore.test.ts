@@ -1,11 +1,8 @@
 import test from 'ava';
 import { type Micros, mebibytes } from '../../../../config/index.js';
 import { CgroupNotFoundError } from '../../../../openwhisk-plugin/host/cgroup/cgroup-errors.js';
-import {
-  type ContainerListing,
-  restoreAll,
-  unrestored,
-} from '../../../../openwhisk-plugin/host/cgroup/index.js';
+import { restoreAll, unrestored } from '../../../../openwhisk-plugin/host/cgroup/index.js';
+import type { ContainerListing } from '../../../../openwhisk-plugin/host/cgroup/restore.js';
 import type { ContainerInfo, LimitWriter } from '../../../../openwhisk-plugin/host/ports/index.js';
 import { FakePlatform } from '../../daemon/fake-platform.js';
 import { HookRig } from '../../daemon/hook-rig.js';
