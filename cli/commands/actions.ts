@@ -91,9 +91,9 @@ function addList(actions: Command): void {
     );
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const controller = await connectActions(config);
+    const writer = await connectActions(config);
     const open = openChanges(Journal.read(statePaths(config).actions));
-    const rows = (await controller.list()).map((listed) =>
+    const rows = (await writer.list()).map((listed) =>
       describe(listed, open.get(listed.function)?.limits),
     );
     printTable(options.output, rows, rows, [
@@ -163,7 +163,7 @@ function addApply(actions: Command): void {
     ): Promise<void> => {
       const fromAgents = broker !== null;
       await interruptible(requests.length, { ...options, fromAgents }, async (signal, each) => {
-        const controller = await connectActions(config, { signal });
+        const writer = await connectActions(config, { signal });
         let findHolds = holdsOf({ broker, killSwitch, signal });
         if (options.dryRun) {
           // Nothing is written between, so what holds now is read once.
@@ -172,7 +172,7 @@ function addApply(actions: Command): void {
         }
         return await journaled(path, options.dryRun, signal, (journal) => {
           const entries = journal?.entries ?? Journal.read(path);
-          return controller.apply(requests, entries, journal, findHolds, each);
+          return writer.apply(requests, entries, journal, findHolds, each);
         });
       });
     };
@@ -207,9 +207,9 @@ function addUndo(actions: Command): void {
     if (open.size === 0 && options.output !== 'json')
       process.stderr.write(`nothing to undo${functions.length > 0 ? ' for these actions' : ''}\n`);
     await interruptible(open.size, options, async (signal, each) => {
-      const controller = await connectActions(config, { signal });
+      const writer = await connectActions(config, { signal });
       return await journaled(path, options.dryRun, signal, (journal) =>
-        controller.undo(openOf(journal?.entries ?? Journal.read(path), functions), journal, each),
+        writer.undo(openOf(journal?.entries ?? Journal.read(path), functions), journal, each),
       );
     });
   });

@@ -123,7 +123,7 @@ export function addFollow(actions: Command): void {
       const stop = (): void => stopping.abort();
       // Ctrl-C works while the API is away.
       for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, stop);
-      const controller = await connectActions(config, {
+      const writer = await connectActions(config, {
         waiting: (error, wait) =>
           logger.warn({ event: 'openwhisk_away', error, wait }, 'OpenWhisk is unreachable'),
         waitForHost: true,
@@ -137,7 +137,7 @@ export function addFollow(actions: Command): void {
         'actions',
         { logger, whileAway: 'no action is changed' },
       );
-      const following = followSizes({ config, controller, broker, logger, stopping });
+      const following = followSizes({ config, writer, broker, logger, stopping });
       void following.turn();
       return {
         stopMillis: FOLLOW_STOP,

@@ -6,7 +6,7 @@ import {
   type HostView,
 } from '../../broker/services/index.js';
 import { messageOf } from '../../config/index.js';
-import type { FindHolds } from './controller.js';
+import type { FindHolds } from './action-writer.js';
 
 /** The answer of a hook. */
 interface HookModes {

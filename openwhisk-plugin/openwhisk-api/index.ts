@@ -1,5 +1,5 @@
+export { type ActionOutcome, ActionWriter, type FindHolds } from './action-writer.js';
 export { type Annotations, readAnnotations } from './annotations.js';
-export { type ActionOutcome, ActionsController, type FindHolds } from './controller.js';
 export { holdsFrom } from './holds.js';
 export { ActionsLockedError, Journal } from './journal.js';
 export type { JournalEntry } from './journal-entry.js';

@@ -2,7 +2,7 @@ import { type Broker, type Logger, wildcards } from '../../broker/index.js';
 import { decodeEvent } from '../../broker/messages/index.js';
 import { type Bytes, type Millis, messageOf, type Timers } from '../../config/index.js';
 import { publishActionSettings } from './action-settings.js';
-import type { ActionOutcome, ActionsController, FindHolds } from './controller.js';
+import type { ActionOutcome, ActionWriter, FindHolds } from './action-writer.js';
 import type { JournalEntry } from './journal-entry.js';
 import type { LimitRequest } from './plan.js';
 import type { ListedAction } from './ranges.js';
@@ -10,14 +10,14 @@ import type { RightSizing, SizeEvidence } from './right-sizing.js';
 
 export interface RightSizingLoopParts {
   readonly sizing: RightSizing;
-  readonly controller: ActionsController;
+  readonly writer: ActionWriter;
   readonly findHolds: FindHolds;
   readonly broker: Broker;
   readonly logger: Logger;
   readonly timers: Timers;
   /** Time between two evaluations, ms. */
   readonly interval: Millis;
-  /** Aborted by `stop`; the controller's waits end, too, if it has the same signal. */
+  /** Aborted by `stop`; the writer's waits end, too, if it has the same signal. */
   readonly stopping: AbortController;
   readJournal(): readonly JournalEntry[];
   fetchEvidence(): Promise<SizeEvidence>;
@@ -124,9 +124,9 @@ export class RightSizingLoop {
   }
 
   async #publishOnce(): Promise<readonly ListedAction[]> {
-    const { broker, controller, logger, readJournal } = this.#parts;
-    const listed = await controller.list();
-    const { namespaces } = controller;
+    const { broker, writer, logger, readJournal } = this.#parts;
+    const listed = await writer.list();
+    const { namespaces } = writer;
     const unreadable = await publishActionSettings(broker, namespaces, listed, readJournal());
     for (const [fn, names] of unreadable) {
       if (this.#named.has(fn)) continue;

@@ -5,10 +5,10 @@ import { type Bytes, type Clock, MIB, type Millis } from '../../config/index.js'
 import type { PeakExcess } from '../../rules/index.js';
 import {
   type ActionOutcome,
-  type ActionsController,
+  type ActionWriter,
   type FindHolds,
   heldOutcome,
-} from './controller.js';
+} from './action-writer.js';
 import type { Journal } from './journal.js';
 import type { JournalEntry } from './journal-entry.js';
 import { keptSinceKill, killedSizes, type OpenChange, openChanges } from './open-changes.js';
@@ -32,7 +32,7 @@ export type ActionEvent = Pick<
 };
 
 export interface RightSizingParts {
-  readonly controller: ActionsController;
+  readonly writer: ActionWriter;
   readonly rules: SizingRules;
   readonly clock: Clock;
   /** Opens the journal only while `act` runs, so that a person's `gleaner actions` can use it. */
@@ -72,14 +72,14 @@ export class RightSizing {
 
   /** What would be written, those that free most first. Nothing is changed. */
   async recommend(evidence: SizeEvidence, entries: readonly JournalEntry[]): Promise<JudgedSize[]> {
-    const listed = new Map((await this.#parts.controller.list()).map((one) => [one.function, one]));
+    const listed = new Map((await this.#parts.writer.list()).map((one) => [one.function, one]));
     return this.#judge(this.#inputs(evidence, entries), listed);
   }
 
   /** Undoes killed sizes, ends watches, writes the next few that nothing holds. */
   async turn(evidence: SizeEvidence, findHolds: FindHolds): Promise<ActionOutcome[]> {
-    const { controller } = this.#parts;
-    const listed = new Map((await controller.list()).map((one) => [one.function, one]));
+    const { writer } = this.#parts;
+    const listed = new Map((await writer.list()).map((one) => [one.function, one]));
     const { ready, wave, waveOf, outcomes } = await this.#alone(async (journal) => {
       const inputs = this.#inputs(evidence, journal.entries);
       const keptBefore = keptSinceKill(journal.entries);
@@ -118,7 +118,7 @@ export class RightSizing {
       .sort((a, b) => Number(b.urgent === true) - Number(a.urgent === true))) {
       if (request.urgent !== true) await this.#waitForRateLimit();
       const done = await this.#alone((journal) =>
-        this.#parts.controller.apply([request], journal.entries, journal, findHolds),
+        this.#parts.writer.apply([request], journal.entries, journal, findHolds),
       );
       const verb = request.urgent ? 'rolled back' : 'tuned';
       for (const outcome of done) {
@@ -156,7 +156,7 @@ export class RightSizing {
 
   /** Outside of the queue: an undo must not wait for it. */
   async #waitForRateLimit(): Promise<void> {
-    const wait = this.#parts.controller.nextChangeIn;
+    const wait = this.#parts.writer.nextChangeIn;
     if (wait > 0) await this.#parts.pause(wait);
   }
 
@@ -170,7 +170,7 @@ export class RightSizing {
     const edges = new Map<string, string>();
     const writable = (fn: string, size: Bytes): Bytes => {
       const action = listed.get(fn);
-      const allowed = action === undefined ? null : this.#parts.controller.allowedMemory(action);
+      const allowed = action === undefined ? null : this.#parts.writer.allowedMemory(action);
       // A limit outside of the range could not be restored, so it is not changed.
       const now = action?.action.limits.memory ?? 0;
       if (allowed === null || now < allowed.min || now > allowed.max) return size;
@@ -196,7 +196,7 @@ export class RightSizing {
     const action = listed.get(fn);
     if (action === undefined) return 'no such action, or no key of its namespace';
     if (action.action.limits.memory * MIB !== from) return 'no activation since its limit changed';
-    const planned = this.#parts.controller.plan(
+    const planned = this.#parts.writer.plan(
       action,
       { function: fn, memory: to, why: 'right-size' },
       open.get(fn),
@@ -211,8 +211,8 @@ export class RightSizing {
     journal: Journal,
     findHolds: FindHolds,
   ): Promise<ActionOutcome[]> {
-    const { controller } = this.#parts;
-    const outcomes = await controller.apply([request], journal.entries, journal, findHolds);
+    const { writer } = this.#parts;
+    const outcomes = await writer.apply([request], journal.entries, journal, findHolds);
     for (const outcome of outcomes) {
       const { result, to, note } = outcome;
       if (result === 'changed')
@@ -223,7 +223,7 @@ export class RightSizing {
   }
 
   async #undo(change: OpenChange, size: number, journal: Journal): Promise<ActionOutcome> {
-    const outcome = await this.#parts.controller.undoKilled(change, size, journal);
+    const outcome = await this.#parts.writer.undoKilled(change, size, journal);
     const reason =
       outcome.result === 'failed'
         ? `not undone yet: ${outcome.note}`

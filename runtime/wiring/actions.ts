@@ -10,7 +10,7 @@ import {
   systemClock,
 } from '../../config/index.js';
 import {
-  ActionsController,
+  ActionWriter,
   OpenWhiskRest,
   readKeys,
 } from '../../openwhisk-plugin/openwhisk-api/index.js';
@@ -36,7 +36,7 @@ const reportRetry = (why: string, wait: Millis): void =>
 export function connectActions(
   { openwhisk, functions, mode }: Config,
   { waiting = reportRetry, waitForHost = false, signal }: ConnectActionsOptions = {},
-): Promise<ActionsController> {
+): Promise<ActionWriter> {
   const { apiHost, keysFile, caFile, changesPerMinute, holdS } = openwhisk;
   if (apiHost === null || keysFile === null)
     throw new OpenWhiskUnknownError('it is not configured');
@@ -70,7 +70,7 @@ export function connectActions(
       };
     },
   };
-  return ActionsController.connect(
+  return ActionWriter.connect(
     clients,
     settings,
     systemClock,

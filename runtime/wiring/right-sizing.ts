@@ -5,7 +5,7 @@ import { encodeMessage } from '../../broker/messages/index.js';
 import { type Config, type Millis, systemClock, systemTimers } from '../../config/index.js';
 import {
   type ActionEvent,
-  type ActionsController,
+  type ActionWriter,
   Journal,
   RightSizing,
   RightSizingLoop,
@@ -41,7 +41,7 @@ export function sizingRules({ openwhisk }: Config): SizingRules {
  */
 export function rightSizingOf(
   config: Config,
-  controller: ActionsController,
+  writer: ActionWriter,
   broker: Broker | null,
   onEvent: (event: ActionEvent) => void = () => {},
   signal?: AbortSignal,
@@ -49,7 +49,7 @@ export function rightSizingOf(
   const sender = { host: hostNameFrom(hostname()), boot: newBootId() };
   let sequence = 0;
   return new RightSizing({
-    controller,
+    writer,
     rules: sizingRules(config),
     clock: systemClock,
     withJournal: (act) => withJournal(statePaths(config).actions, signal, act),
@@ -65,23 +65,23 @@ export function rightSizingOf(
 /** Evaluates the sizes of actions from now on. `stopping`: aborted by `stop`. */
 export function followSizes(parts: {
   readonly config: Config;
-  readonly controller: ActionsController;
+  readonly writer: ActionWriter;
   readonly broker: Broker;
   readonly logger: Logger;
   readonly stopping?: AbortController;
 }): RightSizingLoop {
-  const { config, controller, broker, logger, stopping = new AbortController() } = parts;
+  const { config, writer, broker, logger, stopping = new AbortController() } = parts;
   const { signal } = stopping;
   const { killSwitch, actions } = statePaths(config);
   return new RightSizingLoop({
     sizing: rightSizingOf(
       config,
-      controller,
+      writer,
       broker,
       ({ function: fn, reason }) => logger.info({ function: fn }, reason),
       signal,
     ),
-    controller,
+    writer,
     findHolds: holdsOf({ broker, killSwitch, signal }),
     broker,
     logger,

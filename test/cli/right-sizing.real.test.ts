@@ -91,8 +91,8 @@ test('a size is recommended, written, and undone after an OOM kill', async (t) =
   t.teardown(() => invoker.stop());
   await invoker.start();
   await until(() => agents.ownedShards > 0, LONG, 'the agent host owns its shards');
-  const controller = await connectActions(config);
-  const following = followSizes({ config, controller, broker, logger: silentLogger });
+  const writer = await connectActions(config);
+  const following = followSizes({ config, writer, broker, logger: silentLogger });
   t.teardown(() => following.stop());
 
   /** As the invoker would: the action as OpenWhisk has it now. */
@@ -117,7 +117,7 @@ test('a size is recommended, written, and undone after an OOM kill', async (t) =
     LONG,
     'the agents have heard of the activations',
   );
-  const [recommended] = await rightSizingOf(config, controller, null).recommend(
+  const [recommended] = await rightSizingOf(config, writer, null).recommend(
     await fetchSizeEvidence(broker),
     [],
   );
@@ -170,7 +170,7 @@ test('a size is recommended, written, and undone after an OOM kill', async (t) =
     return advice?.limit === mebibytes(512) && advice.activations > before;
   };
   await until(isNextSeen, LONG, 'the agents have heard of it');
-  const [larger] = await rightSizingOf(config, controller, null).recommend(
+  const [larger] = await rightSizingOf(config, writer, null).recommend(
     await fetchSizeEvidence(broker),
     Journal.read(statePaths(config).actions),
   );

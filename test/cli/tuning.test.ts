@@ -81,10 +81,10 @@ async function stage(t: ExecutionContext, manager: ResourceManager = fixedManage
   let agents = startAgents();
   t.teardown(() => agents.stop());
   await until(() => agents.ownedShards > 0, LONG, 'the agent host owns its shards');
-  const controller = await connectActions(config);
+  const writer = await connectActions(config);
   const following = followSizes({
     config,
-    controller,
+    writer,
     broker: bus.connect(),
     logger: silentLogger,
   });

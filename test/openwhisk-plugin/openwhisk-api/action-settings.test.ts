@@ -6,7 +6,7 @@ import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { rig } from './rig.js';
 
 test('the bucket follows annotations, and keeps other namespaces', async (t) => {
-  const { fakeOpenWhisk, controller } = await rig(t, '2.0.0');
+  const { fakeOpenWhisk, writer } = await rig(t, '2.0.0');
   fakeOpenWhisk.add(
     'guest/thumbs',
     {},
@@ -19,7 +19,7 @@ test('the bucket follows annotations, and keeps other namespaces', async (t) => 
   const theirs = functionToken('/team/f');
   await bucket.put(theirs, encodeMessage({ v: 1, function: '/team/f', sloMs: 1 }));
   const publish = async () =>
-    await publishActionSettings(broker, controller.namespaces, await controller.list(), []);
+    await publishActionSettings(broker, writer.namespaces, await writer.list(), []);
   const keyOf = async (name: string) => await bucket.get(functionToken(`/guest/${name}`));
 
   t.deepEqual([...(await publish())], [['/guest/typo', ['gleaner.slow']]]);

@@ -1,10 +1,10 @@
 /** Changes actions until it is killed: `changing-child <api> <journal> <MiB> <name>…`. */
 import { type Millis, systemClock } from '../../../config/index.js';
-import { ActionsController, Journal } from '../../../openwhisk-plugin/openwhisk-api/index.js';
+import { ActionWriter, Journal } from '../../../openwhisk-plugin/openwhisk-api/index.js';
 import { nothingHeld, request, restTo } from './rig.js';
 
 const [api, path, mib, ...names] = process.argv.slice(2) as [string, string, string, ...string[]];
-const controller = await ActionsController.connect(
+const writer = await ActionWriter.connect(
   [restTo(api, undefined, 30_000)],
   {
     changesPerMinute: 1e6,
@@ -18,7 +18,7 @@ const controller = await ActionsController.connect(
   () => Promise.resolve(),
 );
 const journal = await Journal.open(path);
-await controller.apply(
+await writer.apply(
   names.map((name) => request(`/guest/${name}`, Number(mib))),
   journal.entries,
   journal,

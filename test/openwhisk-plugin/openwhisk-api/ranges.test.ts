@@ -172,9 +172,9 @@ test('a sequence has no container of its own, and is left', async (t) => {
 });
 
 test('all pages of a list are read', async (t) => {
-  const { fakeOpenWhisk, controller } = await rig(t, '2.0.0');
+  const { fakeOpenWhisk, writer } = await rig(t, '2.0.0');
   for (let i = 0; i < 401; i++) fakeOpenWhisk.add(`guest/f${i}`);
-  const listed = await controller.list();
+  const listed = await writer.list();
   t.is(new Set(listed.map((one) => one.function)).size, 401);
   // 200, 200 and 1.
   t.is(fakeOpenWhisk.seen.filter(({ path }) => path.endsWith('/actions')).length, 3);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { type Millis, mebibytes } from '../../../config/index.js';
 import {
-  ActionsController,
+  ActionWriter,
   type FindHolds,
   Journal,
   type LimitRequest,
@@ -34,7 +34,7 @@ export interface RigOptions {
   readonly prepare?: (fakeOpenWhisk: FakeOpenWhiskRest) => void;
 }
 
-/** A controller on a fake REST API, whose waits take no time; `waits` are those asked for, ms. */
+/** An action writer on a fake REST API, whose waits take no time; `waits`: those asked for, ms. */
 export async function rig(t: ExecutionContext, version: Version, options: RigOptions = {}) {
   const fakeOpenWhisk = await FakeOpenWhiskRest.start(version);
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-actions-'));
@@ -45,7 +45,7 @@ export async function rig(t: ExecutionContext, version: Version, options: RigOpt
   options.prepare?.(fakeOpenWhisk);
   const time = new ManualTime();
   const waits: number[] = [];
-  const controller = await ActionsController.connect(
+  const writer = await ActionWriter.connect(
     (options.keys ?? [KEY]).map((key) => restTo(fakeOpenWhisk.url, key, options.timeout)),
     {
       changesPerMinute: 6,
@@ -73,15 +73,15 @@ export async function rig(t: ExecutionContext, version: Version, options: RigOpt
   };
   return {
     fakeOpenWhisk,
-    controller,
+    writer,
     time,
     waits,
     path,
     apply: (...requests: LimitRequest[]) =>
       withJournal((journal) =>
-        controller.apply(requests, journal.entries, journal, options.findHolds ?? nothingHeld),
+        writer.apply(requests, journal.entries, journal, options.findHolds ?? nothingHeld),
       ),
-    undo: () => withJournal((journal) => controller.undo(openChanges(journal.entries), journal)),
+    undo: () => withJournal((journal) => writer.undo(openChanges(journal.entries), journal)),
     open: () => openChanges(Journal.read(path)),
   };
 }

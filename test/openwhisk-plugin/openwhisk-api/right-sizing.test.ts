@@ -24,7 +24,7 @@ async function sizing(
   const told: ActionEvent[] = [];
   const again = (): RightSizing =>
     new RightSizing({
-      controller: parts.controller,
+      writer: parts.writer,
       rules: RULES,
       clock: parts.time,
       withJournal: async (act) => {

@@ -114,14 +114,14 @@ test('an action that is gone has nothing to undo', async (t) => {
 });
 
 test('a dry run reads and writes nothing, neither to OpenWhisk nor to the journal', async (t) => {
-  const { fakeOpenWhisk, controller, apply, open, path } = await rig(t, 'master');
+  const { fakeOpenWhisk, writer, apply, open, path } = await rig(t, 'master');
   fakeOpenWhisk.add(PATH, { memory: 512 });
-  t.like(await controller.apply([request(FN, 256)], [], null, nothingHeld), [
+  t.like(await writer.apply([request(FN, 256)], [], null, nothingHeld), [
     { result: 'would change', to: { memory: 256 } },
   ]);
   t.throws(() => statSync(path), { code: 'ENOENT' });
   await apply(request(FN, 256));
-  t.like(await controller.undo(open(), null), [{ result: 'would undo', to: { memory: 512 } }]);
+  t.like(await writer.undo(open(), null), [{ result: 'would undo', to: { memory: 512 } }]);
   t.is(fakeOpenWhisk.puts().length, 1);
 });
 

@@ -50,7 +50,7 @@ async function following(t: ExecutionContext, changesPerMinute: number) {
   const log = (fields: object): void => void logged.push(fields);
   const follow = followSizes({
     config,
-    controller: await connectActions(config, { signal: stopping.signal }),
+    writer: await connectActions(config, { signal: stopping.signal }),
     broker: bus.connect(),
     logger: { debug: log, info: log, warn: log, error: log },
     stopping,

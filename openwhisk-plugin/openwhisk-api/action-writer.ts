@@ -29,7 +29,7 @@ import {
 } from './rest-schemas.js';
 import { RetryPolicy, type RetrySettings } from './retry-policy.js';
 
-export interface ControllerSettings extends RetrySettings {
+export interface ActionWriterSettings extends RetrySettings {
   /** Changes per minute, all namespaces together; undoing does not wait. */
   readonly changesPerMinute: number;
   readonly holdMs: number;
@@ -86,9 +86,9 @@ export const heldOutcome = (fn: string, why: string): ActionOutcome => ({
  * Writes limits of actions into OpenWhisk and undoes them. Every change is in the journal before it
  * is sent; each action is read right before it is written, and unchanged limits are not sent.
  */
-export class ActionsController {
+export class ActionWriter {
   readonly #namespaces: ReadonlyMap<string, Namespace>;
-  readonly #settings: ControllerSettings;
+  readonly #settings: ActionWriterSettings;
   readonly #clock: Clock;
   readonly #pause: (span: Millis) => Promise<void>;
   readonly #retryPolicy: RetryPolicy;
@@ -96,7 +96,7 @@ export class ActionsController {
 
   private constructor(
     namespaces: ReadonlyMap<string, Namespace>,
-    settings: ControllerSettings,
+    settings: ActionWriterSettings,
     clock: Clock,
     pause: (span: Millis) => Promise<void>,
   ) {
@@ -110,14 +110,14 @@ export class ActionsController {
   /** Rejects if any key cannot be used: half a view would plan half a change. */
   static async connect(
     rests: readonly OpenWhiskRest[],
-    settings: ControllerSettings,
+    settings: ActionWriterSettings,
     clock: Clock,
     pause: (span: Millis) => Promise<void>,
-  ): Promise<ActionsController> {
+  ): Promise<ActionWriter> {
     const namespaces = new Map<string, Namespace>();
-    const controller = new ActionsController(namespaces, settings, clock, pause);
+    const writer = new ActionWriter(namespaces, settings, clock, pause);
     for (const [i, rest] of rests.entries()) {
-      const name = await controller.#retryPolicy
+      const name = await writer.#retryPolicy
         .execute(() => rest.namespace(), settings.waitForHost)
         .catch((error: unknown) => {
           if (!(error instanceof OpenWhiskAuthError)) throw error;
@@ -127,15 +127,15 @@ export class ActionsController {
             `key ${i + 1} of ${rests.length}`,
           );
         });
-      const limits = await controller.#retryPolicy.execute(() => rest.namespaceLimits());
+      const limits = await writer.#retryPolicy.execute(() => rest.namespaceLimits());
       // 1.0.0 has its memory range only at the root, which a gateway may not pass on.
       const platform =
         limits.maxActionMemory === undefined
-          ? await controller.#retryPolicy.execute(() => rest.platform()).catch(() => null)
+          ? await writer.#retryPolicy.execute(() => rest.platform()).catch(() => null)
           : null;
       namespaces.set(name, { rest, ranges: rangesOf(limits, platform), keyError: null });
     }
-    return controller;
+    return writer;
   }
 
   /** Those that its keys open. */
