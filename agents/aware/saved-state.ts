@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Observation } from '../../broker/messages/index.js';
 
 /** What AWARE keeps of a function over a restart. */
-export interface SavedAgent {
+export interface SavedAwareAgent {
   /** As `encodeLifeCycle` has it. */
   readonly life: string;
   readonly weights: { readonly actor: Float32Array; readonly critic: Float32Array };
@@ -20,7 +20,7 @@ const savedStateSchema = z.object({
   mode: z.enum(['quota', 'weight']).default('quota'),
 });
 
-export function encodeSaved({ life, weights, embedding, mode }: SavedAgent): unknown {
+export function encodeSaved({ life, weights, embedding, mode }: SavedAwareAgent): unknown {
   return {
     life,
     actor: base64(weights.actor),
@@ -31,7 +31,7 @@ export function encodeSaved({ life, weights, embedding, mode }: SavedAgent): unk
 }
 
 /** Null: not what `encodeSaved` makes, or a number in it is not finite. */
-export function decodeSaved(saved: unknown): SavedAgent | null {
+export function decodeSaved(saved: unknown): SavedAwareAgent | null {
   const checked = savedStateSchema.safeParse(saved);
   if (!checked.success) return null;
   const { life, mode } = checked.data;

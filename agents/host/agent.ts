@@ -4,7 +4,7 @@ import type { Observation, PerResource } from '../../broker/messages/index.js';
 import type { AgentDecision, AgentSummary, agentsService } from '../../broker/services/index.js';
 import type { Bytes, Micros, Millicores, Millis, Random } from '../../config/index.js';
 import { localFeatures } from '../features.js';
-import { HOSTS_MAX } from '../hosts-max.js';
+import { HOSTS_PER_FUNCTION_MAX } from '../hosts-per-function.js';
 import { type Lateness, latenessAfter, latenessOf } from '../lateness.js';
 import type { Decision, PhaseChange, ResourceManager } from '../resource-manager.js';
 import type { MeanFieldContext } from './mean-field-view.js';
@@ -288,6 +288,6 @@ export class Agent {
     seen.see(observation, now);
     if (place >= 0 && place === hosts.length - 1) return;
     if (place >= 0) hosts.splice(place, 1);
-    if (hosts.push(seen) > HOSTS_MAX) hosts.shift();
+    if (hosts.push(seen) > HOSTS_PER_FUNCTION_MAX) hosts.shift();
   }
 }

@@ -16,7 +16,7 @@ const DRIFT = 0.001;
 /** A host's delay is reported for this long after its last observation, ms. */
 const REPORTED_TIME = 60_000;
 const WAITING_MAX = 20_000;
-const HOSTS_MAX = 10_000;
+const KNOWN_HOSTS_MAX = 10_000;
 
 interface HostDelay {
   boot: string;
@@ -118,7 +118,7 @@ export class ObservationQueue {
     const delay = now - observedAt;
     let host = this.#hosts.get(name);
     if (host === undefined) {
-      if (this.#hosts.size >= HOSTS_MAX) this.#forgetOldest();
+      if (this.#hosts.size >= KNOWN_HOSTS_MAX) this.#forgetOldest();
       const late = new Map<string, Observation>();
       host = { boot, least: delay, at: now, lag: 0, late, since: 0, firstLag: 0, cancel: null };
       this.#hosts.set(name, host);

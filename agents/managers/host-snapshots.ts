@@ -1,6 +1,6 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
-import { HOSTS_MAX } from '../hosts-max.js';
+import { HOSTS_PER_FUNCTION_MAX } from '../hosts-per-function.js';
 import { busyMillis } from '../validation.js';
 
 /** One invoker host's newest observation of a function, condensed. */
@@ -27,7 +27,7 @@ export function withHostSnapshot(
   const others = hostSnapshots.filter(
     (one) => one.host !== host && now - one.at <= SNAPSHOT_MAX_AGE,
   );
-  return [...others.slice(-(HOSTS_MAX - 1)), { host, at: now, containers, busy }];
+  return [...others.slice(-(HOSTS_PER_FUNCTION_MAX - 1)), { host, at: now, containers, busy }];
 }
 
 export const containersOf = (hostSnapshots: readonly HostSnapshot[]): number =>

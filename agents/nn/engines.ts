@@ -1,6 +1,6 @@
 import { messageOf } from '../../config/index.js';
 import { ENGINES, type Engine, type EngineName } from './engine.js';
-import { EngineUnavailableError } from './errors.js';
+import { NetworkEngineError } from './errors.js';
 import { JsEngine } from './js/engine.js';
 import { SimdEngine } from './simd/engine.js';
 import { TensorFlowEngine } from './tensorflow/engine.js';
@@ -13,7 +13,7 @@ export async function loadEngine(name: EngineName, warn: (text: string) => void)
     if (name === 'tensorflow') return await TensorFlowEngine.load(warn);
     throw new Error(`the engines are ${ENGINES.join(', ')}`);
   } catch (error) {
-    throw new EngineUnavailableError(name, error);
+    throw new NetworkEngineError(name, error);
   }
 }
 

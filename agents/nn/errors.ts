@@ -4,7 +4,7 @@ import { errorClass, messageOf } from '../../config/index.js';
 export class ShapeError extends errorClass('GLN_NN_SHAPE') {}
 
 /** An engine that was asked for by name does not run here. */
-export class EngineUnavailableError extends errorClass('GLN_NN_ENGINE') {
+export class NetworkEngineError extends errorClass('GLN_NN_ENGINE') {
   constructor(engine: string, cause: unknown) {
     super(engine, messageOf(cause), cause);
   }

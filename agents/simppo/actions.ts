@@ -1,7 +1,7 @@
 import type { Observation } from '../../broker/messages/index.js';
 import { cpuUnitOf, leastAbove, type RangeRules, writeRange } from '../../rules/index.js';
 import type { Cap } from '../resource-manager.js';
-import type { ActionSettings, SimppoSettings } from './settings.js';
+import type { ActionStepSettings, SimppoSettings } from './settings.js';
 
 /** One step in one dimension [SIMPPO]. */
 export const SIMPPO_ACTIONS = [
@@ -88,7 +88,7 @@ export function maskOf(
   held: Held,
   bounds: Bounds,
   { cpuMode }: Pick<Observation, 'cpuMode'>,
-  settings: ActionSettings,
+  settings: ActionStepSettings,
   to: Uint8Array,
 ): Uint8Array {
   const { cpuStep, memoryStep, weightStep, dimensions, maxContainers } = settings;
@@ -122,7 +122,7 @@ export function apply(
   held: Held,
   bounds: Bounds,
   { cpuMode }: Pick<Observation, 'cpuMode'>,
-  { cpuStep, memoryStep, weightStep, maxContainers }: ActionSettings,
+  { cpuStep, memoryStep, weightStep, maxContainers }: ActionStepSettings,
 ): Held {
   const cpu =
     cpuMode === 'weight'
@@ -145,7 +145,7 @@ const MIN_CPU = 1;
 export function cpuTarget(
   { cpu: held }: Held,
   { cpu: range }: Bounds,
-  { cpuStep }: ActionSettings,
+  { cpuStep }: ActionStepSettings,
 ): number {
   if (range === null) return held;
   return held < range.lower + Math.min(cpuStep, (range.upper - range.lower) / 2) ? MIN_CPU : held;
@@ -170,7 +170,7 @@ export function executed(
   before: Held,
   after: Held,
   { cpuMode }: Observation,
-  { cpuStep, memoryStep }: ActionSettings,
+  { cpuStep, memoryStep }: ActionStepSettings,
 ): number {
   if (CPU[chosen] !== 0 && cpuMode === 'quota')
     return (after.cpu - before.cpu) * CPU[chosen]! > MIN_STEP * cpuStep ? chosen : 0;

@@ -34,7 +34,7 @@ export {
   scalingReward,
 } from './reward.js';
 export {
-  type ActionSettings,
+  type ActionStepSettings,
   type HookRules,
   hookRules,
   type ScalingRewardSettings,

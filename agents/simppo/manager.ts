@@ -6,7 +6,7 @@ import type { Cap, Decided, ResourceManager, View } from '../resource-manager.js
 import { cpuTarget, executed, SIMPPO_ACTIONS } from './actions.js';
 import { newWeights, simppoShape } from './base-policy.js';
 import type { BasePolicyStore } from './base-policy-store.js';
-import { Episodes } from './episodes.js';
+import { EpisodeCounter } from './episode-counter.js';
 import { situationOf } from './host-state.js';
 import { LearningPolicy } from './learning-policy.js';
 import { OwnPolicies } from './own-policies.js';
@@ -58,7 +58,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
   readonly base: LearningPolicy;
   readonly #options: SimppoOptions;
   readonly #own: OwnPolicies;
-  readonly #episodes = new Episodes();
+  readonly #episodes = new EpisodeCounter();
   readonly #random: SeededRandom;
   #seekAt = Number.NEGATIVE_INFINITY;
   readonly #mask = new Uint8Array(SIMPPO_ACTIONS.length);

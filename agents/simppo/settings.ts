@@ -14,7 +14,7 @@ import { onlineSettings, type PpoSettings, simulatorSettings } from '../ppo/inde
 export type VirtualAgent = 'mf8' | 'g4' | 'none';
 
 /** Sizes of one step, and which dimensions the platform can change at all. */
-export interface ActionSettings {
+export interface ActionStepSettings {
   readonly cpuStep: Millicores;
   /** Weight mode: a step multiplies or divides the policy's weight by this. */
   readonly weightStep: number;
@@ -77,7 +77,7 @@ export const scalingRewardSettings: ScalingRewardSettings = {
 
 export interface SimppoSettings {
   readonly virtual: VirtualAgent;
-  readonly actions: ActionSettings;
+  readonly actions: ActionStepSettings;
   readonly reward: RewardSettings;
   readonly ppo: PpoSettings;
   readonly batch: number;

@@ -1,6 +1,6 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
-import { HOSTS_MAX } from '../hosts-max.js';
+import { HOSTS_PER_FUNCTION_MAX } from '../hosts-per-function.js';
 import type { HostState } from './host-state.js';
 
 /** A function on one host, and the directions of the last step there. */
@@ -37,7 +37,7 @@ export function withHost<Seen>(
   seen: Seen,
 ): Readonly<Record<string, Seen>> {
   const { [host]: _, ...others } = hosts;
-  const kept = Object.entries(others).slice(-(HOSTS_MAX - 1));
+  const kept = Object.entries(others).slice(-(HOSTS_PER_FUNCTION_MAX - 1));
   return { ...Object.fromEntries(kept), [host]: seen };
 }
 

@@ -2,7 +2,7 @@ import type { Observation } from '../../broker/messages/index.js';
 import type { Bytes, Millicores } from '../../config/index.js';
 import type { Decision } from '../resource-manager.js';
 import { apply, type Bounds, directionsOf, type Held, maskOf } from './actions.js';
-import type { ActionSettings } from './settings.js';
+import type { ActionStepSettings } from './settings.js';
 
 /** Steps of containers, CPU and memory: -1, 0 or 1 each. */
 export type Directions = readonly [number, number, number];
@@ -28,7 +28,7 @@ export interface SimppoStep {
 /** Chooses among the actions that change something, and takes the step. `mask` is written. */
 export function takeStep(
   standing: Standing,
-  settings: ActionSettings,
+  settings: ActionStepSettings,
   mask: Uint8Array,
   choose: (mask: Uint8Array) => number | null,
 ): SimppoStep {
@@ -48,7 +48,7 @@ export function decisionOf(
   { held, directions }: Pick<SimppoStep, 'held' | 'directions'>,
   cpu: number,
   { cpuMode }: Pick<Observation, 'cpuMode'>,
-  { dimensions }: ActionSettings,
+  { dimensions }: ActionStepSettings,
 ): Decision {
   return {
     ...(!dimensions.cpu

@@ -3,7 +3,7 @@ import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import { type OrderRefusal, SequenceGuard } from '../inbox.js';
 import type { AgentsPartial, HostReport } from '../messages/index.js';
 import {
-  HOSTS_MAX,
+  MEAN_FIELD_HOSTS_MAX,
   type MeanField,
   type MeanFieldHost,
   type PerResource,
@@ -64,8 +64,8 @@ export class Aggregator {
   readonly #options: AggregatorOptions;
   readonly #agents = new Map<string, Agents>();
   readonly #invokers = new Map<string, Invoker>();
-  readonly #agentOrder = new SequenceGuard(HOSTS_MAX * 2);
-  readonly #invokerOrder = new SequenceGuard(HOSTS_MAX * 2);
+  readonly #agentOrder = new SequenceGuard(MEAN_FIELD_HOSTS_MAX * 2);
+  readonly #invokerOrder = new SequenceGuard(MEAN_FIELD_HOSTS_MAX * 2);
   #sequence = 0;
   #lastExpiryCheck = Number.NaN;
 
@@ -77,7 +77,7 @@ export class Aggregator {
   takePartial(partial: AgentsPartial, now: Millis): AggregatorRefusal | null {
     this.#leave(now);
     const known = this.#agents.get(partial.host);
-    if (!known && this.#agents.size >= HOSTS_MAX) return 'too_many_hosts';
+    if (!known && this.#agents.size >= MEAN_FIELD_HOSTS_MAX) return 'too_many_hosts';
     if (!this.#sameFeatures(partial)) return 'other_features';
     const refusal = this.#agentOrder.check({ ...partial, sender: partial.host });
     if (refusal) return refusal;
@@ -88,7 +88,7 @@ export class Aggregator {
 
   takeReport(report: HostReport, now: Millis): AggregatorRefusal | null {
     this.#leave(now);
-    if (!this.#invokers.has(report.host) && this.#invokers.size >= HOSTS_MAX)
+    if (!this.#invokers.has(report.host) && this.#invokers.size >= MEAN_FIELD_HOSTS_MAX)
       return 'too_many_hosts';
     const refusal = this.#invokerOrder.check({ ...report, sender: report.host });
     if (refusal) return refusal;

@@ -115,7 +115,7 @@ export type HostReport = z.infer<typeof hostReportSchema>;
 export const decodeHostReport = decoder(hostReportSchema);
 
 /** Most hosts of either kind in one mean field; 4096 invoker hosts are about 700 KB. */
-export const HOSTS_MAX = 4096;
+export const MEAN_FIELD_HOSTS_MAX = 4096;
 
 const perResource = z.object({ cpu: nonNegative, memory: nonNegative });
 
@@ -136,10 +136,10 @@ export const meanFieldSchema = z.object({
         weights: weights.optional(),
       }),
     )
-    .max(HOSTS_MAX),
+    .max(MEAN_FIELD_HOSTS_MAX),
   batches: z
     .array(z.object(sender))
-    .max(HOSTS_MAX)
+    .max(MEAN_FIELD_HOSTS_MAX)
     .describe('The one batch of each agent host that is in the totals.'),
 });
 export type MeanField = z.infer<typeof meanFieldSchema>;

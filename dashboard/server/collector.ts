@@ -46,7 +46,7 @@ export interface CollectorOptions {
 const PAGE = 200;
 const SECOND = 1000;
 /** Seconds between requests to the hooks while no page is open; enough for the plots' history. */
-const IDLE_SECONDS = 10;
+const UNWATCHED_SECONDS = 10;
 const DISCOVER_SECONDS = 5;
 /** Two questions without an answer, also while no page is open. */
 const SILENT_PART_SECONDS = 20;
@@ -227,7 +227,11 @@ export class Collector {
   async #second(): Promise<void> {
     const { broker } = this.#options;
     const second = this.#seconds++;
-    if (broker.connected && !this.#asking && (this.watchers > 0 || second % IDLE_SECONDS < 2)) {
+    if (
+      broker.connected &&
+      !this.#asking &&
+      (this.watchers > 0 || second % UNWATCHED_SECONDS < 2)
+    ) {
       this.#asking = true;
       try {
         if (second % DISCOVER_SECONDS === 0) await this.#discover();

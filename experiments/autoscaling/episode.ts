@@ -13,7 +13,7 @@ export interface EpisodePlan {
 }
 
 /** Arrivals of one episode. */
-export interface Episode {
+export interface EpisodeArrivals {
   readonly seed: number;
   readonly rates: readonly RateSource[];
   /** Activations a second, mean over the episode. */
@@ -28,7 +28,7 @@ export interface Episode {
 export function drawEpisode(
   { functions, shapes, load, cores, spanMs }: EpisodePlan,
   seed: number,
-): Episode {
+): EpisodeArrivals {
   const random = new SeededRandom(seed).fork('arrivals');
   const minutes = Math.ceil(spanMs / MINUTE);
   const patterns = functions.map((fn) => pattern(shapes, minutes, random.fork(fn.name)));

@@ -1,7 +1,7 @@
 export { type ScalingAgentSettings, scalingSettings } from './agent/settings.js';
 export { ScalingTeam, type TeamMember } from './agent/team.js';
 export { azureShapes } from './azure-shapes.js';
-export { drawEpisode, type Episode } from './episode.js';
+export { drawEpisode, type EpisodeArrivals } from './episode.js';
 export { kneeObjective } from './knee.js';
 export { judge, learnEpisode, type ScalingController, type Start, serving } from './play.js';
 export {

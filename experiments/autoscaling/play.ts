@@ -1,6 +1,6 @@
 import type { ScalingState } from './agent/state.js';
 import type { ScalingTeam } from './agent/team.js';
-import type { Episode } from './episode.js';
+import type { EpisodeArrivals } from './episode.js';
 import {
   type Allocation,
   publishedStart,
@@ -27,7 +27,7 @@ const published: Start = ({ fn }, rate) => publishedStart(fn, rate);
 /** One episode under a controller. The first `warmUp` steps count in no figure. */
 export function judge(
   cluster: ScalingCluster,
-  episode: Episode,
+  episode: EpisodeArrivals,
   controller: ScalingController,
   { warmUp, start = published }: { readonly warmUp: number; readonly start?: Start },
 ): RunScore {
@@ -52,7 +52,7 @@ export function judge(
  */
 export function learnEpisode(
   cluster: ScalingCluster,
-  episode: Episode,
+  episode: EpisodeArrivals,
   team: ScalingTeam,
   start: Start = published,
 ): number[] {

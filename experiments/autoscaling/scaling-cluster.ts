@@ -1,6 +1,6 @@
 import { SeededRandom } from '../../config/index.js';
 import { SIMPPO_SIZES } from './agent/settings.js';
-import type { Episode } from './episode.js';
+import type { EpisodeArrivals } from './episode.js';
 import { FunctionQueue, type ResponseSink } from './function-queue.js';
 import { ResponseWindow } from './response-window.js';
 import type { ScaledFunction } from './scaled-function.js';
@@ -97,7 +97,10 @@ export class ScalingCluster {
     return this.allocated / this.capacity;
   }
 
-  reset(episode: Episode, start: (state: ScaledState, meanRate: number) => Allocation): void {
+  reset(
+    episode: EpisodeArrivals,
+    start: (state: ScaledState, meanRate: number) => Allocation,
+  ): void {
     const random = new SeededRandom(episode.seed).fork('calls');
     this.#now = 0;
     for (const state of this.states) {

@@ -30,9 +30,9 @@ import type { AwareSystem, SystemSnapshot } from './system.js';
 import { TRANSFER_FEATURES, TransferFeatures } from './transfer.js';
 
 /** Steps of an episode, as in FLASH, AWARE's successor (AWARE gives no number). */
-export const EPISODE_STEPS = 50;
+export const FLASH_EPISODE_STEPS = 50;
 /** Steps of one update: four episodes, as in FLASH. */
-const BATCH = 4 * EPISODE_STEPS;
+const BATCH = 4 * FLASH_EPISODE_STEPS;
 
 /**
  * For agents that start untrained. Tuned on five training applications: allocations persist across
@@ -57,7 +57,7 @@ export const conservativePpo: PpoSettings = {
 
 const awareLifeCycle: LifeCycleSettings = {
   ...lifeCycleSettings,
-  episodeSteps: EPISODE_STEPS,
+  episodeSteps: FLASH_EPISODE_STEPS,
 };
 
 /**
@@ -124,14 +124,14 @@ class EpisodeFigures {
   record(phase: LifeCyclePhase, updates: number): EpisodeRecord {
     const { earned, learned, missed, preservation, cpu, memory, acted } = this.#sums;
     return {
-      earned: earned / EPISODE_STEPS,
-      learned: learned / EPISODE_STEPS,
-      missed: missed / EPISODE_STEPS,
-      preservation: preservation / EPISODE_STEPS,
-      cpu: cpu / EPISODE_STEPS,
-      memory: memory / EPISODE_STEPS,
+      earned: earned / FLASH_EPISODE_STEPS,
+      learned: learned / FLASH_EPISODE_STEPS,
+      missed: missed / FLASH_EPISODE_STEPS,
+      preservation: preservation / FLASH_EPISODE_STEPS,
+      cpu: cpu / FLASH_EPISODE_STEPS,
+      memory: memory / FLASH_EPISODE_STEPS,
       phase,
-      acted: acted / EPISODE_STEPS,
+      acted: acted / FLASH_EPISODE_STEPS,
       updates,
     };
   }
@@ -215,7 +215,7 @@ export class AgentRun {
     let seen = this.#seen ?? this.#see(system.step(system.allocation));
     // After an episode the embedding may be another one.
     let input = agent.input(seen.features);
-    for (let step = 0; step < EPISODE_STEPS; step++) {
+    for (let step = 0; step < FLASH_EPISODE_STEPS; step++) {
       const before = seen.snapshot.allocation;
       const mask = allocationMask(before, new Uint8Array(SIMPPO_ACTIONS.length));
       // Asked at each step, so that its state is current when it has to decide.
@@ -274,7 +274,7 @@ export function controlledEpisode(
   const input = new Float32Array(META_FEATURES.length);
   let snapshot = first ?? system.step(system.allocation);
   let rates = NO_RATES;
-  for (let step = 0; step < EPISODE_STEPS; step++) {
+  for (let step = 0; step < FLASH_EPISODE_STEPS; step++) {
     rates = metaFeatures(snapshot, rates, input);
     const before = snapshot.allocation;
     snapshot = system.step(controller.decide(snapshot));

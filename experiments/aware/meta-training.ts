@@ -31,7 +31,7 @@ import {
 } from './allocation.js';
 import { type Condition, type Demand, demandOf } from './demand.js';
 import { contrastive, EncoderTrainer } from './encoder-trainer.js';
-import { controlledEpisode, EPISODE_STEPS } from './episodes.js';
+import { controlledEpisode, FLASH_EPISODE_STEPS } from './episodes.js';
 import { hpaVpaController, TUNINGS } from './rule-based.js';
 import { AwareSystem } from './system.js';
 
@@ -158,7 +158,7 @@ function baseEpisode(
     return input;
   };
   let input = seen();
-  for (let step = 0; step < EPISODE_STEPS; step++) {
+  for (let step = 0; step < FLASH_EPISODE_STEPS; step++) {
     const mask = allocationMask(snapshot.allocation, new Uint8Array(SIMPPO_ACTIONS.length));
     pair.actor.forward(input, logits);
     if (!categorical.set(logits, mask)) break;
@@ -259,7 +259,7 @@ export function trainMetaLearner(
       );
       const pass = together ? trainer.pass(bundles) : null;
       const embeddings = pass?.embeddings ?? bundles.map((bundle) => encoder.embed(bundle));
-      const rollout = new Rollout(applications * EPISODE_STEPS, shape);
+      const rollout = new Rollout(applications * FLASH_EPISODE_STEPS, shape);
       const known = demands.map((demand, i) => {
         const blank = random.next() < empty;
         const one = blank ? unknown : embeddings[together ? 2 * i : i]!;

@@ -1,5 +1,5 @@
 import { type Interval, isBelow, mean, meanInterval, median } from '../statistics.js';
-import { FLOORS, type FloorName } from './floors.js';
+import { type FloorName, SCALING_FLOORS } from './floors.js';
 import { GROWING, type GrowingVariant } from './growth.js';
 import { floorsKey, growthKey, learnerKey, type PieceStore } from './pieces.js';
 import {
@@ -52,7 +52,8 @@ export const BASELINES = [
   'single-agent',
 ] as const satisfies readonly ContenderName[];
 
-const isFloor = (name: ContenderName): name is FloorName => FLOORS.some((one) => one === name);
+const isFloor = (name: ContenderName): name is FloorName =>
+  SCALING_FLOORS.some((one) => one === name);
 
 /** Scores of a contender by seed; what was not run is left out. */
 export function scoresOf(

@@ -72,8 +72,8 @@ export function tuneRules(setting: Setting, size: StudySize): Tuned {
 const best = <T extends { readonly reward: number }>(all: readonly T[]): T =>
   all.reduce((most, one) => (one.reward > most.reward ? one : most));
 
-export const FLOORS = ['do-nothing', 'static', 'kpa', 'ensure', 'hpa-vpa'] as const;
-export type FloorName = (typeof FLOORS)[number];
+export const SCALING_FLOORS = ['do-nothing', 'static', 'kpa', 'ensure', 'hpa-vpa'] as const;
+export type FloorName = (typeof SCALING_FLOORS)[number];
 
 /** Who does not learn, on the held-out episodes of a seed. */
 export function runFloors(

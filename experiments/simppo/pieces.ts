@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PieceFiles } from '../piece-files.js';
-import { FLOORS, runFloors, type Tuned, tuneRules } from './floors.js';
+import { runFloors, SCALING_FLOORS, type Tuned, tuneRules } from './floors.js';
 import { GROWING, type GrowingVariant, type GrowthStage, grow } from './growth.js';
 import { runLearner } from './learners.js';
 import {
@@ -20,7 +20,7 @@ const tuned = z.object({
   reward: z.number(),
   constant: z.object({ headroom: z.number(), spare: z.number() }),
 });
-const floors = z.record(z.enum(FLOORS), contenderScore);
+const floors = z.record(z.enum(SCALING_FLOORS), contenderScore);
 const learner = z.object({
   curve: z.array(z.number()),
   score: contenderScore,

@@ -4,7 +4,7 @@ import {
   azureShapes,
   type Contention,
   drawEpisode,
-  type Episode,
+  type EpisodeArrivals,
   kneeObjective,
   profileFunctions,
   type ScaledFunction,
@@ -121,8 +121,8 @@ export interface Arena {
   readonly learning: ScalingCluster;
   readonly judging: ScalingCluster;
   readonly alone: ScalingCluster;
-  learningEpisode(seed: number): Episode;
-  judgedEpisode(part: Part, seed: number): Episode;
+  learningEpisode(seed: number): EpisodeArrivals;
+  judgedEpisode(part: Part, seed: number): EpisodeArrivals;
 }
 
 export function environmentOf(
@@ -142,7 +142,7 @@ export function environmentOf(
       stepMs: STEP_MS,
       steps: count,
     });
-  const episode = (part: Part, count: number, seed: number): Episode =>
+  const episode = (part: Part, count: number, seed: number): EpisodeArrivals =>
     drawEpisode(
       { functions: of, shapes: azureShapes(part), load, cores, spanMs: count * STEP_MS },
       seed,

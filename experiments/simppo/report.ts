@@ -11,7 +11,7 @@ import {
   type Verdict,
   verdictsOf,
 } from './figures.js';
-import { FLOORS } from './floors.js';
+import { SCALING_FLOORS } from './floors.js';
 import { type PieceStore, piecesOf, tuneKey } from './pieces.js';
 import {
   CONTENDED,
@@ -236,7 +236,7 @@ function givenUp(store: PieceStore, size: StudySize): string[] {
 
 /** A setting with goals: contenders, seeds apart, verdict, p99 shared against alone. */
 const contested = (store: PieceStore, size: StudySize, setting: Setting): string[] => [
-  ...contenders(store, size, setting, [...LEARNERS, ...FLOORS]),
+  ...contenders(store, size, setting, [...LEARNERS, ...SCALING_FLOORS]),
   '',
   tuning(store, setting),
   '',
@@ -325,7 +325,7 @@ export function simppoReport(store: PieceStore, size: StudySize, command: string
     '',
     ...p99Table(degradations(store, size, PUBLISHED)),
     '',
-    ...contenders(store, size, PUBLISHED, [...LEARNERS, ...FLOORS]),
+    ...contenders(store, size, PUBLISHED, [...LEARNERS, ...SCALING_FLOORS]),
     '',
     tuning(store, PUBLISHED),
     '',

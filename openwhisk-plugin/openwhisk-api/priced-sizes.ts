@@ -1,7 +1,7 @@
 import type { HostUserMemory, SizeAdvice } from '../../broker/services/index.js';
 import { type Bytes, MIB, mebibytes } from '../../config/index.js';
 import { excessChance, OPENWHISK_MEMORY, type PeakExcess } from '../../rules/index.js';
-import { IDLE_SECONDS } from './warm-pool.js';
+import { IDLE_LIFE_SECONDS } from './warm-pool.js';
 
 const LEAST = OPENWHISK_MEMORY.least;
 /** Distance of the sizes that are considered. */
@@ -71,7 +71,7 @@ export function pricedSize(
   if (kills > 0 || running * own > MOST_FILLED * hostMemory) return own;
   if (!(recent > 0)) return limit;
   const containers = Math.max(1, evidence.containers);
-  const restart = CHANGE_COST + containers * (1 - Math.exp(-rate * IDLE_SECONDS));
+  const restart = CHANGE_COST + containers * (1 - Math.exp(-rate * IDLE_LIFE_SECONDS));
   // What is to come is foreseen for as many activations as were seen.
   const ahead = Math.min(Math.max(1, rate * HORIZON_SECONDS), activations);
   const cost = (size: number): number => {

@@ -10,7 +10,7 @@ export interface WarmPoolUse {
 }
 
 /** For so long OpenWhisk keeps an idle container, s. */
-export const IDLE_SECONDS = IDLE_LIFE / 1000;
+export const IDLE_LIFE_SECONDS = IDLE_LIFE / 1000;
 /** Halvings: the time is then known to 600 s / 2^40. */
 const HALVINGS = 40;
 
@@ -29,7 +29,7 @@ function taken(uses: readonly WarmPoolUse[], keep: number): number {
 export function keepAliveTime(
   uses: readonly WarmPoolUse[],
   warmPoolMemory: number,
-  idle = IDLE_SECONDS,
+  idle = IDLE_LIFE_SECONDS,
 ): number {
   if (!(warmPoolMemory > 0)) return 0;
   if (taken(uses, idle) <= warmPoolMemory) return idle;

@@ -2,7 +2,7 @@
 export const OTHER = 'other';
 
 /** A label is taken away only from a function that was not called for so long, seconds. */
-const IDLE_SECONDS = 3600;
+const LABEL_KEPT_SECONDS = 3600;
 
 interface Slot {
   activations: number;
@@ -52,7 +52,7 @@ export class TopFunctions {
 
   #freeOne(now: number): boolean {
     for (const [action, slot] of this.#slots) {
-      if (now - slot.lastSeen < IDLE_SECONDS) continue;
+      if (now - slot.lastSeen < LABEL_KEPT_SECONDS) continue;
       this.#slots.delete(action);
       this.#released(action);
       return true;

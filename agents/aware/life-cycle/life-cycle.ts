@@ -42,7 +42,7 @@ export const LIFE_CYCLE_INITIAL: LifeCycleState = {
   guarded: 0,
 };
 
-export interface Episode {
+export interface JudgedEpisode {
   /** Mean reward per step of the agent; offline: of the fallback. */
   readonly earned: number;
   /** Offline: the agent's return by replay in a fitted model; null: no estimate yet. */
@@ -111,7 +111,7 @@ export function beginEpisode(
 
 export function endEpisode(
   before: LifeCycleState,
-  { earned, estimate, steps }: Episode,
+  { earned, estimate, steps }: JudgedEpisode,
   { heldOffline }: LifeCycleOverrides,
   settings: LifeCycleSettings,
 ): LifeCycleStep {

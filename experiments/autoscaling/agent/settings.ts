@@ -1,6 +1,6 @@
 import { type PpoSettings, simulatorSettings } from '../../../agents/ppo/index.js';
 import {
-  type ActionSettings,
+  type ActionStepSettings,
   type ScalingRewardSettings,
   scalingRewardSettings,
   simppoSettings,
@@ -17,7 +17,7 @@ export const SIMPPO_SIZES = {
 
 export interface ScalingAgentSettings {
   readonly virtual: VirtualAgent;
-  readonly actions: ActionSettings;
+  readonly actions: ActionStepSettings;
   readonly reward: ScalingRewardSettings;
   /** What a function is charged for by its share: its allocation, or the unused part (ablation). */
   readonly priceBy: 'allocated' | 'idle';

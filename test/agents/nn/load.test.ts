@@ -1,6 +1,6 @@
 import test from 'ava';
 import { loadEngine } from '../../../agents/nn/engines.js';
-import { EngineUnavailableError } from '../../../agents/nn/errors.js';
+import { NetworkEngineError } from '../../../agents/nn/errors.js';
 import {
   defaultEngine,
   engineSpeeds,
@@ -86,7 +86,7 @@ test.serial(
     t.is((await loadEngine('js', silent)).name, 'js');
     t.is((await loadEngine('simd', silent)).name, 'simd');
     await t.throwsAsync(loadEngine('abacus' as 'js', silent), {
-      instanceOf: EngineUnavailableError,
+      instanceOf: NetworkEngineError,
     });
     const speeds = await engineSpeeds(silent, 1);
     t.deepEqual(

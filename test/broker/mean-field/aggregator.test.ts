@@ -7,8 +7,8 @@ import {
   type AgentsPartial,
   decodeMeanField,
   encodeMessage,
-  HOSTS_MAX,
   type HostReport,
+  MEAN_FIELD_HOSTS_MAX,
   type MeanField,
 } from '../../../broker/messages/index.js';
 import { aggregatorService, announce, callService } from '../../../broker/services/index.js';
@@ -143,7 +143,7 @@ test('ages are counted from the newest message of each host', (t) => {
 
 test('beyond the largest number of hosts new ones are refused, and known ones stay', (t) => {
   const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
-  for (let i = 0; i < HOSTS_MAX; i++) {
+  for (let i = 0; i < MEAN_FIELD_HOSTS_MAX; i++) {
     t.is(aggregator.takePartial(partial(`a${i}`, 1), millis(0)), null);
     t.is(aggregator.takeReport(report(`h${i}`, 1, 0), millis(0)), null);
   }

@@ -7,7 +7,7 @@ import {
   type Contention,
   doNothing,
   drawEpisode,
-  type Episode,
+  type EpisodeArrivals,
   judge,
   profileFunctions,
   type ScaledFunction,
@@ -47,7 +47,7 @@ function twoFunctions(contention: Contention): { cluster: ScalingCluster; first:
     steps: 100,
   });
   // b is never called, and holds four cores of four.
-  const episode: Episode = {
+  const episode: EpisodeArrivals = {
     seed: 1,
     rates: [new RateSource([0.5]), new RateSource([0])],
     means: [0.5, 0],
@@ -96,7 +96,7 @@ test('busy: eight runnable containers on four cores get half a core each', (t) =
     steps: 10,
   });
   // 100 activations a second each are 20 cores of work: all containers run all the time.
-  const episode: Episode = {
+  const episode: EpisodeArrivals = {
     seed: 1,
     rates: [new RateSource([100]), new RateSource([100])],
     means: [100, 100],

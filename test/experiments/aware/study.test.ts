@@ -18,7 +18,7 @@ import {
   agentPpo,
   conservativePpo,
   controlledEpisode,
-  EPISODE_STEPS,
+  FLASH_EPISODE_STEPS,
 } from '../../../experiments/aware/episodes.js';
 import {
   metaTraining,
@@ -163,7 +163,7 @@ test('an agent sees each step once, across episodes too, by the SLO that agents 
   })(demand, 8);
   for (let i = 0; i < 2; i++) agentRun.episode(world);
   const { inputs, rows } = agentRun.learner.agent.rollout;
-  t.is(rows, 2 * EPISODE_STEPS);
+  t.is(rows, 2 * FLASH_EPISODE_STEPS);
   const input = new Float32Array(META_FEATURES.length);
   let rates = NO_RATES;
   for (let row = 0; row < rows; row++) {

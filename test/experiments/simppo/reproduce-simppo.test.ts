@@ -8,7 +8,7 @@ import {
   seedGroups,
   verdictsOf,
 } from '../../../experiments/simppo/figures.js';
-import { FLOORS } from '../../../experiments/simppo/floors.js';
+import { SCALING_FLOORS } from '../../../experiments/simppo/floors.js';
 import { convergedAfter, type GrowthStage } from '../../../experiments/simppo/growth.js';
 import {
   floorsKey,
@@ -51,7 +51,7 @@ const score = (
 });
 const judged = (score: ContenderScore, alone = score) => ({ curve: [], score, alone });
 const floorsAt = (reward: number, violations: number) =>
-  Object.fromEntries(FLOORS.map((name) => [name, score(reward, violations)]));
+  Object.fromEntries(SCALING_FLOORS.map((name) => [name, score(reward, violations)]));
 
 test('better is an interval apart: intervals that touch are not', (t) => {
   const size = { ...QUICK, seeds: [1, 2, 3, 4, 5, 6] };

@@ -10,8 +10,8 @@ import {
 import {
   agentActs,
   beginEpisode,
-  type Episode,
   endEpisode,
+  type JudgedEpisode,
   type LifeCycleState,
   retrain,
 } from '../../../../agents/aware/life-cycle/life-cycle.js';
@@ -29,12 +29,12 @@ const small = {
   onlineShare: 1,
   standardErrors: 0,
 };
-const earned = (value: number): Episode => ({ earned: value, estimate: null, steps: 1 });
+const earned = (value: number): JudgedEpisode => ({ earned: value, estimate: null, steps: 1 });
 
 /** Plays episodes; the transitions on the way. */
 function play(
   from: LifeCycleState,
-  episodes: readonly Episode[],
+  episodes: readonly JudgedEpisode[],
   {
     overrides = DEFAULT_OVERRIDES,
     settings = small,
@@ -99,12 +99,12 @@ for (const [title, state, overrides, phase] of starts)
     t.is(transition === null, phase === state.phase, 'a transition is told, and nothing else is');
   });
 
-const both = (fallback: number, estimate: number | null): Episode => ({
+const both = (fallback: number, estimate: number | null): JudgedEpisode => ({
   earned: fallback,
   estimate,
   steps: 1,
 });
-const leaves: [string, Episode[], boolean][] = [
+const leaves: [string, JudgedEpisode[], boolean][] = [
   [
     'an estimate equal to what the fallback earned is enough',
     [both(0.5, 0.5), both(0.5, 0.5)],
@@ -293,7 +293,7 @@ test('the agent acts online and serving, and at no other time', (t) => {
 });
 
 /** Returns with noise of 3 % of the maximum. */
-const noisy = (random: Random, mean: number): Episode =>
+const noisy = (random: Random, mean: number): JudgedEpisode =>
   earned(mean + 0.03 * standardNormal(random));
 
 /** Converged on 30 episodes of a mean. */

@@ -1,2 +1,2 @@
 /** Invoker hosts remembered of one function; the least recently seen is dropped. */
-export const HOSTS_MAX = 64;
+export const HOSTS_PER_FUNCTION_MAX = 64;

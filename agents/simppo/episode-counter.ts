@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 /** Steps of an episode that is not cut before [AWARE artifact]. */
-const EPISODE_STEPS = 200;
+const EPISODE_STEPS_MAX = 200;
 /** Trajectories that are counted; a forgotten one starts at 0 again. */
 const TRAJECTORIES_MAX = 50_000;
 
@@ -11,13 +11,13 @@ export interface Place {
 }
 
 /** Counts the steps and episodes of each trajectory, a function on a host. */
-export class Episodes {
+export class EpisodeCounter {
   readonly #next = new LRUCache<string, Place>({ max: TRAJECTORIES_MAX });
 
   /** Returns the place of this step and moves on to the next. */
   take(trajectory: string): Place {
     const now = this.#next.get(trajectory) ?? { episode: 0, step: 0 };
-    const ends = now.step + 1 === EPISODE_STEPS;
+    const ends = now.step + 1 === EPISODE_STEPS_MAX;
     this.#next.set(
       trajectory,
       ends ? { episode: now.episode + 1, step: 0 } : { ...now, step: now.step + 1 },
