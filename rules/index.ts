@@ -1,4 +1,5 @@
 export * from './arm-comparison.js';
+export * from './cfs-period.js';
 export * from './faasrm-layout.js';
 export * from './idle-life.js';
 export * from './mode-in-force.js';

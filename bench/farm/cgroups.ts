@@ -8,11 +8,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { CFS_PERIOD_MICROS } from '../../rules/index.js';
 
 const ROOT = '/sys/fs/cgroup';
 const CONTROLLERS = ['cpu', 'cpuacct', 'memory', 'freezer'];
 const SHARES = 128;
-const PERIOD = 100_000;
 
 /** What every container of a farm is given, in the Engine's terms. */
 export const FARM_LIMITS = {
@@ -89,12 +89,12 @@ export class FarmCgroups {
     if (this.#isV2) {
       // As runc converts shares (2..262144) to a weight (1..10000).
       put('cpu.weight', String(1 + Math.floor(((SHARES - 2) * 9999) / 262_142)));
-      put('cpu.max', `${PERIOD} ${PERIOD}`);
+      put('cpu.max', `${CFS_PERIOD_MICROS} ${CFS_PERIOD_MICROS}`);
       put('memory.max', String(FARM_LIMITS.Memory));
       put('memory.swap.max', '0');
     } else {
       put('cpu.shares', String(SHARES));
-      put('cpu.cfs_quota_us', String(PERIOD));
+      put('cpu.cfs_quota_us', String(CFS_PERIOD_MICROS));
       put('memory.limit_in_bytes', String(FARM_LIMITS.Memory));
       put('memory.memsw.limit_in_bytes', String(FARM_LIMITS.MemorySwap));
     }

@@ -4,6 +4,7 @@ import { quantile } from '../../experiments/statistics.js';
 import { CgroupLimitWriter } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { DockerEngine } from '../../openwhisk-plugin/host/docker/index.js';
 import type { ContainerInfo } from '../../openwhisk-plugin/host/ports/index.js';
+import { CFS_PERIOD_MICROS } from '../../rules/index.js';
 import { type BenchRow, none, row } from '../report.js';
 import { type BenchContainer, noopContainers } from './containers.js';
 
@@ -65,7 +66,7 @@ function writerTimes(
       quota: millicores(2000),
       memory: bytes(268435456),
       memoryAndSwap: bytes(268435456),
-      periodMicros: 100_000,
+      periodMicros: CFS_PERIOD_MICROS,
     },
   };
   const writer = new CgroupLimitWriter({ cgroupVersion });

@@ -20,7 +20,7 @@ import {
   Run,
   type UserLimits,
 } from '../../openwhisk-plugin/decision/index.js';
-import { FEATURE_LAYOUT } from '../../rules/index.js';
+import { CFS_PERIOD_MICROS, FEATURE_LAYOUT } from '../../rules/index.js';
 import { atLeast, type BenchRow, row } from '../report.js';
 
 const FUNCTIONS = 1000;
@@ -55,7 +55,7 @@ function decisionTimes(policy: ActivationPolicy, settings: DecisionSettings): De
     quota: millicores(1000),
     memory: bytes(268435456),
     memoryAndSwap: bytes(268435456),
-    periodMicros: 100_000,
+    periodMicros: CFS_PERIOD_MICROS,
   };
   const policies = { quota: policy, weight: createPolicy('short-first') };
   const decider = new Decider(settings, capacity, policies, new SeededRandom(1));

@@ -30,6 +30,7 @@ import {
   type TapListener,
   type UsageProbe,
 } from '../../openwhisk-plugin/host/ports/index.js';
+import { CFS_PERIOD_MICROS } from '../../rules/index.js';
 import { atLeast, type BenchRow, row } from '../report.js';
 
 /** A container with limits in memory, since `bench -- limits` measures writes. */
@@ -47,7 +48,7 @@ class Container implements LimitHandle, UsageProbe {
       quota: millicores(1000),
       memory: mebibytes(256),
       memoryAndSwap: mebibytes(256),
-      periodMicros: 100_000,
+      periodMicros: CFS_PERIOD_MICROS,
     },
   };
   readonly expected: Limits = { shares: 128, quota: millicores(1000), memory: mebibytes(256) };

@@ -20,7 +20,7 @@ export interface UserLimits extends Readonly<Limits> {
   readonly sharesUnset?: boolean;
   /** On Kubernetes: `shares` are 1024 per requested core, not a part of the invoker's memory. */
   readonly sharesAreRequest?: boolean;
-  /** Length of the CFS period, us; 100000 unless the container was made with another. */
+  /** CFS period, us: `CFS_PERIOD_MICROS` unless the container was made with another. */
   readonly periodMicros: number;
 }
 

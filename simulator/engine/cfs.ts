@@ -1,7 +1,8 @@
 /** The kernel's CPU limits as OpenWhisk and Docker set them: shares, and a quota a period. Pure. */
+import { CFS_PERIOD_MICROS } from '../../rules/index.js';
 
-/** The CFS period Docker gives a container that has a quota, us. */
-export const PERIOD_MICROS = 100_000;
+/** Of all containers, us. */
+export const PERIOD_MICROS = CFS_PERIOD_MICROS;
 
 /** Less work than this, core-us, is none: rounding of doubles. */
 export const WORK_EPSILON = 1e-6;

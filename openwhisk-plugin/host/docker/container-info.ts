@@ -1,18 +1,19 @@
 import { bytes, type Micros, millicores } from '../../../config/index.js';
+import { CFS_PERIOD_MICROS } from '../../../rules/index.js';
 import { NO_LIMIT, type UserLimits } from '../../decision/index.js';
 import { EngineResponseError } from '../engine/index.js';
 import type { Bridge, ContainerInfo } from '../ports/index.js';
 import type { Inspect, Networks } from './docker-schemas.js';
 
 const DEFAULT_SHARES = 1024;
-const DEFAULT_PERIOD = 100_000;
 
 /** Bridge networks by network id. */
 export type BridgesById = ReadonlyMap<string, Bridge>;
 
 /** The user's limits in the kernel's units. */
 export function userLimits(host: Inspect['HostConfig']): UserLimits {
-  const periodMicros = host.NanoCpus > 0 || host.CpuPeriod === 0 ? DEFAULT_PERIOD : host.CpuPeriod;
+  const periodMicros =
+    host.NanoCpus > 0 || host.CpuPeriod === 0 ? CFS_PERIOD_MICROS : host.CpuPeriod;
   let quota = NO_LIMIT;
   // After an update to "no quota" inspect shows -1 beside an old NanoCpus, which is not in force.
   if (host.CpuQuota > 0) quota = (host.CpuQuota / periodMicros) * 1000;

@@ -1,4 +1,5 @@
 import { bytes, millicores } from '../../../config/index.js';
+import { CFS_PERIOD_MICROS } from '../../../rules/index.js';
 import { MIN_SHARES, NO_LIMIT, type UserLimits } from '../../decision/index.js';
 
 /** CRI's `LinuxContainerResources`; 0: not set. CPU times in us. */
@@ -10,14 +11,12 @@ export interface Resources {
   readonly memoryAndSwap: number;
 }
 
-const DEFAULT_PERIOD = 100_000;
-
 /**
  * Limits in the kernel's units. `shares` are 1024 per requested core [Kubernetes
  * `MilliCPUToShares`], unlike those of OpenWhisk's Docker containers.
  */
 export function limitsOf(resources: Resources): UserLimits {
-  const periodMicros = resources.period > 0 ? resources.period : DEFAULT_PERIOD;
+  const periodMicros = resources.period > 0 ? resources.period : CFS_PERIOD_MICROS;
   const memory = Math.max(NO_LIMIT, resources.memory);
   return {
     // As kubelet, also without any CPU request.
