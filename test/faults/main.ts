@@ -99,17 +99,14 @@ try {
       result.failed.length > 0 ||
       result.problems.length > 0 ||
       ratioOf(result, results) > 1.05 ||
-      result.restores.some((ms) =>
-        result.part === 'hook' || result.part === 'tcpdump'
-          ? ms > RESTORE_BOUND
-          : ms > staleMillis + STALE_SLACK,
-      ),
+      ((result.part === 'hook' || result.part === 'tcpdump') &&
+        result.restores.some((ms) => ms > RESTORE_BOUND)),
   );
   if (away > 0) {
     const outage = await natsOutage(rig, away);
     console.log(`NATS away for ${away} s: ${JSON.stringify(outage)}`);
-    const { failed, userLimitsAfter, loweredAfter, unavailableLogLines } = outage;
-    const late = userLimitsAfter === null || userLimitsAfter > staleMillis + STALE_SLACK;
+    const { failed, userLimitsAfter, loweredUntil, loweredAfter, unavailableLogLines } = outage;
+    const late = userLimitsAfter === null || loweredUntil > staleMillis + STALE_SLACK;
     broken ||= failed.length > 0 || late || loweredAfter > 0 || unavailableLogLines !== 1;
   }
   process.exitCode = broken ? 1 : 0;

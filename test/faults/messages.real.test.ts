@@ -132,7 +132,8 @@ test.serial(
     const outage = await natsOutage(rig, 6);
     t.log(JSON.stringify(outage));
     t.deepEqual(outage.failed, []);
-    t.true(outage.userLimitsAfter !== null && outage.userLimitsAfter <= staleMillis + STALE_SLACK);
+    t.not(outage.userLimitsAfter, null);
+    t.true(outage.loweredUntil <= staleMillis + STALE_SLACK);
     t.is(outage.loweredAfter, 0);
     t.is(outage.unavailableLogLines, 1);
   },

@@ -6,6 +6,8 @@ export interface OutageResult {
   readonly failed: readonly string[];
   /** From the kill until a batch began at user limits, ms; null: none did. */
   readonly userLimitsAfter: number | null;
+  /** From the kill until the last batch before that began, with lowered limits, ms; 0: none. */
+  readonly loweredUntil: number;
   /** Most quotas lowered at once in any later batch. */
   readonly loweredAfter: number;
   /** From the server's return until limits are lowered again, ms. */
@@ -22,6 +24,7 @@ export async function natsOutage(rig: Rig, seconds: number): Promise<OutageResul
   const failed: string[] = [];
   let activations = 0;
   let userLimitsAfter: number | null = null;
+  let loweredUntil = 0;
   let loweredAfter = 0;
   process.kill(up, 'SIGSTOP');
   const killedAt = performance.now();
@@ -34,6 +37,7 @@ export async function natsOutage(rig: Rig, seconds: number): Promise<OutageResul
       failed.push(...result.filter(({ ok }) => !ok).map(({ kind }) => kind));
       if (userLimitsAfter !== null) loweredAfter = Math.max(loweredAfter, most);
       else if (most === 0) userLimitsAfter = outageMillis;
+      else loweredUntil = outageMillis;
     } while (performance.now() - killedAt < seconds * 1000);
   } finally {
     process.kill(up, 'SIGCONT');
@@ -43,6 +47,7 @@ export async function natsOutage(rig: Rig, seconds: number): Promise<OutageResul
     activations,
     failed,
     userLimitsAfter,
+    loweredUntil,
     loweredAfter,
     resumedAfter,
     unavailableLogLines: unavailableLogLines(rig) - linesBefore,
