@@ -1,16 +1,15 @@
-import type { Bytes, Millicores } from '../../config/index.js';
-import { mebibytes } from '../../config/index.js';
+import { type Bytes, bytes, type Millicores, mebibytes, millicores } from '../../config/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
 import { allocated } from '../validation.js';
 
-/** Constants of the greedy manager. CPU in millicores, memory in bytes. */
+/** Constants of the greedy manager. */
 export interface GreedyConstants {
   /** Up to this share of the allocation a peak means one step down, above it one step up. */
   readonly threshold: number;
-  readonly cpuStep: (user: number) => number;
-  readonly memoryStep: number;
-  readonly minCpu: (user: number) => number;
-  readonly minMemory: number;
+  readonly cpuStep: (user: Millicores) => Millicores;
+  readonly memoryStep: Bytes;
+  readonly minCpu: (user: Millicores) => Millicores;
+  readonly minMemory: Bytes;
   /** Null: the configured cap. */
   readonly cap: Cap | null;
 }
@@ -22,9 +21,9 @@ export interface GreedyConstants {
  */
 export const GREEDY_DEFAULT: GreedyConstants = {
   threshold: 0.9,
-  cpuStep: (user) => Math.max(250, 0.1 * user),
+  cpuStep: (user) => millicores(Math.max(250, 0.1 * user)),
   memoryStep: mebibytes(64),
-  minCpu: (user) => Math.max(50, 0.05 * user),
+  minCpu: (user) => millicores(Math.max(50, 0.05 * user)),
   minMemory: mebibytes(64),
   cap: null,
 };
@@ -32,17 +31,17 @@ export const GREEDY_DEFAULT: GreedyConstants = {
 /** As published [FaaSRM] [Freyr]: steps of one unit, 1 to 8 cores and 1 to 8 × 64 MiB. */
 export const GREEDY_FREYR: GreedyConstants = {
   threshold: 0.9,
-  cpuStep: () => 1000,
+  cpuStep: () => millicores(1000),
   memoryStep: mebibytes(64),
-  minCpu: () => 1000,
+  minCpu: () => millicores(1000),
   minMemory: mebibytes(64),
-  cap: { cpu: 8000 as Millicores, memory: mebibytes(512) },
+  cap: { cpu: millicores(8000), memory: mebibytes(512) },
 };
 
 export interface GreedyState {
   /** The last target; null before the first step with activations: user limits. */
-  readonly cpu: number | null;
-  readonly memory: number | null;
+  readonly cpu: Millicores | null;
+  readonly memory: Bytes | null;
 }
 
 function nextAmount(
@@ -102,15 +101,13 @@ export function greedyManager(
         if (oomKills > 0)
           memory = Math.min(memoryCap, Math.max(held, user.memory) + constants.memoryStep);
       }
-      memory = Math.round(memory);
-      return {
-        state: { cpu, memory },
-        decision: {
-          cpu: cpu as Millicores,
-          memory: memory as Bytes,
-          actions: [0, Math.sign(cpu - cpuBefore), Math.sign(memory - memoryBefore)],
-        },
-      };
+      const target = { cpu: millicores(cpu), memory: bytes(Math.round(memory)) };
+      const actions = [
+        0,
+        Math.sign(cpu - cpuBefore),
+        Math.sign(target.memory - memoryBefore),
+      ] as const;
+      return { state: target, decision: { ...target, actions } };
     },
   };
 }

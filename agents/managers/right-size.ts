@@ -26,11 +26,13 @@ export const RIGHT_SIZE_DEFAULT: RightSizeConstants = {
 };
 
 export interface RightSizeState {
-  /** The user's own limit, not a size that this manager applied; null before the first step. */
+  /** The user's own limit, bytes, not a size that this manager applied; null: no step yet. */
   readonly user: number | null;
+  /** The size in force and the one before it, bytes. */
   readonly nominal: number | null;
   readonly previous: number | null;
   readonly changedAt: Millis | null;
+  /** Highest memory seen, bytes. */
   readonly peak: number;
   readonly peakAt: Millis;
   readonly recent: readonly number[];

@@ -11,6 +11,7 @@ export interface HostState {
   readonly byWeight: boolean;
   readonly held: Held;
   readonly at: Millis;
+  /** Activations a second. */
   readonly rate: number;
   /**
    * Highest peaks remembered, millicores and bytes. They have the safeguard's half-life, but the

@@ -50,6 +50,7 @@ export const LARGE_HOSTS: HostShape = {
 export interface HostOptions {
   readonly hosts?: number;
   readonly cores?: number;
+  /** MiB, as the options. */
   readonly memory?: number;
   readonly userMemory?: number;
 }

@@ -29,6 +29,7 @@ export interface ScaledFunction {
   readonly cpu: Float64Array;
   readonly io: Float64Array;
   readonly peak: Float64Array;
+  /** Their means, core-ms and ms. */
   readonly meanCpu: number;
   readonly meanIo: number;
   /** Working set of an idle container, bytes. */

@@ -90,6 +90,7 @@ export interface EpisodeRecord {
   /** Share of steps whose p99 missed the SLO, and mean SLO preservation. */
   readonly missed: number;
   readonly preservation: number;
+  /** Mean use over what is allocated. */
   readonly cpu: number;
   readonly memory: number;
   readonly phase: LifeCyclePhase;

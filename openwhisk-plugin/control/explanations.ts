@@ -38,14 +38,17 @@ export interface Explanation {
   userShares: number;
   cpu: ExplainedGrant;
   memory: ExplainedGrant;
+  /** Memory above the user's limit, lent for the container's life, bytes. */
   loan: number;
   trippedCpu: boolean;
   trippedMemory: boolean;
+  /** The agent's target, millicores and bytes; NaN: none. */
   targetCpu: number;
   targetMemory: number;
-  /** CPU-ms kept free, CPU-ms used above the user's limit, ms saved (an estimate). */
+  /** CPU-ms kept free, and used above the user's limit. */
   harvested: number;
   accelerated: number;
+  /** Run time saved, ms (an estimate). */
   saved: number;
 }
 

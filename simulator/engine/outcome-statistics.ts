@@ -73,8 +73,9 @@ export class OutcomeStatistics {
   readonly outcomes = new Float64Array(5);
   /** By `StartKind`. */
   readonly starts = new Float64Array(4);
+  /** Activations that waited for a container, and for how long together, us. */
   waited = 0;
-  waitTotal = 0;
+  waitMicros = 0;
   activations = 0;
   readonly #slowdown = new Quantity(RATIO_OCTAVES);
   readonly #rfet = new Quantity(RATIO_OCTAVES, RFET_SCALE);
@@ -122,7 +123,7 @@ export class OutcomeStatistics {
     if (outcome !== ClusterOutcome.success) this.add(fn, Row.failed, 1);
     if (wait > 0) {
       this.waited++;
-      this.waitTotal += wait;
+      this.waitMicros += wait;
     }
   }
 

@@ -57,7 +57,7 @@ export function summarize({ cluster, limitController, names }: BuiltCluster): Ru
     waited: outcomeStatistics.waited,
     waitMeanMs:
       outcomeStatistics.waited > 0
-        ? outcomeStatistics.waitTotal / outcomeStatistics.waited / 1000
+        ? outcomeStatistics.waitMicros / outcomeStatistics.waited / 1000
         : 0,
     oomKills: outOfMemory,
     harvest:

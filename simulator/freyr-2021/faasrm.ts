@@ -75,6 +75,7 @@ class Means {
 export interface PublishedSnapshot {
   readonly second: number;
   readonly inFlight: number;
+  /** In units. */
   readonly freeCpu: number;
   readonly freeMemory: number;
 }

@@ -39,6 +39,7 @@ export interface Allocation {
 export interface PublishedFunction {
   readonly index: number;
   readonly user: Allocation;
+  /** In units. */
   readonly idealCpu: number;
   /** In MB, where the duration law uses it. */
   readonly idealMb: number;

@@ -2,8 +2,8 @@ import type { Observation } from '../../../broker/messages/index.js';
 import type { Millis } from '../../../config/index.js';
 
 /**
- * One control step of a function on one host. `limit` is in force by the OpenWhisk controller, as
- * the hook cannot see it.
+ * One control step of a function on one host. `limit`, activations of a container at once, is in
+ * force by the OpenWhisk controller, as the hook cannot see it.
  */
 export interface Sample {
   readonly limit: number;
@@ -25,7 +25,7 @@ export interface Measurement {
   readonly limit: number;
   /** Successful activations a second. */
   readonly throughput: number;
-  /** Means over the activations. */
+  /** Use over the user's limit, means over the activations. */
   readonly cpu: number;
   readonly memory: number;
 }
@@ -36,9 +36,10 @@ export interface Window {
   readonly since: Millis;
   readonly activations: number;
   readonly failures: number;
+  /** ms, as in a sample. */
   readonly busy: number;
   readonly capacity: number;
-  /** Shares x activations. */
+  /** Use over the user's limit x activations. */
   readonly cpu: number;
   readonly memory: number;
 }
