@@ -105,29 +105,6 @@ async function load<Value>(
   return data === null ? null : decode(name, Buffer.from(data).toString('utf8'), stored);
 }
 
-export const encodeTable = <State>(
-  owner: TableOwner,
-  search: LimitSearch<State>,
-  grid: LimitGrid,
-  learned: State,
-): string => encode(tableOf(owner, search, grid), learned);
-
-/** @throws TableDamagedError, TableForeignError, TableNewerError */
-export const decodeTable = <State>(
-  where: string,
-  text: string,
-  owner: TableOwner,
-  search: LimitSearch<State>,
-  grid: LimitGrid,
-): State => decode(where, text, tableOf(owner, search, grid));
-
-export const encodeGuard = (owner: TableOwner, guard: SavedGuard): string =>
-  encode(guardOf(owner), guard);
-
-/** @throws TableDamagedError, TableForeignError, TableNewerError */
-export const decodeGuard = (where: string, text: string, owner: TableOwner): SavedGuard =>
-  decode(where, text, guardOf(owner));
-
 export async function saveTable<State>(
   store: TableStore,
   owner: TableOwner,
@@ -135,7 +112,7 @@ export async function saveTable<State>(
   grid: LimitGrid,
   learned: State,
 ): Promise<void> {
-  await store.put(tableName(owner), Buffer.from(encodeTable(owner, search, grid, learned)));
+  await store.put(tableName(owner), Buffer.from(encode(tableOf(owner, search, grid), learned)));
 }
 
 /** Null if none is kept. Rejects with `GLN_CONCURRENCY_DAMAGED`, `_FOREIGN` or `_NEWER`. */
@@ -151,7 +128,7 @@ export async function saveGuard(
   owner: TableOwner,
   guard: SavedGuard,
 ): Promise<void> {
-  await store.put(guardName(owner), Buffer.from(encodeGuard(owner, guard)));
+  await store.put(guardName(owner), Buffer.from(encode(guardOf(owner), guard)));
 }
 
 /** Null if none is kept. Rejects as `loadTable`. */

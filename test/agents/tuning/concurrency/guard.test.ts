@@ -12,7 +12,7 @@ import {
   savedGuardOf,
 } from '../../../../agents/tuning/concurrency/guard.js';
 import { type SafeTunerView, safeTuner } from '../../../../agents/tuning/concurrency/safe-tuner.js';
-import { decodeGuard, encodeGuard } from '../../../../agents/tuning/concurrency/table.js';
+import { loadGuard, saveGuard } from '../../../../agents/tuning/concurrency/table.js';
 import {
   concurrencyTuner,
   hillClimbing,
@@ -174,12 +174,19 @@ test('where the last safe limit is none any more, the next lower one is', (t) =>
   t.is(seen([sample(90, { oomKills: 1 })], 50, { least: 90, most: 500 }).at(-1)!.back, null);
 });
 
-test('a stored guard is loaded unchanged; damaged, foreign and newer ones are refused', (t) => {
+test('a stored guard is loaded unchanged; damaged, foreign or newer it is refused', async (t) => {
   const owner = { function: '/guest/hello', revision: '0.0.3 at 256 MB' };
   const { state } = seen([...held(50), ...held(70), sample(90, { oomKills: 1 })]).at(-1)!;
-  const text = encodeGuard(owner, savedGuardOf(state));
-  t.deepEqual(decodeGuard('guard', text, owner), savedGuardOf(state));
-  const again = limitGuardState(decodeGuard('guard', text, owner));
+  let text = '';
+  const put = async (_: string, data: Uint8Array) => {
+    text = Buffer.from(data).toString();
+  };
+  const load = (from: string, of = owner) =>
+    loadGuard({ get: async () => Buffer.from(from), put }, of);
+  await saveGuard({ get: async () => null, put }, owner, savedGuardOf(state));
+  const loaded = await load(text);
+  t.deepEqual(loaded, savedGuardOf(state));
+  const again = limitGuardState(loaded!);
   t.is(checkLimit(again, { sample: sample(90), allowed: RANGE, user: 50 }, hold, 0).back, 70);
   const changed = (
     change: (file: Record<string, unknown> & { guard: Record<string, unknown> }) => void,
@@ -200,23 +207,13 @@ test('a stored guard is loaded unchanged; damaged, foreign and newer ones are re
     ),
     changed((file) => Object.assign(file.guard, { unsafeLimit: { limit: 90 } })),
   ])
-    t.throws(
-      () => decodeGuard('guard', damaged, owner),
-      { instanceOf: TableDamagedError },
-      damaged,
-    );
-  t.throws(() => decodeGuard('guard', text, { ...owner, revision: '0.0.4 at 256 MB' }), {
+    await t.throwsAsync(load(damaged), { instanceOf: TableDamagedError }, damaged);
+  await t.throwsAsync(load(text, { ...owner, revision: '0.0.4 at 256 MB' }), {
     instanceOf: TableForeignError,
   });
-  t.throws(
-    () =>
-      decodeGuard(
-        'guard',
-        changed((file) => Object.assign(file, { v: 2 })),
-        owner,
-      ),
-    { instanceOf: TableNewerError },
-  );
+  await t.throwsAsync(load(changed((file) => Object.assign(file, { v: 2 }))), {
+    instanceOf: TableNewerError,
+  });
 });
 
 const SEARCHES = [qLearning(Q_DEFAULT), hillClimbing] as unknown as readonly LimitSearch[];

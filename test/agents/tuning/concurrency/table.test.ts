@@ -5,11 +5,12 @@ import {
   TableForeignError,
   TableNewerError,
 } from '../../../../agents/tuning/concurrency/errors.js';
+import type { LimitSearch } from '../../../../agents/tuning/concurrency/search.js';
+import type { LimitGrid } from '../../../../agents/tuning/concurrency/settings.js';
 import {
-  decodeTable,
-  encodeTable,
   loadTable,
   saveTable,
+  type TableOwner,
   tableName,
   tableStore,
 } from '../../../../agents/tuning/concurrency/table.js';
@@ -53,19 +54,30 @@ function learned(): QLearningState {
   return state;
 }
 
-const text = (): string => encodeTable(owner, search, grid, learned());
-/** The file with one thing in it changed. */
+const emptyStore = () => new MemoryBus().connect().objects(objectStores.policies);
+/** The object that a table is kept as. */
+async function saved<State>(of: TableOwner, by: LimitSearch<State>, on: LimitGrid, state: State) {
+  const store = emptyStore();
+  await saveTable(store, of, by, on, state);
+  return Buffer.from((await store.get(tableName(of)))!).toString();
+}
+const text = await saved(owner, search, grid, learned());
+/** That object with one thing in it changed. */
 const changed = (
   change: (file: { learned?: Partial<QLearningState> & object }) => void,
 ): string => {
-  const file = JSON.parse(text());
+  const file = JSON.parse(text);
   change(file);
   return JSON.stringify(file);
 };
-const read = (from: string) => decodeTable('table', from, owner, search, grid);
+async function read(from: string) {
+  const store = emptyStore();
+  await store.put(tableName(owner), Buffer.from(from));
+  return await loadTable(store, owner, search, grid);
+}
 
 test('a table comes back as it was kept, by function and revision', async (t) => {
-  const store = new MemoryBus().connect().objects(objectStores.policies);
+  const store = emptyStore();
   const state = learned();
   t.is(await loadTable(store, owner, search, grid), null);
   await saveTable(store, owner, search, grid, state);
@@ -83,10 +95,10 @@ test('functions and revisions never share a name', (t) => {
   t.regex(tableName({ function: '/a/ä b', revision: '../x' }), /^concurrency\.[\w-]+\.[\w-]+$/);
 });
 
-test('a damaged table is refused by name', (t) => {
+test('a damaged table is refused by name', async (t) => {
   const damaged = [
     '',
-    text().slice(0, -20),
+    text.slice(0, -20),
     'null',
     '[]',
     changed((file) => delete file.learned),
@@ -103,23 +115,24 @@ test('a damaged table is refused by name', (t) => {
     ),
   ];
   for (const from of damaged)
-    t.throws(() => read(from), { instanceOf: TableDamagedError }, from.slice(0, 200));
+    await t.throwsAsync(read(from), { instanceOf: TableDamagedError }, from.slice(0, 200));
 });
 
-test('a table of another function, revision, search or set of limits is refused by name', (t) => {
+test('a table of another function, revision, search or set of limits is refused', async (t) => {
   const foreign = [
-    encodeTable({ ...owner, function: '/guest/other' }, search, grid, learned()),
-    encodeTable({ ...owner, revision: '0.0.4' }, search, grid, learned()),
-    encodeTable(owner, search, { ...grid, most: 290 }, learned()),
-    encodeTable(owner, qLearning({ ...Q_DEFAULT, bins: 5 }), grid, learned()),
-    encodeTable(owner, qLearning({ ...Q_DEFAULT, replay: false }), grid, learned()),
-    encodeTable(owner, hillClimbing, grid, hillClimbing.initialState()),
+    saved({ ...owner, function: '/guest/other' }, search, grid, learned()),
+    saved({ ...owner, revision: '0.0.4' }, search, grid, learned()),
+    saved(owner, search, { ...grid, most: 290 }, learned()),
+    saved(owner, qLearning({ ...Q_DEFAULT, bins: 5 }), grid, learned()),
+    saved(owner, qLearning({ ...Q_DEFAULT, replay: false }), grid, learned()),
+    saved(owner, hillClimbing, grid, hillClimbing.initialState()),
   ];
-  for (const from of foreign) t.throws(() => read(from), { instanceOf: TableForeignError });
+  for (const from of foreign)
+    await t.throwsAsync(read(await from), { instanceOf: TableForeignError });
 });
 
 test('beside a table of a newer Gleaner this one stores its own', async (t) => {
-  const objects = new MemoryBus().connect().objects(objectStores.policies);
+  const objects = emptyStore();
   const newer = Buffer.from('{"v":2}');
   await objects.put(tableName(owner), newer);
   const newerObjects = new NewerObjects();
@@ -131,6 +144,9 @@ test('beside a table of a newer Gleaner this one stores its own', async (t) => {
   t.is(newerObjects.count, 1);
 });
 
-test('a table of a later version is refused by name, whatever else is in it', (t) => {
-  t.throws(() => read('{"v":2}'), { instanceOf: TableNewerError, code: 'GLN_CONCURRENCY_NEWER' });
+test('a table of a later version is refused by name, whatever else is in it', async (t) => {
+  await t.throwsAsync(read('{"v":2}'), {
+    instanceOf: TableNewerError,
+    code: 'GLN_CONCURRENCY_NEWER',
+  });
 });
