@@ -184,29 +184,16 @@ export class SizeAdviser {
   saveState(fn: string, now: Millis, wall: Micros): SizingRecord | null {
     const sizing = this.#sizings.peek(fn);
     if (sizing === undefined || sizing.activations === 0) return null;
-    const {
-      limit,
-      most,
-      highest,
-      activations,
-      activationsAtLimit,
-      busy,
-      coldStarts,
-      kills,
-      killedAt,
-    } = sizing;
     return {
-      ...{
-        limit,
-        most,
-        highest,
-        activations,
-        activationsAtLimit,
-        busy,
-        coldStarts,
-        kills,
-        killedAt,
-      },
+      limit: sizing.limit,
+      most: sizing.most,
+      highest: sizing.highest,
+      activations: sizing.activations,
+      activationsAtLimit: sizing.activationsAtLimit,
+      busy: sizing.busy,
+      coldStarts: sizing.coldStarts,
+      kills: sizing.kills,
+      killedAt: sizing.killedAt,
       recent: sizing.recent(now),
       seen: now - sizing.since,
       at: wall,
