@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type Broker, isFunctionName } from '../../broker/index.js';
 import { nextOffset, PAGE_FUNCTIONS } from '../../broker/services/index.js';
-import { EXIT } from '../../config/index.js';
+import { EXIT, messageOf, reportError } from '../../config/index.js';
 import {
   colorsFor,
   compactJson,
@@ -71,11 +71,10 @@ export function addCommands(program: Command): void {
         width: processScreen.isTerminal ? processScreen.columns : NARROW,
         colors: colorsFor(processScreen, process.env),
       };
-      warnMissingHooks(answers.missing);
-      warnUnreadable(answers.unread);
-      if (answers.hooks.length + answers.unread.length === 0) reportNoAnswer('hook');
+      const problems = new Problems();
+      problems.report(answers);
       if (options.watch)
-        await watch(broker, rows, named, {
+        await watch(broker, rows, named, problems, {
           ...shape,
           json: options.output === 'json',
           for: options.for,
@@ -85,6 +84,27 @@ export function addCommands(program: Command): void {
       process.exitCode = answers.hooks.length > 0 ? EXIT.ok : EXIT.failed;
     });
   });
+}
+
+/** What keeps hooks from being shown. A watch reports it once, and again if it comes back. */
+class Problems {
+  #reported = new Set<string>();
+
+  report({ hooks, unread, missing }: HookAnswers): void {
+    const isNew = (text: string): boolean => !this.#reported.has(text);
+    warnMissingHooks(missing.filter(isNew));
+    warnUnreadable(unread.filter(isNew));
+    const none = hooks.length + unread.length === 0 ? ['none'] : [];
+    if (none.some(isNew)) reportNoAnswer('hook');
+    this.#reported = new Set([...missing, ...unread, ...none]);
+  }
+
+  /** Such as a lost connection. */
+  failed(error: unknown): void {
+    const text = messageOf(error);
+    if (!this.#reported.has(text)) reportError(error);
+    this.#reported = new Set([text]);
+  }
 }
 
 /**
@@ -112,6 +132,7 @@ async function watch(
   broker: Broker,
   first: readonly FunctionRow[],
   name: string | undefined,
+  problems: Problems,
   shape: TableShape & { readonly json: boolean; readonly for: number | undefined },
 ): Promise<void> {
   const printed = new Map<string, string>();
@@ -146,10 +167,12 @@ async function watch(
       const answers = await inspectHooks(broker, { ...request, containers: 0 });
       const most = Math.max(0, ...answers.hooks.map(({ total }) => total));
       page = { ...page, offset: nextOffset(page, most) };
+      problems.report(answers);
       print(rowsOf(answers), false);
     } catch (error) {
       if (error instanceof AmbiguousFunctionError) ambiguous.abort(error);
-      // NATS is disconnected, or no hook knows the suffix yet: the next refresh prints the changes.
+      // The next refresh prints the changes.
+      else problems.failed(error);
     } finally {
       isRefreshing = false;
     }

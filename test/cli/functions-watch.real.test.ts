@@ -20,4 +20,22 @@ if (natsServerHere()) {
     t.true(rows.every((row) => row.includes('/fn-0007"')));
     t.is((await none).out, '');
   });
+
+  test('a watch tells once that no hook answers, and that one has gone silent', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    await server.up();
+    const watch = gleaner(['--nats', server.url, 'functions', '--watch', '--for', '20']);
+    await new Promise((done) => setTimeout(done, 6000));
+    const few = new SyntheticGleaner(await server.connect(), 10);
+    few.start();
+    await new Promise((done) => setTimeout(done, 5000));
+    few.stop();
+    const { err, out } = await watch;
+    // Before the hook answers, and after its announcement has expired or while it is expected.
+    t.regex(err, /no hook answers/);
+    const lines = err.split('\n').filter((line) => line.startsWith('gleaner: '));
+    t.true(lines.length <= 3, err);
+    t.regex(out, /^FUNCTION/);
+  });
 }
