@@ -18,6 +18,7 @@ export {
   type ModeOutcome,
   modeErrors,
   type StoredModes,
+  storedMode,
   storedModes,
   storeLater,
   switchMode,

@@ -105,6 +105,13 @@ export interface StoredModes {
   readonly unreadable: readonly string[];
 }
 
+/** What is stored for one function; null: nothing with an effect. Rejects as the bucket does. */
+export async function storedMode(broker: Broker, fn: string): Promise<ModeValue | null> {
+  const entry = await broker.keyValue(buckets.mode).get(modeKey(fn));
+  const decoded = entry?.value ? decodeMode(entry.value) : null;
+  return decoded?.ok && hasEffect(decoded.message) ? decoded.message : null;
+}
+
 /** Rejects as the bucket does. */
 export async function storedModes(broker: Broker): Promise<StoredModes> {
   const bucket = broker.keyValue(buckets.mode);

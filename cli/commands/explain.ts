@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { storedMode } from '../../broker/index.js';
+import type { ModeValue } from '../../broker/messages/index.js';
 import {
   askEvery,
   EXPLAINED_ACTIVATIONS,
@@ -129,6 +131,13 @@ export function slowdownBoundText(one: NonNullable<FunctionView['slowdownBound']
   return `mean-time ratio – (${missing.join(', ')}), ${limit}`;
 }
 
+/** The pause or mode of this function alone: `paused by operator:ann: too slow`. */
+export function storedModeText({ paused, mode, author, reason }: ModeValue): string {
+  const what = [...(paused ? ['paused'] : []), ...(mode === undefined ? [] : [`mode ${mode}`])];
+  const why = reason === '' ? '' : `: ${plainText(reason)}`;
+  return `${what.join(', ')} by ${plainText(author)}${why}`;
+}
+
 const HEAP_NOTE =
   'A memory loan helps memory that grows after the start (buffers, native memory, page cache, ' +
   'Python).\nV8 and the JVM fix their heap size when the process starts.';
@@ -151,12 +160,16 @@ export function addCommands(program: Command): void {
     checkFunctionName(name);
     const { last } = options;
     const { config } = loadSettings(globalOptions(command));
-    const [{ answers, errors, missing }, agents, { hooks }] = await withBroker(config, (broker) =>
-      Promise.all([
-        askEvery(broker, 'hook', 'explain', { function: name }),
-        fetchAgent(broker, name),
-        inspectHooks(broker, { function: name, containers: 0 }),
-      ]),
+    const [{ answers, errors, missing }, agents, { hooks }, stored] = await withBroker(
+      config,
+      (broker) =>
+        Promise.all([
+          askEvery(broker, 'hook', 'explain', { function: name }),
+          fetchAgent(broker, name),
+          inspectHooks(broker, { function: name, containers: 0 }),
+          // Without JetStream nothing is stored; the rest is shown.
+          storedMode(broker, name).catch(() => null),
+        ]),
     );
     const hosts: ExplainedHost[] = [
       ...[...answers].map(([host, { activations, failedInits = null }]) => ({
@@ -177,12 +190,26 @@ export function addCommands(program: Command): void {
     );
     if (options.output === 'json') {
       const all = hosts.map((one) => ({ ...one, slowdownBound: bounds.get(one.host) ?? null }));
-      processScreen.write(json({ function: name, comparison, hosts: all, agents: agents.found }));
+      processScreen.write(
+        json({
+          function: name,
+          comparison,
+          stored: stored && {
+            mode: stored.mode ?? null,
+            paused: stored.paused,
+            author: stored.author,
+            reason: stored.reason,
+          },
+          hosts: all,
+          agents: agents.found,
+        }),
+      );
     } else {
       if (hooks.some(({ functions }) => functions.length > 0))
         processScreen.write(
           `response time compared with the control arm: ${comparisonText(comparison)}\n`,
         );
+      if (stored !== null) processScreen.write(`${name}: ${storedModeText(stored)}\n`);
       for (const { host, activations, failedInits, error } of hosts) {
         processScreen.write(
           `${name} on ${plainText(host)}${error ? `: ${plainText(error)}` : ''}\n`,

@@ -6,6 +6,7 @@ import {
   grantText,
   outcomeText,
   slowdownBoundText,
+  storedModeText,
 } from '../../cli/commands/explain.js';
 import { cores, localTime } from '../../runtime/output.js';
 
@@ -133,5 +134,14 @@ test('explain shows the figure that the slowdown bound acts on', (t) => {
     slowdownBoundText({ ...known, deprioritized: false, meanTimeRatio: null, activations: 3 }),
     'mean-time ratio – (3 of 20 activations, 24 of 10 control samples), slowdown bound 1.25 ' +
       '(not deprioritized: not applied)',
+  );
+});
+
+test('explain names who paused the function, and why', (t) => {
+  const stored = { v: 1, kill: false, paused: true, author: 'operator:ann', reason: '' } as const;
+  t.is(storedModeText(stored), 'paused by operator:ann');
+  t.is(
+    storedModeText({ ...stored, mode: 'observe', reason: 'too slow' }),
+    'paused, mode observe by operator:ann: too slow',
   );
 });
