@@ -221,12 +221,14 @@ export function renderPlain(model: LiveModel): string {
   }
   const judged = kept + missed;
   const slo = judged === 0 ? 'learning' : `kept ${kept}/${judged}`;
-  const mode = model.hosts.map(modeInForce).join(',') || 'starting';
+  const mode = model.hosts.map(modeInForce).join(',');
   const silent = model.hosts
     .map(({ host }) => ({ host, text: silenceText(host, model) }))
     .flatMap(({ host, text }) => (text === null ? [] : [`${plainText(host)}: ${text}  `]))
     .join('');
+  const noMode = model.upSeconds === null ? 'no hook answers' : 'mode starting';
   const up = model.upSeconds === null ? '' : `up ${model.upSeconds} s  `;
+  const nats = model.nats === 'connected' ? '' : 'NATS disconnected  ';
   const [verdict] = verdictLines(model.hosts, model.functions);
   const compared = verdict === undefined ? '' : `  ${verdict}`;
   const figures = [
@@ -237,7 +239,8 @@ export function renderPlain(model: LiveModel): string {
     `saved ${saved.toFixed(1)} s`,
     `SLO ${slo}`,
   ];
-  return `${up}${silent}mode ${mode}  ${figures.join('  ')}${compared}`;
+  const modes = mode === '' ? noMode : `mode ${mode}`;
+  return `${up}${nats}${silent}${modes}  ${figures.join('  ')}${compared}`;
 }
 
 /** Draws on the terminal's alternate screen, so that the previous content comes back. */

@@ -70,4 +70,4 @@ const LOWEST_CPU = 1;
 export const requestedCpu = (millicores: number): string =>
   millicores <= LOWEST_CPU
     ? 'lowest allowed CPU'
-    : `${Number((millicores / 1000).toFixed(2))} cores`;
+    : `${Number((millicores / 1000).toFixed(2))} ${millicores === 1000 ? 'core' : 'cores'}`;

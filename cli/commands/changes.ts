@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { services } from '../../broker/index.js';
 import { agentsService, callEveryInstance } from '../../broker/services/index.js';
-import { EXIT, messageOf } from '../../config/index.js';
+import { EXIT, messageOf, reportProblem } from '../../config/index.js';
 import { inspectHooks, loadSettings, plainText, withBroker } from '../../runtime/index.js';
 import {
   changeEverywhere,
@@ -98,16 +98,19 @@ export function addCommands(program: Command): void {
     });
     // One agent host has the function; the other hosts' errors matter only if none has it.
     const done = hosts.filter(({ ok }) => ok);
-    const lines =
-      done.length > 0
-        ? done.map(
-            ({ host, phase }) =>
-              `${fn}: phase ${plainText(phase ?? 'unknown')} on ${plainText(host)}` +
-              `${LEARNS[phase ?? ''] ?? ''}\n`,
-          )
-        : hosts.map(({ host, error }) => `${plainText(host)}: ${plainText(error ?? '')}\n`);
+    const lines = done.map(
+      ({ host, phase }) =>
+        `${fn}: phase ${plainText(phase ?? 'unknown')} on ${plainText(host)}` +
+        `${LEARNS[phase ?? ''] ?? ''}\n`,
+    );
     print(options.output, { function: fn, hosts }, () => lines.join(''));
     if (hosts.length === 0) reportNoAnswer('agent host');
+    else if (done.length === 0)
+      for (const { host, error } of hosts)
+        reportProblem(
+          `${plainText(host)}: ${plainText(error ?? '')}`,
+          `\`gleaner explain ${fn}\` shows its manager and agent host`,
+        );
     process.exitCode = done.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

@@ -27,7 +27,7 @@ interface EventOptions {
 
 const amount = ({ resource }: GleanerEvent, value: number): string =>
   resource === 'cpu'
-    ? `${cores(value)} cores`
+    ? `${cores(value)} ${value === 1000 ? 'core' : 'cores'}`
     : resource === 'memory'
       ? `${mebibytesText(value)} MiB`
       : String(value);

@@ -70,7 +70,10 @@ export function addCommands(program: Command): void {
       const timer = setInterval(draw, live ? DRAW_MILLIS : PLAIN_MILLIS);
       await stopped;
       clearInterval(timer);
-      process.exitCode = model().hosts.length > 0 ? EXIT.ok : EXIT.failed;
+      screen.close();
+      const hasAnswered = model().hosts.length > 0;
+      if (!hasAnswered) reportNoAnswer('hook');
+      process.exitCode = hasAnswered ? EXIT.ok : EXIT.failed;
     } finally {
       screen.close();
       await feed.close();

@@ -76,6 +76,9 @@ test('a hook that no longer answers is named with the time, and its figures stay
     renderPlain(silent),
     /^up 9 s {2}invoker0: hook does not answer since 12 s {2}mode enforce/,
   );
+  t.regex(renderPlain({ ...silent, nats: 'away' }), /^up 9 s {2}NATS disconnected {2}invoker0: /);
+  const none = { ...model, hosts: [], nats: 'away' as const, upSeconds: null };
+  t.regex(renderPlain(none), /^NATS disconnected {2}no hook answers {2}functions/);
 });
 
 test('the header names platform, manager, NATS, host, mode and pool', (t) => {
