@@ -68,6 +68,10 @@ export const ERRORS = {
     message: 'there is no previous release',
     hint: 'an upgrade leaves one; otherwise run `gleaner install` of the release that you need',
   },
+  GLN_RELEASE_CONFIG: {
+    message: 'release {release} cannot use {config}; {current} still runs, unchanged:\n{problems}',
+    hint: 'correct these keys and repeat the command; docs/upgrade.md lists what releases changed',
+  },
   GLN_LIMITS_NOT_RESTORED: {
     message: 'some limits may not be restored: {containers}',
     hint: 'a loan of memory in use cannot be reclaimed: retry when idle, or remove the containers',

@@ -17,6 +17,7 @@ import {
 import { settingsForRestore } from '../../runtime/wiring/index.js';
 import {
   checkInstallation,
+  configCheck,
   install,
   type Layout,
   layoutOf,
@@ -73,9 +74,10 @@ function addInstall(program: Command): void {
       // Services that are not root read the configuration and the program.
       process.umask(0o022);
       const node = options.node ?? process.execPath;
+      const host = { layout, services, checkConfig: services === null ? null : configCheck };
       const done = options.rollback
-        ? rollback(layout, services)
-        : install({ layout, services, parts, node, from: programFolder() });
+        ? rollback(host)
+        : install({ ...host, parts, node, from: programFolder() });
       if (options.output === 'json') processScreen.write(json(done));
       else {
         for (const path of done.changed) processScreen.write(`changed ${plainText(path)}\n`);

@@ -1,4 +1,5 @@
 export { checkInstallation } from './check.js';
+export { configCheck } from './config-check.js';
 export { install, rollback } from './install.js';
 export { type Layout, layoutOf, SERVICE_PARTS, type ServicePart } from './layout.js';
 export { programFolder } from './program.js';

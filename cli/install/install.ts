@@ -14,6 +14,7 @@ import { dirname, join, resolve } from 'node:path';
 import { inboxPrefixOf } from '../../broker/index.js';
 import { configExample, errorClass, UsageError } from '../../config/index.js';
 import { foreignWriter } from '../../runtime/index.js';
+import type { ConfigCheck } from './config-check.js';
 import { type Layout, roleOf, type ServicePart, unitOf } from './layout.js';
 import { hashOf, type Manifest, readManifest, requireManifest, writeManifest } from './manifest.js';
 import { placeProgram } from './program.js';
@@ -29,6 +30,8 @@ export interface InstallOptions {
   readonly node: string;
   /** Null: files only. */
   readonly services: ServiceManager | null;
+  /** Asked before another release is made the current one; null: it need not read the file here. */
+  readonly checkConfig: ConfigCheck | null;
 }
 
 export interface Installed {
@@ -118,9 +121,11 @@ function expectedFiles(
 
 /**
  * Installs or upgrades Gleaner. A second run changes nothing. An example configuration is written
- * only if there is none. @throws `GLN_USAGE` for a node that the services cannot use
+ * only if there is none. @throws `GLN_USAGE` for a node that the services cannot use,
+ * `GLN_RELEASE_CONFIG` if the release refuses the configuration that is there
  */
-export function install({ layout, from, parts, node, services }: InstallOptions): Installed {
+export function install(options: InstallOptions): Installed {
+  const { layout, from, parts, node } = options;
   // Below another root its paths are not those of this host.
   const problem = layout.root === '/' ? nodeProblem(node) : null;
   if (problem !== null)
@@ -130,27 +135,38 @@ export function install({ layout, from, parts, node, services }: InstallOptions)
   const before = readManifest(layout);
   const { name: release, placed } = placeProgram(from, layout.at(layout.releases));
   const wanted = { release, parts: [...new Set([...(before?.parts ?? []), ...parts])], node };
-  return finish(layout, services, before, wanted, placed ? [join(layout.releases, release)] : []);
+  return finish(options, before, wanted, placed ? [join(layout.releases, release)] : []);
 }
 
 class NoPreviousReleaseError extends errorClass('GLN_NO_PREVIOUS_RELEASE') {}
 
-/** Returns to the previous release. @throws `GLN_NO_PREVIOUS_RELEASE` */
-export function rollback(layout: Layout, services: ServiceManager | null): Installed {
+/** An upgrade or rollback would leave services that do not start. */
+class ReleaseConfigError extends errorClass('GLN_RELEASE_CONFIG') {}
+
+type Host = Pick<InstallOptions, 'layout' | 'services' | 'checkConfig'>;
+
+/** Returns to the previous release. @throws `GLN_NO_PREVIOUS_RELEASE`, `GLN_RELEASE_CONFIG` */
+export function rollback(host: Host): Installed {
+  const { layout } = host;
   const before = requireManifest(layout);
   if (before.previous === null || !existsSync(layout.at(join(layout.releases, before.previous))))
     throw new NoPreviousReleaseError();
-  return finish(layout, services, before, { ...before, release: before.previous }, []);
+  return finish(host, before, { ...before, release: before.previous }, []);
 }
 
 function finish(
-  layout: Layout,
-  services: ServiceManager | null,
+  { layout, services, checkConfig }: Host,
   before: Manifest | null,
   { release, parts, node }: Pick<Manifest, 'release' | 'parts' | 'node'>,
   changed: string[],
 ): Installed {
   const { at } = layout;
+  if (before !== null && before.release !== release && existsSync(at(layout.config))) {
+    const program = at(join(layout.releases, release));
+    const problem = checkConfig?.(node, program, at(layout.config)) ?? null;
+    if (problem !== null)
+      throw new ReleaseConfigError(release, layout.config, before.release, problem);
+  }
   const switched = pointLink(at(layout.current), join('releases', release));
   if (switched) changed.push(layout.current);
   if (pointLink(at(layout.command), join(layout.current, 'dist/cli/main.js')))

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { restorerOf } from '../../cli/commands/install.js';
+import { type ConfigCheck, configCheck } from '../../cli/install/config-check.js';
 import {
   checkInstallation,
   install,
@@ -104,7 +105,11 @@ function installFixture(t: ExecutionContext) {
     release: string,
     parts: ServicePart[] = ['hook'],
     services: ServiceManager | null = serviceManager,
-  ) => install({ layout, from: program(folder, release), parts, node: process.execPath, services });
+    checkConfig: ConfigCheck | null = null,
+  ) => {
+    const from = program(folder, release);
+    return install({ layout, from, parts, node: process.execPath, services, checkConfig });
+  };
   const read = (path: string): string => readFileSync(layout.at(path), 'utf8');
   return { folder, layout, serviceManager, put, read };
 }
@@ -219,7 +224,14 @@ test('services of other users can read a program that was built for its owner al
   const { folder, layout } = installFixture(t);
   const from = program(folder, '1.0.0');
   t.is(spawnSync('chmod', ['-R', 'go=', from]).status, 0);
-  install({ layout, from, parts: ['hook'], node: process.execPath, services: null });
+  install({
+    layout,
+    from,
+    parts: ['hook'],
+    node: process.execPath,
+    services: null,
+    checkConfig: null,
+  });
   t.deepEqual(hidden(layout.at(layout.releases)), []);
   t.is(statSync(join(from, 'package.json')).mode & 0o077, 0);
 });
@@ -239,7 +251,15 @@ test('a node that the services do not see, or that others could replace, is refu
   const refused = (node: string) =>
     // Without a program nothing is installed in any case.
     t.throws(
-      () => install({ layout: layoutOf('/'), from: folder, parts: ['hook'], node, services: null }),
+      () =>
+        install({
+          layout: layoutOf('/'),
+          from: folder,
+          parts: ['hook'],
+          node,
+          services: null,
+          checkConfig: null,
+        }),
       { code: 'GLN_USAGE' },
     )?.message ?? '';
   const version = 'versions/node/v20.20.0/bin/node';
@@ -262,7 +282,15 @@ test('a node that the services do not see, or that others could replace, is refu
   chownSync(folder, 0, 50);
   chmodSync(folder, 0o775);
   t.throws(
-    () => install({ layout: layoutOf('/'), from: folder, parts: ['hook'], node, services: null }),
+    () =>
+      install({
+        layout: layoutOf('/'),
+        from: folder,
+        parts: ['hook'],
+        node,
+        services: null,
+        checkConfig: null,
+      }),
     { code: 'ENOENT' },
   );
 });
@@ -276,22 +304,64 @@ test('an upgrade keeps the configuration and one previous release to roll back t
   t.deepEqual(serviceManager.take().at(-1), 'restart gleaner-hook.service,gleaner-agents.service');
   t.is(read(layout.config), 'mode: observe\n');
   t.is(read(join(layout.current, 'dist/cli/main.js')), '// 2.0.0');
-  t.deepEqual(rollback(layout, serviceManager).release, one);
+  t.deepEqual(rollback({ layout, services: serviceManager, checkConfig: null }).release, one);
   t.is(read(join(layout.current, 'dist/cli/main.js')), '// 1.0.0');
   t.deepEqual(serviceManager.take().at(-1), 'restart gleaner-hook.service,gleaner-agents.service');
   // After a third release the first is deleted.
-  t.is(rollback(layout, serviceManager).release, two);
+  t.is(rollback({ layout, services: serviceManager, checkConfig: null }).release, two);
   const three = put('3.0.0').release;
   t.deepEqual(readdirSync(layout.at(layout.releases)).sort(), [two, three].sort());
 });
 
+test('a release that refuses the configuration is not made the current one', (t) => {
+  const { layout, serviceManager, put, read } = installFixture(t);
+  const one = put('1.0.0').release;
+  const two = put('2.0.0').release;
+  serviceManager.take();
+  const asked: string[] = [];
+  const refuse: ConfigCheck = (_node, program, config) => {
+    asked.push(program.slice(layout.root.length), config.slice(layout.root.length));
+    return `${config}:3: hook.new: no such key`;
+  };
+  const refused = { code: 'GLN_RELEASE_CONFIG', message: /hook\.new: no such key/ };
+  const host = { layout, services: serviceManager, checkConfig: refuse };
+  t.throws(() => rollback(host), refused);
+  t.throws(() => put('3.0.0', ['hook'], serviceManager, refuse), refused);
+  t.deepEqual(asked.slice(0, 2), [join(layout.releases, one), layout.config]);
+  t.is(read(join(layout.current, 'dist/cli/main.js')), '// 2.0.0');
+  t.deepEqual(serviceManager.take(), []);
+  // The installed release is not asked, so that an install can mend its units.
+  t.is(put('2.0.0', ['hook'], serviceManager, refuse).release, two);
+  t.is(rollback({ ...host, checkConfig: () => null }).release, one);
+});
+
+test('a release is asked with the file, and without the variables of this shell', (t) => {
+  const folder = temporaryFolder('config-check');
+  const file = join(folder, 'gleaner.yaml');
+  const ask = (text: string): string | null => {
+    writeFileSync(file, text);
+    return configCheck(process.execPath, process.cwd(), file);
+  };
+  process.env.GLEANER_MODE = 'nonsense';
+  t.teardown(() => delete process.env.GLEANER_MODE);
+  t.is(ask('mode: observe\n'), null);
+  t.regex(ask('mode: observe\nhook:\n  newer: 1\n') ?? '', /gleaner\.yaml:3.*hook\.newer/);
+  t.regex(configCheck(process.execPath, folder, file) ?? '', /main\.js/);
+});
+
 test('a rollback without a previous release, or with a damaged manifest, fails', (t) => {
   const { layout, serviceManager, put } = installFixture(t);
-  t.throws(() => rollback(layout, serviceManager), { code: 'GLN_NOT_INSTALLED' });
+  t.throws(() => rollback({ layout, services: serviceManager, checkConfig: null }), {
+    code: 'GLN_NOT_INSTALLED',
+  });
   put('1.0.0');
-  t.throws(() => rollback(layout, serviceManager), { code: 'GLN_NO_PREVIOUS_RELEASE' });
+  t.throws(() => rollback({ layout, services: serviceManager, checkConfig: null }), {
+    code: 'GLN_NO_PREVIOUS_RELEASE',
+  });
   writeFileSync(layout.at(layout.manifest), '{}');
-  t.throws(() => rollback(layout, serviceManager), { code: 'GLN_MANIFEST_DAMAGED' });
+  t.throws(() => rollback({ layout, services: serviceManager, checkConfig: null }), {
+    code: 'GLN_MANIFEST_DAMAGED',
+  });
 });
 
 test('check reports differences from the installation', (t) => {

@@ -97,6 +97,7 @@ test.serial(
       parts: ['hook'],
       node: process.execPath,
       services: null,
+      checkConfig: null,
     });
     writeFileSync(
       layout.at(layout.config),

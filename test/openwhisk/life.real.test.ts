@@ -148,6 +148,7 @@ test.serial(
       parts: ['hook'],
       node: process.execPath,
       services: null,
+      checkConfig: null,
     });
     const hook = { stateDir: temporaryFolder('openwhisk-state'), containerPrefix: 'wsk0' };
     writeFileSync(layout.at(layout.config), stringify({ mode: 'enforce', hook }));
