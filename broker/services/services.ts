@@ -72,10 +72,13 @@ export function endpointSubject(service: string, endpoint: string, host?: string
   return host === undefined ? base : `${base}.${host}`;
 }
 
+/** A semantic version, with the build's hash if there is one. */
+const VERSION = /^\d+\.\d+\.\d+(\+[\w.-]+)?$/;
+
 /** Starts a service; it answers as long as the broker is connected, until `stop`. */
 export function serve(broker: Broker, definition: ServiceDefinition, clock: Clock = systemClock) {
   const { name, version, description, host } = definition;
-  if (!/^[\w-]{1,64}$/.test(name) || !/^\d+\.\d+\.\d+$/.test(version) || !isHostName(host)) {
+  if (!/^[\w-]{1,64}$/.test(name) || !VERSION.test(version) || !isHostName(host)) {
     throw new ServiceError(
       500,
       `service ${name} ${version} on ${host}: invalid name, version or host`,

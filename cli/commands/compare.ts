@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { EXIT, packageVersion } from '../../config/index.js';
+import { EXIT, programVersion } from '../../config/index.js';
 import {
   type Comparison,
   type ComparisonRequest,
@@ -221,7 +221,7 @@ async function compare(
   const sections = planSections(request);
   const jobs = planJobs(sections, seeds);
   const results = await play(jobs, options);
-  return compareRuns(sections, jobs, results, { command, gleaner: packageVersion(), seeds });
+  return compareRuns(sections, jobs, results, { command, gleaner: programVersion(), seeds });
 }
 
 async function playPart(

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { MIN_DOCKER_API, packageVersion, versionText } from '../../config/index.js';
+import { MIN_DOCKER_API, programVersion, versionText } from '../../config/index.js';
 import { json, processScreen } from '../../runtime/index.js';
 import { addOutputOption, type OutputOptions } from './common.js';
 
@@ -7,7 +7,7 @@ export function addCommands(program: Command): void {
   const command = program.command('version').description('print the versions of Gleaner and Node');
   addOutputOption(command).action(({ output }: OutputOptions) => {
     const versions = {
-      gleaner: packageVersion(),
+      gleaner: programVersion(),
       node: process.versions.node,
       minEngineApi: MIN_DOCKER_API,
     };

@@ -8,7 +8,7 @@ import {
   type LoadedConfig,
   messageOf,
   millis,
-  packageVersion,
+  programVersion,
 } from '../../config/index.js';
 import { statePaths, withBroker } from '../../runtime/index.js';
 import { readAudit } from '../commands/audit.js';
@@ -80,7 +80,7 @@ export async function collectBundle(
     [
       'gleaner',
       () => ({
-        version: packageVersion(),
+        version: programVersion(),
         node: process.versions.node,
         kernel: release(),
         arch: arch(),

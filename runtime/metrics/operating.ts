@@ -5,7 +5,7 @@ import {
   type Clock,
   type Config,
   messageOf,
-  packageVersion,
+  programVersion,
 } from '../../config/index.js';
 import { logLines } from '../logger.js';
 import { processFaults } from '../process-faults.js';
@@ -108,7 +108,7 @@ export class Operating {
   };
 
   #collect(metrics: MetricSet): void {
-    const labels = { version: packageVersion(), node: process.versions.node, part: this.#part };
+    const labels = { version: programVersion(), node: process.versions.node, part: this.#part };
     metrics.set('gleaner_build_info', 1, labels);
     metrics.set('gleaner_loop_age_seconds', this.health.loopAgeSeconds);
     metrics.set('gleaner_config_rejected', this.configRejected === null ? 0 : 1);

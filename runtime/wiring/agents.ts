@@ -36,7 +36,7 @@ import {
   mebibytes,
   millicores,
   overrideFor,
-  packageVersion,
+  programVersion,
   SeededRandom,
   unusedTargets,
 } from '../../config/index.js';
@@ -176,7 +176,7 @@ export async function runAgentsPart({
     boot,
     resident: config.agents.resident,
     registry: registrySettings(config.agents.registry),
-    version: packageVersion(),
+    version: programVersion(),
     engine,
     logger,
     newer,

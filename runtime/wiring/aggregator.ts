@@ -1,5 +1,5 @@
 import { runAggregator } from '../../broker/mean-field/index.js';
-import { packageVersion } from '../../config/index.js';
+import { programVersion } from '../../config/index.js';
 import { connectPart } from '../broker.js';
 import type { Running } from '../child.js';
 import { operatorCheck, pausedText, updateAggregator } from '../metrics/index.js';
@@ -27,7 +27,7 @@ export async function runAggregatorPart({
     intervalMs,
     host: hostName,
     boot,
-    version: packageVersion(),
+    version: programVersion(),
     logger,
     heartbeat: operating.beat,
     failure: () => processFaults.fatal,

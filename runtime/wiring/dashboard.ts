@@ -1,5 +1,5 @@
 import { isLoopback, parseListen } from '../../broker/http/index.js';
-import { type Config, packageVersion, systemClock, systemTimers } from '../../config/index.js';
+import { type Config, programVersion, systemClock, systemTimers } from '../../config/index.js';
 import {
   DashboardPortError,
   type RunningDashboard,
@@ -40,7 +40,7 @@ export async function runDashboardPart(
       hosts,
       token,
       maxFunctions: FUNCTIONS_MAX,
-      version: packageVersion(),
+      version: programVersion(),
       logger,
     });
   let dashboard: RunningDashboard;

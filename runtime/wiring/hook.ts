@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { messageOf, packageVersion, SeededRandom } from '../../config/index.js';
+import { messageOf, programVersion, SeededRandom } from '../../config/index.js';
 import { runHook } from '../../openwhisk-plugin/daemon/index.js';
 import type { Platform } from '../../openwhisk-plugin/host/ports/index.js';
 import { killSwitchText } from '../../rules/index.js';
@@ -33,7 +33,7 @@ export async function runHookPart(inputs: PartInputs): ReturnType<Part> {
     configFile: inputs.configFile,
     logger,
     random: new SeededRandom(config.simulator.seed ?? Date.now() % 4_294_967_296),
-    version: packageVersion(),
+    version: programVersion(),
     boot,
     heartbeat: operating.beat,
     failure: () => processFaults.fatal,

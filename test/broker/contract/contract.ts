@@ -147,7 +147,7 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
       const name = fresh('svc');
       const definition = (host: string) => ({
         name,
-        version: '0.1.0',
+        version: '0.1.0+3f2a9c1b',
         description: 'a test',
         host,
         endpoints: {
