@@ -261,7 +261,9 @@ export const ERRORS = {
   },
   GLN_HOOK_LOCK: {
     message: 'cannot take the lock {path}: {cause}',
-    hint: 'check that its folder can be written and that flock (util-linux) is installed',
+    hint:
+      'check that its folder can be written (under systemd, another hook.stateDir needs ' +
+      'ReadWritePaths= in the unit) and that flock (util-linux) is installed',
   },
   GLN_ENGINE_UNAVAILABLE: {
     message: '{problem}',

@@ -99,6 +99,7 @@ export function statePaths(config: Config) {
     lock: at('hook.lock'),
     killSwitch: at('kill-switch'),
     audit: at('audit.jsonl'),
+    modeAudit: at('audit-modes.jsonl'),
     limited: at('limited-containers'),
     actions: at(ACTIONS_JOURNAL),
     nats: at('nats'),

@@ -24,6 +24,7 @@ interface AuditOptions extends OutputOptions {
   readonly last: number;
   readonly function?: string;
   readonly who?: string;
+  readonly modes: boolean;
 }
 
 interface AuditLine {
@@ -98,12 +99,18 @@ export function addCommands(program: Command): void {
       'only authors with this prefix: operator (such as operator:dashboard), safeguard, policy, ' +
         'agent, boost, loan, pool, lender, restore, restart, drift, kernel, mode, kill_switch, ' +
         'configuration, annotations',
+    )
+    .option(
+      '--modes',
+      'only changes of mode, pauses and the kill switch, from a file of their own that keeps the ' +
+        'last thousands of them',
+      false,
     );
   addOutputOption(command).action((options: AuditOptions) => {
     checkFunctionName(options.function);
     const { config } = loadSettings(globalOptions(command));
     const lines = readAudit(
-      statePaths(config).audit,
+      options.modes ? statePaths(config).modeAudit : statePaths(config).audit,
       options.last,
       (line) =>
         (options.function === undefined || line.action === options.function) &&

@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Broker, hostNameFrom, type Logger, RateLimitedLog } from '../../broker/index.js';
-import { type Config, mebibytes, messageOf, type Random, timeOfDay } from '../../config/index.js';
+import {
+  type Config,
+  type Micros,
+  mebibytes,
+  messageOf,
+  type Random,
+  timeOfDay,
+} from '../../config/index.js';
 import { HostController, targetRules } from '../control/index.js';
 import {
   Decider,
@@ -58,11 +65,14 @@ export interface HookOptions {
 const POD_LOSS = 0.05;
 /** Rotated audit logs that are kept; `hook.auditRotateMiB` bounds the disk that they take. */
 const AUDIT_FILES = 5;
+/** Some 10,000 changes of mode, and as many in a rotated file. */
+const MODE_AUDIT = { rotateBytes: 2 * 1024 * 1024, files: 1 };
 /** Files below `hook.stateDir`. */
 export const pathsOf = ({ hook }: Config) => ({
   lock: join(hook.stateDir, 'hook.lock'),
   killSwitch: join(hook.stateDir, 'kill-switch'),
   audit: join(hook.stateDir, 'audit.jsonl'),
+  modeAudit: join(hook.stateDir, 'audit-modes.jsonl'),
   limited: join(hook.stateDir, 'limited-containers'),
   modes: join(hook.stateDir, 'modes.json'),
 });
@@ -119,16 +129,12 @@ function sharedParts(
     config.decision.maxFunctions,
     (fn) => policies.forFunction(fn.action, fn.settings, decider.policies),
   );
-  const audit = new AuditLog(
-    {
-      path: paths.audit,
-      rotateBytes: config.hook.auditRotateMiB * 1024 * 1024,
-      files: AUDIT_FILES,
-      timeOfDay: (at) => timeOfDay(clock, at),
-    },
-    timers,
-    logger,
-  );
+  const at = (time: Micros): Micros => timeOfDay(clock, time);
+  const rotateBytes = config.hook.auditRotateMiB * 1024 * 1024;
+  const auditFile = { path: paths.audit, rotateBytes, files: AUDIT_FILES, timeOfDay: at };
+  const audit = new AuditLog(auditFile, timers, logger);
+  const modeFile = { path: paths.modeAudit, ...MODE_AUDIT, timeOfDay: at };
+  const modeAudit = new AuditLog(modeFile, timers, logger);
   const limited = new LimitedContainers(paths.limited, (error) =>
     log.warn(
       'limited_containers',
@@ -150,6 +156,7 @@ function sharedParts(
     counters,
     events: new EventQueue(),
     audit,
+    modeAudit,
     experiences,
     logger,
     log,

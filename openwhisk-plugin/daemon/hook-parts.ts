@@ -22,6 +22,8 @@ export interface HookParts {
   readonly counters: Counters;
   readonly events: EventQueue;
   readonly audit: AuditLog;
+  /** Changes of mode once more, which a busy host's decisions would soon rotate away. */
+  readonly modeAudit: AuditLog;
   readonly experiences: ExperienceQueue;
   readonly logger: Logger;
   readonly log: RateLimitedLog;

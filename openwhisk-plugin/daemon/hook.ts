@@ -332,18 +332,21 @@ export class Hook {
       why,
       this.controls.parts.clock.monotonic(),
     );
-    const record = parts.audit.next(this.controls.parts.clock.wall());
-    record.who = who;
-    record.why = why;
-    record.reason = reason;
-    record.resource = 'mode';
-    record.action = action ?? '';
-    record.mode = action === null ? modes.global : modes.of(action);
-    record.result = killSwitch.killed ? `killed:${killSwitch.sources().join('+')}` : 'active';
+    const mode = action === null ? modes.global : modes.of(action);
+    for (const audit of [parts.audit, parts.modeAudit]) {
+      const record = audit.next(parts.clock.wall());
+      record.who = who;
+      record.why = why;
+      record.reason = reason;
+      record.resource = 'mode';
+      record.action = action ?? '';
+      record.mode = mode;
+      record.result = killSwitch.killed ? `killed:${killSwitch.sources().join('+')}` : 'active';
+    }
     parts.events.push({
       kind: 'mode',
       function: action,
-      reason: `${record.mode} (${why} by ${who}${reason && `: ${reason}`})`.slice(0, 500),
+      reason: `${mode} (${why} by ${who}${reason && `: ${reason}`})`.slice(0, 500),
     });
   }
 

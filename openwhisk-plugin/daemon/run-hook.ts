@@ -232,7 +232,7 @@ async function stop(
   bus: HookBus | null,
 ): Promise<void> {
   const { parts, pipeline, sampler, killSwitch, reporter } = hook.controls;
-  const { applier, audit, containers, functions, limited } = parts;
+  const { applier, audit, modeAudit, containers, functions, limited } = parts;
   const waitFor = (step: string, work: Promise<unknown>, millis: number): Promise<void> =>
     inStop(step, work, millis, logger);
   const begun = performance.now();
@@ -261,7 +261,8 @@ async function stop(
   const left = changed.filter((each) => !each.ended && applier.isChanged(each));
   const names = left.map(({ info }) => info.name);
   containers.close();
-  await waitFor('audit_log', audit.close(), STOP_MILLIS.all - (performance.now() - begun));
+  const closed = Promise.all([audit.close(), modeAudit.close()]);
+  await waitFor('audit_log', closed, STOP_MILLIS.all - (performance.now() - begun));
   limited.close();
   // The unclean exit makes the supervisor restore without the hook.
   if (names.length > 0) throw new LimitsNotRestoredError(names.join(', '));

@@ -330,7 +330,7 @@ test('a release that refuses the configuration is not made the current one', (t)
   t.deepEqual(asked.slice(0, 2), [join(layout.releases, one), layout.config]);
   t.is(read(join(layout.current, 'dist/cli/main.js')), '// 2.0.0');
   t.deepEqual(serviceManager.take(), []);
-  // The installed release is not asked, so that an install can mend its units.
+  // The installed release is not asked, so that an install can repair its units.
   t.is(put('2.0.0', ['hook'], serviceManager, refuse).release, two);
   t.is(rollback({ ...host, checkConfig: () => null }).release, one);
 });

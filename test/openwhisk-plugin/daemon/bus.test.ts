@@ -553,6 +553,8 @@ test('each change of mode is audited with its author, cause and reason', async (
     ['operator:cli:eve', 'paused', 'slow'],
     ['kill_switch:signal', 'kill_switch_on', ''],
   ]);
+  t.deepEqual(rig.modeChanges('audit-modes.jsonl'), rig.modeChanges());
+  t.is(rig.auditLines('audit-modes.jsonl').length, rig.modeChanges().length, 'nothing else');
 });
 
 test('the service lists, inspects, explains, restores, and returns error codes', async (t) => {

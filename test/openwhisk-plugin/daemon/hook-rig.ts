@@ -112,16 +112,16 @@ export class HookRig {
   }
 
   /** What the audit log has; after a flush, such as the hook's stop. */
-  auditLines(): Record<string, unknown>[] {
-    return readFileSync(join(this.config.hook.stateDir, 'audit.jsonl'), 'utf8')
+  auditLines(file = 'audit.jsonl'): Record<string, unknown>[] {
+    return readFileSync(join(this.config.hook.stateDir, file), 'utf8')
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
   /** Author, cause and reason of each change of mode in the audit log. */
-  modeChanges(): unknown[][] {
-    return this.auditLines()
+  modeChanges(file?: string): unknown[][] {
+    return this.auditLines(file)
       .filter(({ resource }) => resource === 'mode')
       .map(({ who, why, reason = '' }) => [who, why, reason]);
   }
