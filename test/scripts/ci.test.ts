@@ -42,22 +42,31 @@ test('CI without a real part ends its checks, shows their log and leaves no file
   t.deepEqual(readdirSync(files), []);
 });
 
-for (const [survived, last] of [
-  [0, '3 passed, 0 failed'],
-  [1, '3 passed, 1 failed'],
+for (const [linted, survived, last] of [
+  [0, 0, '3 passed, 0 failed'],
+  [0, 1, '3 passed, 1 failed'],
+  [1, 0, '3 passed, 1 failed'],
 ] as const)
-  test(`CI whose tests pass and whose mutants end with ${survived} says: ${last}`, async (t) => {
+  test(`CI whose lint ends with ${linted} and its mutants with ${survived}: ${last}`, async (t) => {
     const { root, bin, files, run } = checkout();
     for (const name of ['docker', 'dockerd', 'apt-get']) fake(bin, name, 'exit 0');
     const tested = join(root, 'tested');
-    const passes = `[ "$*" != "test -- --built" ] || { : >${tested}; echo "3 passed, 0 failed"; }`;
-    fake(bin, 'npm', passes);
-    // It ends after the tests, which must not wait for it.
-    const ends = `while [ ! -e ${tested} ]; do sleep .05; done; echo mutants; exit ${survived}`;
-    fake(join(root, 'node_modules/.bin'), 'stryker', ends);
+    // Lint and mutants end after the tests, which must not wait for them.
+    const wait = `while [ ! -e ${tested} ]; do sleep .05; done`;
+    fake(
+      bin,
+      'npm',
+      `case "$*" in
+        "test -- --built") : >${tested}; echo "3 passed, 0 failed" ;;
+        "run --silent lint") ${wait}; echo linted; exit ${linted} ;;
+      esac`,
+    );
+    const mutants = `${wait}; echo mutants; exit ${survived}`;
+    fake(join(root, 'node_modules/.bin'), 'stryker', mutants);
     const { ended, output } = run();
-    t.is((await ended) === 0, survived === 0, output());
+    t.is((await ended) === 0, linted + survived === 0, output());
     await until(() => output().trimEnd().endsWith(last), 5000, 'the last line');
-    t.regex(output(), /\nmutants\n/);
+    t.regex(output(), /\nlinted\n/);
+    t.is(/\nmutants\n/.test(output()), linted === 0);
     t.deepEqual(readdirSync(files), []);
   });
