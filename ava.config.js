@@ -17,10 +17,15 @@ const ownParts = [
   'dist/test/simulator/**/*.real.test.js',
   'dist/test/stock-client.real.test.js',
 ];
-/** Commands, pages and the dashboard, on the usual ports of `gleaner up` or free ones. */
+/**
+ * Commands, pages, units and the dashboard, without a container, on the usual ports of `gleaner up`
+ * or free ones.
+ */
 const commands = [
   'dist/test/{dashboard,docs}/**/*.real.test.js',
+  'dist/test/cli/{embedded-nats,function-mode,functions-watch,many-functions}.real.test.js',
   'dist/test/cli/{mode-not-stored,nats-config,newer-node,start,up}.real.test.js',
+  'dist/test/deploy/systemd.real.test.js',
 ];
 const allReal = ['dist/test/**/*.real.test.js'];
 const inProcess = ['dist/test/**/*.test.js', '!dist/test/**/*.real.test.js'];
