@@ -37,6 +37,12 @@ test.serial(
     // Users run the bundle of queries; where coverage is measured commands would take the modules.
     const ask = (...args: string[]) =>
       gleaner(['--config', up.config, ...args], { NODE_V8_COVERAGE: '' });
+    /** Its output, where it must end with this code; else the test says which command it was. */
+    const expect = async (expected: number, ...args: string[]): Promise<string> => {
+      const { code, out, err } = await ask(...args);
+      t.is(code, expected, `${args.join(' ')}: ${out}${err}`);
+      return out;
+    };
     const functions = async (): Promise<Listed[]> => {
       const { code, out } = await ask('functions', '--output', 'json');
       return code === 0 ? (JSON.parse(out) as Listed[]) : [];
@@ -79,20 +85,18 @@ test.serial(
     const second = await ask('up', '--plain', '--for', '1');
     t.is(second.code, 1);
     t.regex(second.err, new RegExp(`already runs .*process ${up.child.pid}.*GLN_ALREADY_UP`));
-    t.is((await ask('status')).code, 0);
+    await expect(0, 'status');
 
     const busiest = seen.reduce((a, b) => (a.activations > b.activations ? a : b)).name;
-    const explained = await ask('explain', busiest);
-    t.is(explained.code, 0, explained.err);
-    t.regex(explained.out, /ACTIVATION +TOOK +PEAK CORES +GRANTED CORES/);
-    t.is((await ask('explain', '/guest/no-such')).code, 1);
-    t.is((await ask('explain', 'nonsense')).code, 2);
-    t.is((await ask('explain', busiest, '--last', 'x')).code, 2);
+    t.regex(await expect(0, 'explain', busiest), /ACTIVATION +TOOK +PEAK CORES +GRANTED CORES/);
+    await expect(1, 'explain', '/guest/no-such');
+    await expect(2, 'explain', 'nonsense');
+    await expect(2, 'explain', busiest, '--last', 'x');
 
-    t.is((await ask('mode', 'observe', '--reason', 'a test')).code, 0);
+    await expect(0, 'mode', 'observe', '--reason', 'a test');
     await until(async () => (await ask('mode')).out.includes('observe'), 10_000, 'mode observe');
-    t.is((await ask('mode', 'enforce', '--function', busiest)).code, 0);
-    t.is((await ask('mode', 'default')).code, 0);
+    await expect(0, 'mode', 'enforce', '--function', busiest);
+    await expect(0, 'mode', 'default');
     await until(
       async () => (await ask('mode')).out.includes('enforce'),
       10_000,
@@ -107,53 +111,47 @@ test.serial(
         (row) => row.name === name,
       )?.paused;
     };
-    t.is((await ask('pause', busiest, '--reason', 'a test')).code, 0);
+    await expect(0, 'pause', busiest, '--reason', 'a test');
     await until(async () => (await paused(busiest)) === true, 5000, 'paused');
-    t.is((await ask('mode', 'recommend', '--function', busiest)).code, 0);
-    t.is((await ask('mode', 'default', '--function', busiest)).code, 0);
+    await expect(0, 'mode', 'recommend', '--function', busiest);
+    await expect(0, 'mode', 'default', '--function', busiest);
     await until(async () => (await paused(busiest)) === true, 5000, 'paused still');
-    t.is((await ask('resume', busiest, '-o', 'json')).code, 0);
+    await expect(0, 'resume', busiest, '-o', 'json');
     await until(async () => (await paused(busiest)) === false, 5000, 'managed again');
-    t.is((await ask('pause', 'nonsense')).code, 2);
+    await expect(2, 'pause', 'nonsense');
 
-    const agents = await ask('agents', 'list', '-o', 'json');
-    t.is(agents.code, 0, agents.err);
+    const agents = await expect(0, 'agents', 'list', '-o', 'json');
     t.is(
-      (JSON.parse(agents.out) as { functions: { manager: string }[] }[])[0]?.functions[0]?.manager,
+      (JSON.parse(agents) as { functions: { manager: string }[] }[])[0]?.functions[0]?.manager,
       'simppo',
     );
     t.regex((await ask('agents', 'list')).out, /^FUNCTION +AGENT HOST +MANAGER +PHASE/);
     t.regex((await ask('agents', 'explain', busiest)).out, /STEP +PHASE +INVOKER/);
-    t.is((await ask('agents', 'explain', '/guest/no-such')).code, 1);
-    const retrained = await ask('retrain', busiest);
-    t.is(retrained.code, 0, retrained.out);
+    await expect(1, 'agents', 'explain', '/guest/no-such');
+    await expect(0, 'retrain', busiest);
     t.regex(
       (await ask('meanfield')).out,
       /INVOKER HOST +DEMAND CORES +AVAILABLE CORES +OCCUPIED CPU % +PRICE CPU/,
     );
-    t.is((await ask('meanfield', '-o', 'json')).code, 0);
-    const top = await ask('top', '--once', '-o', 'json');
-    t.is(top.code, 0, top.err);
-    t.is((JSON.parse(top.out) as { platform: string }).platform, 'simulated');
+    await expect(0, 'meanfield', '-o', 'json');
+    const top = await expect(0, 'top', '--once', '-o', 'json');
+    t.is((JSON.parse(top) as { platform: string }).platform, 'simulated');
     // On a busy machine the first line may come too late for one short look.
     await until(
       async () => /^mode enforce {2}functions/.test((await ask('top', '--for', '2')).out),
       30_000,
       'a line of top',
     );
-    const events = await ask('events', '--for', '3', '-o', 'json');
-    t.is(events.code, 0, events.err);
-    const eventMessages = events.out
+    const events = await expect(0, 'events', '--for', '3', '-o', 'json');
+    const eventMessages = events
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { kind: string; v: number });
     t.true(eventMessages.length > 0 && eventMessages.every(({ v }) => v === 1));
-    t.is((await ask('events', '--kind', 'nonsense')).code, 2);
+    await expect(2, 'events', '--kind', 'nonsense');
     t.regex((await ask('audit', '-n', '3')).out, /^AT +WHO +WHY +FUNCTION/);
 
-    const restored = await ask('restore', '--all');
-    t.is(restored.code, 0, restored.err);
-    t.regex(restored.out, /containers examined: all have their user limits/);
+    t.regex(await expect(0, 'restore', '--all'), /containers examined: all have their user limits/);
     const held = await ask('restore', '--hold');
     t.regex(held.out, /kill switch set \(.*\): user limits apply until --release/);
     await until(
@@ -161,11 +159,10 @@ test.serial(
       10_000,
       'functions say that it is stopped',
     );
-    const release = await ask('restore', '--release');
-    t.is(release.code, 0);
-    t.is((await ask('restore', '--release', '--hold')).code, 2);
-    t.is((await ask('restore', '--all', '--local')).code, 2);
-    t.is((await ask('restore', '--host', 'no-such')).code, 1);
+    await expect(0, 'restore', '--release');
+    await expect(2, 'restore', '--release', '--hold');
+    await expect(2, 'restore', '--all', '--local');
+    await expect(1, 'restore', '--host', 'no-such');
 
     up.child.kill('SIGHUP');
     up.child.kill('SIGINT');
