@@ -62,7 +62,8 @@ export async function soak({ minutes, seed, manager, log }: SoakOptions): Promis
   try {
     await farm.start();
     const port = await freePort();
-    const sampleMillis = Math.min(20_000, minutes * 2000);
+    // A short run has 12 looks, for the collections before them take the CPU of a whole core.
+    const sampleMillis = Math.min(20_000, minutes * 5000);
     gleaner = new GleanerProcess(settings(farm, port, manager), {
       NODE_OPTIONS: `--import ${PROBE}`,
       GLEANER_HEAP_PROBE: probes,
