@@ -46,10 +46,12 @@ export function rewardOf(
   );
 }
 
-/** Nothing in weight mode, as a weight asks for no amount; at most 1. */
-export function chargeOf({ observation, others, price }: View): number {
+/** Against the functions of the host. Nothing in weight mode, which asks for no amount; <= 1. */
+export function chargeOf({ observation, others, price, invoker }: View): number {
   if (price === null || others === null || observation.cpuMode === 'weight') return 0;
   const own = observation.demand.cpu;
+  const average = invoker?.functionDemand?.cpu;
+  if (average !== undefined) return Math.min(1, congestionCharge(price.cpu, 1, own, average));
   return Math.min(1, congestionCharge(price.cpu, others.members + 1, own, own + others.demand.cpu));
 }
 

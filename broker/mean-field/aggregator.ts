@@ -54,6 +54,10 @@ const occupancyIn = ({ demand, available }: HostReport): PerResource => ({
   cpu: occupancyOf(demand.cpu, available.cpu),
   memory: occupancyOf(demand.memory, available.memory),
 });
+const meanDemandIn = ({ demand, functions }: HostReport): PerResource => ({
+  cpu: Math.round(demand.cpu / functions),
+  memory: Math.round(demand.memory / functions),
+});
 const pricesOf = ({ cpu, memory }: PerResource): PerResource => ({
   cpu: priceOf(cpu),
   memory: priceOf(memory),
@@ -116,6 +120,8 @@ export class Aggregator {
       const entry: MeanFieldHost = { host, occupancy, price: pricesOf(occupancy) };
       if (pressure !== undefined) entry.pressure = pressure;
       if (weights !== undefined) entry.weights = weights;
+      if (this.#invokers.size > 1 && report.functions > 0)
+        entry.functionDemand = meanDemandIn(report);
       hosts.push(entry);
     }
     const { host, boot } = this.#options;

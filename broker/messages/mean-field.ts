@@ -134,6 +134,12 @@ export const meanFieldSchema = z.object({
         price: perResource.describe('The excess of occupancy over 1, at most 1.'),
         pressure: pressure.optional(),
         weights: weights.optional(),
+        functionDemand: perResource
+          .optional()
+          .describe(
+            'Mean demand of a function that is active on the host. Absent with one host, as the ' +
+              'totals are of its functions, and from older aggregators.',
+          ),
       }),
     )
     .max(MEAN_FIELD_HOSTS_MAX),

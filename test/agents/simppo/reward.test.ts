@@ -1,5 +1,5 @@
 import test from 'ava';
-import { preservationOf } from '../../../agents/index.js';
+import { preservationOf, type View } from '../../../agents/index.js';
 import {
   congestionCharge,
   publishedReward,
@@ -7,6 +7,9 @@ import {
   scalingReward,
   scalingRewardSettings,
 } from '../../../agents/simppo/index.js';
+import { chargeOf } from '../../../agents/simppo/reward.js';
+import type { Bytes, Millicores } from '../../../config/index.js';
+import { others, view } from './scene.js';
 
 const outcome: ScalingOutcome = {
   tail: 200,
@@ -38,6 +41,29 @@ test('an average function is charged the excess, and nothing without one', (t) =
   near(t, congestionCharge(0.4, 4, 5000, 10_000), 0.8);
   t.is(congestionCharge(-0.1, 4, 5000, 10_000), 0);
   t.is(congestionCharge(0.4, 1, 0, 0), 0);
+});
+
+test('a function is charged against those on its host, not against the cluster', (t) => {
+  const demand = (cpu: number) => ({ cpu: cpu as Millicores, memory: 0 as Bytes });
+  const charge = (own: number, excess: number, around: Partial<View>): number =>
+    chargeOf(view({ demand: demand(own) }, { price: { cpu: excess, memory: 0 }, ...around }));
+  const invoker = (functionDemand?: { cpu: number; memory: number }) => ({
+    host: 'h1',
+    occupancy: { cpu: 1.5, memory: 0 },
+    price: { cpu: 0.5, memory: 0 },
+    ...(functionDemand === undefined ? {} : { functionDemand }),
+  });
+  // Ten functions on each of ten hosts: the one here asks as much as the others on average.
+  const spread = others({ members: 9, demand: demand(9 * 15_000) });
+  const average = invoker({ cpu: 1500, memory: 0 });
+  near(t, charge(1500, 0.5, { others: spread, invoker: average }), 0.5);
+  near(t, charge(750, 0.5, { others: spread, invoker: average }), 0.25);
+  // Two functions on a hot host, 98 idle ones elsewhere.
+  const idle = others({ members: 99, demand: demand(7500 + 98 * 10) });
+  near(t, charge(7500, 0.02, { others: idle, invoker: invoker({ cpu: 7500, memory: 0 }) }), 0.02);
+  // One host: the totals are its own. A quarter of the demand is of one of four functions.
+  near(t, charge(1000, 0.5, { others: others(), invoker: invoker() }), 0.5);
+  t.is(charge(9000, 0.9, { others: others(), invoker: invoker() }), 1);
 });
 
 test('agents learn from preservation, use, late and failed shares, charge, reversal', (t) => {
