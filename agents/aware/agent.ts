@@ -77,17 +77,16 @@ export class AwareAgent {
 
   /** Online it learns from its own steps, otherwise it records what the fallback does. */
   learn(run: LifeCycleRunState, step: AwareStep, after: Float32Array): void {
-    const { input, mask, action, choice, reward } = step;
+    const { input, mask, action, choice, reward, host } = step;
     const learns = phaseOf(run) === 'online';
     if (choice === null) {
-      if (learns) this.learner.cut();
-      else if (mask[action] === 1)
-        this.learner.recordDemonstration({ input, mask, action, reward });
+      if (learns || mask[action] !== 1) this.learner.cut(host);
+      else this.learner.recordDemonstration({ input, mask, action, reward }, after, host);
       return;
     }
     if (!learns) return;
     const logProbability = choice.logProbabilities?.[action] ?? null;
-    this.learner.learn({ input, mask, action, reward, logProbability }, after, step.host);
+    this.learner.learn({ input, mask, action, reward, logProbability }, after, host);
   }
 
   /**
@@ -96,7 +95,6 @@ export class AwareAgent {
   advance(
     run: LifeCycleRunState,
     outcome: Outcome,
-    after: Float32Array,
     overrides: LifeCycleOverrides,
     settings: LifeCycleSettings,
     others: Iterable<AwareAgent> = [],
@@ -104,7 +102,7 @@ export class AwareAgent {
     const trainOffline = (): number | null => {
       const isNew = !this.#isRestored && this.embedding?.trajectories.length === 1;
       if (isNew) this.beginFromMostSimilar(others);
-      return this.learner.trainOffline(after);
+      return this.learner.trainOffline();
     };
     const step = lifeCycleRunStep(run, outcome, trainOffline, overrides, settings);
     for (const transition of step.transitions) this.enter(transition);

@@ -200,7 +200,7 @@ export class AwareManager implements ResourceManager<AwareState> {
         const reward = rewardOf(aimed, slowdown, false, settings.reward);
         const current = { fn, agent, seen, observation, aimed: aimed.observation, input };
         judged = this.#judge(loaded, last, reward, current);
-      } else agent.learner.cut();
+      } else agent.learner.cut(host);
     const { lifeCycleRun, reward } = judged;
     const transitions = [
       ...before.unreported,
@@ -261,7 +261,6 @@ export class AwareManager implements ResourceManager<AwareState> {
         arrivals: true,
         byAgent: executedStep.choice !== null,
       },
-      input,
       this.#overrides(fn),
       this.#lifeCycle,
       this.#agents.values(),

@@ -231,23 +231,17 @@ export class AgentRun {
       agent.learn(this.#run, { input, mask, action, choice, reward, host: '' }, next);
       figures.add(snapshot, reward, choice !== null);
       input = next;
-      if (guided) this.#advance(snapshot, reward, choice !== null, input);
+      if (guided) this.#advance(snapshot, reward, choice !== null);
     }
     if (!guided) agent.embedding?.close();
     this.#seen = seen;
     return figures.record(phase, this.learner.updates);
   }
 
-  #advance(
-    { preservation, rate }: SystemSnapshot,
-    reward: number,
-    byAgent: boolean,
-    after: Float32Array,
-  ): void {
+  #advance({ preservation, rate }: SystemSnapshot, reward: number, byAgent: boolean): void {
     const { state, transitions } = this.#agent.advance(
       this.#run,
       { reward, sloPreservation: preservation, arrivals: rate > 0, byAgent },
-      after,
       DEFAULT_OVERRIDES,
       awareLifeCycle,
     );

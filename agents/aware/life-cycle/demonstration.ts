@@ -1,4 +1,5 @@
 import type { Random } from '../../../config/index.js';
+import type { HostSegment } from './steps-by-host.js';
 
 /** One step of the fallback, in the agent's terms. */
 export interface Demonstration {
@@ -10,11 +11,11 @@ export interface Demonstration {
   readonly reward: number;
 }
 
-/** Consecutive steps, and the input after the last. */
-export interface DemonstratedEpisode {
-  readonly steps: readonly Demonstration[];
-  readonly after: Float32Array;
-}
+/** An episode's steps, a segment for each host and after each step that was not recorded. */
+export type DemonstratedEpisode = readonly HostSegment<Demonstration>[];
+
+export const stepsOf = (episodes: readonly DemonstratedEpisode[]): readonly Demonstration[] =>
+  episodes.flatMap((segments) => segments.flatMap(({ steps }) => steps));
 
 /** Rows 0 to `rows` in random order, in mini-batches: without replacement. */
 export function* batches(rows: number, size: number, random: Random): Generator<Int32Array> {
@@ -29,8 +30,11 @@ export function* batches(rows: number, size: number, random: Random): Generator<
     yield order.subarray(from, Math.min(rows, from + size));
 }
 
-/** Discounted returns of an episode's steps; after the last one its mean reward repeats forever. */
-export function returnsOf({ steps }: DemonstratedEpisode, gamma: number): Float32Array {
+/** Discounted returns of a segment's steps; after the last one its mean reward repeats forever. */
+export function returnsOf(
+  { steps }: HostSegment<Pick<Demonstration, 'reward'>>,
+  gamma: number,
+): Float32Array {
   const returns = new Float32Array(steps.length);
   const mean = steps.reduce((sum, { reward }) => sum + reward, 0) / Math.max(1, steps.length);
   let next = mean / (1 - gamma);

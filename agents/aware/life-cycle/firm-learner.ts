@@ -36,17 +36,18 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
     return this.#agent;
   }
 
-  recordDemonstration(step: Demonstration): void {
-    this.#pending.record(step);
+  recordDemonstration(step: Demonstration, after: Float32Array, host = ''): void {
+    this.#pending.steps.add(host, step, after);
   }
 
-  trainOffline(after: Float32Array): number | null {
-    const steps = this.#pending.endEpisode(after);
-    if (steps === null) return null;
+  trainOffline(): number | null {
+    const episode = this.#pending.endEpisode();
+    if (episode === null) return null;
     const agent = this.#ensureAgent();
-    steps.forEach(({ input, action, reward }, i) => {
-      agent.rememberStep(input, action, reward, steps[i + 1]?.input ?? after);
-    });
+    for (const { steps, after } of episode)
+      steps.forEach(({ input, action, reward }, i) => {
+        agent.rememberStep(input, action, reward, steps[i + 1]?.input ?? after);
+      });
     const { engine, offlineTrainer } = this.#options;
     return this.#pending.trainOffline(
       () =>
@@ -70,7 +71,8 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
   }
 
   /** A replay memory has no segments to close; only the exploration noise starts again. */
-  cut(): void {
+  cut(host?: string): void {
+    this.#pending.steps.cut(host);
     this.#agent?.reset();
   }
 

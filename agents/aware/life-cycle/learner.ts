@@ -35,12 +35,12 @@ export interface LearnedStep extends Demonstration {
 /** What the life cycle needs of an agent's learner, by PPO or by DDPG. */
 export interface LifeCycleLearner {
   readonly updates: number;
-  /** The fallback took a step. */
-  recordDemonstration(step: Demonstration): void;
+  /** The fallback took a step on a host; `after`: the host's next input. */
+  recordDemonstration(step: Demonstration, after: Float32Array, host?: string): void;
   /**
    * An episode of the fallback is over. Returns the estimated gain over it per step; null: none.
    */
-  trainOffline(after: Float32Array): number | null;
+  trainOffline(): number | null;
   /** Samples while it learns, otherwise takes its best action. Null: no valid action. */
   decide(input: Float32Array, mask: Uint8Array, learns: boolean): LifeCycleChoice | null;
   /**
@@ -48,8 +48,8 @@ export interface LifeCycleLearner {
    * `trajectory` starts a new segment.
    */
   learn(step: LearnedStep, after: Float32Array, trajectory?: string): void;
-  /** Ends the trajectory: the next step does not follow from the last. */
-  cut(): void;
+  /** The next step on the host does not follow from the last; absent: on any host. */
+  cut(host?: string): void;
   /** From now on it acts: training results that are still pending are discarded. */
   begin(): void;
   /** It was worse than the fallback: starts again from its initial weights, offline. */

@@ -9,7 +9,7 @@ import {
   ppoShapes,
   Rollout,
 } from '../../ppo/index.js';
-import { batches, type DemonstratedEpisode, returnsOf } from './demonstration.js';
+import { batches, type DemonstratedEpisode, returnsOf, stepsOf } from './demonstration.js';
 import { Surrogate } from './surrogate.js';
 
 // Bootstrapping [AWARE]: behavior cloning, critic regression, then PPO in a fitted model.
@@ -108,7 +108,7 @@ export function cloneActor(
   episodes: readonly DemonstratedEpisode[],
   random: Random,
 ): void {
-  const steps = episodes.flatMap((episode) => episode.steps);
+  const steps = stepsOf(episodes);
   const width = actor.shape.widths[0]!;
   const actions = actor.shape.widths.at(-1)!;
   const categorical = new MaskedCategorical(actions);
@@ -148,8 +148,10 @@ function regressCritic(
   gamma: number,
   random: Random,
 ): void {
-  const steps = episodes.flatMap((episode) => episode.steps);
-  const targets = Float32Array.from(episodes.flatMap((episode) => [...returnsOf(episode, gamma)]));
+  const steps = stepsOf(episodes);
+  const targets = Float32Array.from(
+    episodes.flat().flatMap((segment) => [...returnsOf(segment, gamma)]),
+  );
   const width = critic.shape.widths[0]!;
   for (let epoch = 0; epoch < CRITIC_EPOCHS; epoch++)
     for (const some of batches(steps.length, 64, random)) {
@@ -168,7 +170,7 @@ function regressCritic(
 
 /** Starts of branches: recorded steps. Their mask is kept for the few steps of a branch. */
 function startsOf(episodes: readonly DemonstratedEpisode[], count: number, random: Random) {
-  const steps = episodes.flatMap((episode) => episode.steps);
+  const steps = stepsOf(episodes);
   return Array.from({ length: count }, () => steps[random.below(steps.length)]!);
 }
 
@@ -211,18 +213,18 @@ export function estimatedGainOf(
 ): number | null {
   const categorical = new MaskedCategorical(actions);
   const logits = new Float32Array(actions);
-  const steps = episodes.at(-1)?.steps ?? [];
   let sum = 0;
   let count = 0;
-  for (const [from, { input, mask }] of steps.entries()) {
-    const agent = input.slice();
-    const fallback = input.slice();
-    for (const { action } of steps.slice(from, from + LENGTH)) {
-      actor.forward(agent, logits);
-      if (!categorical.set(logits, mask)) return null;
-      sum += surrogate.step(agent, categorical.best) - surrogate.step(fallback, action);
-      count++;
+  for (const { steps } of episodes.at(-1) ?? [])
+    for (const [from, { input, mask }] of steps.entries()) {
+      const agent = input.slice();
+      const fallback = input.slice();
+      for (const { action } of steps.slice(from, from + LENGTH)) {
+        actor.forward(agent, logits);
+        if (!categorical.set(logits, mask)) return null;
+        sum += surrogate.step(agent, categorical.best) - surrogate.step(fallback, action);
+        count++;
+      }
     }
-  }
   return count > 0 ? sum / count : null;
 }

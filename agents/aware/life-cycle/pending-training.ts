@@ -1,4 +1,5 @@
 import type { DemonstratedEpisode, Demonstration } from './demonstration.js';
+import { StepsByHost } from './steps-by-host.js';
 
 /** The newest episodes of the fallback that an agent learns from. */
 const EPISODES_MAX = 12;
@@ -15,22 +16,18 @@ interface Trained<State> {
 export class PendingTraining {
   busy = false;
   episodes: readonly DemonstratedEpisode[] = [];
-  #steps: Demonstration[] = [];
+  /** Of the running episode. */
+  readonly steps = new StepsByHost<Demonstration>();
   #epoch = 0;
   /** The newest result's estimate, until it is read. */
   #estimatedGain: number | null = null;
 
-  record(step: Demonstration): void {
-    this.#steps.push(step);
-  }
-
   /** The steps of the episode; null without any. */
-  endEpisode(after: Float32Array): readonly Demonstration[] | null {
-    const steps = this.#steps;
-    if (steps.length === 0) return null;
-    this.episodes = [...this.episodes, { steps, after }].slice(-EPISODES_MAX);
-    this.#steps = [];
-    return steps;
+  endEpisode(): DemonstratedEpisode | null {
+    const episode = this.steps.take();
+    if (episode.length === 0) return null;
+    this.episodes = [...this.episodes, episode].slice(-EPISODES_MAX);
+    return episode;
   }
 
   invalidate(): void {
@@ -41,7 +38,7 @@ export class PendingTraining {
   forget(): void {
     this.invalidate();
     this.episodes = [];
-    this.#steps = [];
+    this.steps.take();
   }
 
   /**

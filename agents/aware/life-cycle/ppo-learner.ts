@@ -55,12 +55,12 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
     return agent;
   }
 
-  recordDemonstration(step: Demonstration): void {
-    this.#pending.record(step);
+  recordDemonstration(step: Demonstration, after: Float32Array, host = ''): void {
+    this.#pending.steps.add(host, step, after);
   }
 
-  trainOffline(after: Float32Array): number | null {
-    if (this.#pending.endEpisode(after) === null) return null;
+  trainOffline(): number | null {
+    if (this.#pending.endEpisode() === null) return null;
     const { engine, offlineTrainer } = this.#options;
     return this.#pending.trainOffline(
       () =>
@@ -87,7 +87,8 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
   }
 
   /** What follows is the value of the input after its own last step: others may act after it. */
-  cut(): void {
+  cut(host?: string): void {
+    this.#pending.steps.cut(host);
     if (this.#after !== null) this.agent.cut(this.#after);
   }
 

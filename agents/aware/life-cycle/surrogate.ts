@@ -34,9 +34,11 @@ export class Surrogate {
     random: Random,
   ): Surrogate {
     const width = features + actions;
-    const rows = episodes.flatMap(({ steps, after }) =>
-      steps.map((step, i) => ({ step, next: steps[i + 1]?.input ?? after })),
-    );
+    const rows = episodes
+      .flat()
+      .flatMap(({ steps, after }) =>
+        steps.map((step, i) => ({ step, next: steps[i + 1]?.input ?? after })),
+      );
     const inputs = new Float32Array(rows.length * width);
     const targets = new Float32Array(rows.length * (features + 1));
     rows.forEach(({ step, next }, row) => {

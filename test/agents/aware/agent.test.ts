@@ -9,7 +9,12 @@ import {
   PpoLifeCycleLearner,
   shippedMeta,
 } from '../../../agents/aware/index.js';
+import { returnsOf } from '../../../agents/aware/life-cycle/demonstration.js';
 import { FirmLifeCycleLearner } from '../../../agents/aware/life-cycle/firm-learner.js';
+import type { FirmTrainingJob } from '../../../agents/aware/life-cycle/firm-training.js';
+import type { LearnerOptions, LifeCycleLearner } from '../../../agents/aware/life-cycle/learner.js';
+import type { OfflineJob } from '../../../agents/aware/life-cycle/offline.js';
+import type { OfflineTrainer } from '../../../agents/aware/life-cycle/offline-trainer.js';
 import {
   META_FEATURES,
   metaFeatures,
@@ -18,6 +23,7 @@ import {
   NO_RATES,
 } from '../../../agents/aware/meta-learner/step-features.js';
 import { aimedStep, aimedView } from '../../../agents/aware/slo-aim.js';
+import { ReplayMemory } from '../../../agents/ddpg/replay.js';
 import { sloPreservation, tailOf } from '../../../agents/features.js';
 import { firmSettings } from '../../../agents/firm/index.js';
 import { JsEngine } from '../../../agents/nn/index.js';
@@ -153,8 +159,7 @@ test('a restored agent keeps its weights beside a similar one that serves', (t) 
     const episodes = (count: number, others: AwareAgent[]): void => {
       for (let i = 0; i < count; i++) {
         agent.embedding!.record(new Float32Array(12).fill(0.5), 0, 0.5);
-        const after = new Float32Array(3);
-        agent.advance(offline, outcome, after, DEFAULT_OVERRIDES, settings, others);
+        agent.advance(offline, outcome, DEFAULT_OVERRIDES, settings, others);
       }
     };
     return { agent, episodes };
@@ -191,13 +196,7 @@ test('after a change of the workload the embedding is that of the newest episode
     life: { ...LIFE_CYCLE_INITIAL, phase: 'serving' as const, reference, returns: [0.1] },
   };
   const outcome = { reward: 0.1, sloPreservation: 1, arrivals: true, byAgent: true };
-  const { transitions } = agent.advance(
-    run,
-    outcome,
-    new Float32Array(3),
-    DEFAULT_OVERRIDES,
-    settings,
-  );
+  const { transitions } = agent.advance(run, outcome, DEFAULT_OVERRIDES, settings);
   t.is(transitions[0]?.to, 'online');
   const alone = new FunctionEmbedding(encoder, 7);
   record(alone, 0.1);
@@ -222,6 +221,75 @@ test('a segment ends with the input after its own last step, not after anotherâ€
   t.deepEqual(learner.agent.rollout.export().segments, [{ from: 0, to: 1, after: own! }]);
 });
 
+const [onA, onB] = [0.1, 0.9].map((value) => new Float32Array(3).fill(value)) as [
+  Float32Array,
+  Float32Array,
+];
+
+/** What is learned of the fallback's steps on two hosts in turn; one on `b` was masked. */
+function watchTwoHosts(
+  learnerOf: (options: LearnerOptions) => LifeCycleLearner,
+): OfflineJob | FirmTrainingJob {
+  const jobs: (OfflineJob | FirmTrainingJob)[] = [];
+  const keep = async (job: OfflineJob | FirmTrainingJob): Promise<null> => {
+    jobs.push(job);
+    return null;
+  };
+  const offlineTrainer: OfflineTrainer = {
+    trainOffline: keep,
+    trainFirmOffline: keep,
+    update: async () => null,
+    close: async () => {},
+  };
+  const learner = learnerOf({
+    ...{ engine, features: 3, context: 0, actions: 7, seed: 1, offlineTrainer },
+  });
+  const agent = new AwareAgent(learner, null);
+  const offline = {
+    ...LIFE_CYCLE_RUN_INITIAL,
+    life: { ...LIFE_CYCLE_INITIAL, phase: 'offline' as const },
+  };
+  const about = { mask: Uint8Array.from([1, 1, 1, 1, 1, 1, 0]), choice: null };
+  for (let i = 0; i < 4; i++) {
+    agent.learn(offline, { ...about, input: onA, action: 1, reward: 1, host: 'a' }, onA);
+    const action = i === 2 ? 6 : 1;
+    agent.learn(offline, { ...about, input: onB, action, reward: 0, host: 'b' }, onB);
+  }
+  learner.trainOffline();
+  learner.dispose();
+  return jobs[0]!;
+}
+
+test('steps of the fallback are segments by host, and end where one is not recorded', (t) => {
+  const { episodes } = watchTwoHosts(
+    (options) =>
+      new PpoLifeCycleLearner({ ...options, ppo: onlineSettings, batch: 8, start: () => null }),
+  );
+  const segments = episodes[0]!.map(({ steps, after }) => [
+    ...steps.map(({ input }) => input),
+    after,
+  ]);
+  t.deepEqual(segments, [
+    [onB, onB, onB],
+    [onA, onA, onA, onA, onA],
+    [onB, onB],
+  ]);
+  // A host that always earns 1 is worth 1 / (1 - .5) = 2, one that earns nothing 0.
+  const worth = episodes[0]!.map((segment) => [...returnsOf(segment, 0.5)]);
+  t.deepEqual(worth, [[0, 0], [2, 2, 2, 2], [0]]);
+});
+
+test('FIRM remembers no transition from one host to another', (t) => {
+  const { memory } = watchTwoHosts(
+    (options) => new FirmLifeCycleLearner({ ...options, ddpg: firmSettings }),
+  ) as FirmTrainingJob;
+  t.is(memory.written, 7);
+  const remembered = new ReplayMemory(firmSettings.replay, 3, 7);
+  remembered.import(memory);
+  const { states, next } = remembered.sample(64, new SeededRandom(1));
+  t.deepEqual(next, states);
+});
+
 test('FIRM under the life cycle: offline it clones the fallback and claims no gain', (t) => {
   const features = 3;
   const firm = new FirmLifeCycleLearner({
@@ -239,8 +307,11 @@ test('FIRM under the life cycle: offline it clones the fallback and claims no ga
   let ahead: number | null = null;
   for (let round = 0; round < 6; round++) {
     for (let i = 0; i < 50; i++)
-      firm.recordDemonstration({ input: input(i), mask, action: i % 2 === 1 ? 1 : 2, reward: 0.5 });
-    ahead = firm.trainOffline(input(0));
+      firm.recordDemonstration(
+        { input: input(i), mask, action: i % 2 === 1 ? 1 : 2, reward: 0.5 },
+        input(i + 1),
+      );
+    ahead = firm.trainOffline();
   }
   t.is(firm.decide(input(1), mask, false)?.action, 1);
   t.is(firm.decide(input(0), mask, false)?.action, 2);

@@ -75,7 +75,10 @@ const mask = Uint8Array.of(1, 1, 1, 1);
 /** An episode that is watched. */
 function recordDemonstration(under: PpoLifeCycleLearner | FirmLifeCycleLearner): void {
   for (let i = 0; i < 10; i++)
-    under.recordDemonstration({ input: input(), mask, action: i % actions, reward: random.next() });
+    under.recordDemonstration(
+      { input: input(), mask, action: i % actions, reward: random.next() },
+      after,
+    );
 }
 
 test('what is studied and updated in a thread is what would be here, to the bit', async (t) => {
@@ -85,7 +88,7 @@ test('what is studied and updated in a thread is what would be here, to the bit'
   const under = learner(held);
   for (let i = 0; i < 4; i++) {
     recordDemonstration(under);
-    under.trainOffline(after);
+    under.trainOffline();
     // Each study is of all that was watched: the fourth has a surrogate.
     held.trainings.at(-1)!.done(null);
     await settle();
@@ -121,7 +124,7 @@ test('offline a policy that was trained before keeps its actor and counts as goo
   // More episodes than a surrogate is fitted from.
   for (let i = 0; i < 5; i++) {
     recordDemonstration(under);
-    under.trainOffline(after);
+    under.trainOffline();
   }
   const { job } = held.trainings[0]!;
   for (const episodes of [job.episodes, Array.from({ length: 5 }, () => job.episodes[0]!)]) {
@@ -137,9 +140,9 @@ test('an estimate is returned once; steps recorded meanwhile wait for the next j
   const held = new DeferredOfflineTrainer();
   const under = learner(held);
   recordDemonstration(under);
-  t.is(under.trainOffline(after), null);
+  t.is(under.trainOffline(), null);
   recordDemonstration(under);
-  t.is(under.trainOffline(after), null);
+  t.is(under.trainOffline(), null);
   t.is(held.trainings.length, 1);
   const { job, done } = held.trainings[0]!;
   const learned = { ...job.state, actor: job.state.actor.map((weight) => weight + 1) };
@@ -147,10 +150,10 @@ test('an estimate is returned once; steps recorded meanwhile wait for the next j
   await settle();
   t.deepEqual(under.agent.export().actor, learned.actor);
   recordDemonstration(under);
-  t.is(under.trainOffline(after), 0.5);
+  t.is(under.trainOffline(), 0.5);
   t.is(held.trainings[1]!.job.episodes.length, 3);
   recordDemonstration(under);
-  t.is(under.trainOffline(after), null, 'nothing was learned since');
+  t.is(under.trainOffline(), null, 'nothing was learned since');
 });
 
 test('a result that arrives after begin, restart or forget is dropped', async (t) => {
@@ -158,7 +161,7 @@ test('a result that arrives after begin, restart or forget is dropped', async (t
     const held = new DeferredOfflineTrainer();
     const under = learner(held);
     recordDemonstration(under);
-    under.trainOffline(after);
+    under.trainOffline();
     under[invalidate]();
     const before = under.agent.export();
     const { job, done } = held.trainings[0]!;
@@ -166,7 +169,7 @@ test('a result that arrives after begin, restart or forget is dropped', async (t
     await settle();
     t.deepEqual(under.agent.export(), before, invalidate);
     recordDemonstration(under);
-    t.is(under.trainOffline(after), null, invalidate);
+    t.is(under.trainOffline(), null, invalidate);
   }
 });
 
@@ -221,9 +224,9 @@ test('what FIRM’s agent studies in a thread is what it would learn here, to th
       action: i % actions,
       reward: random.next(),
     }));
-    for (const step of steps) for (const one of [under, here]) one.recordDemonstration(step);
-    here.trainOffline(after);
-    under.trainOffline(after);
+    for (const step of steps) for (const one of [under, here]) one.recordDemonstration(step, after);
+    here.trainOffline();
+    under.trainOffline();
     const { job, done } = held.firmTrainings.at(-1)!;
     const trained =
       episode === 7 ? await offlineTrainer.trainFirmOffline(job) : trainFirmOffline(engine, job);
@@ -241,9 +244,9 @@ test('FIRM’s estimate is returned once, and a late result is dropped', async (
     const held = new DeferredOfflineTrainer();
     const under = firm(held);
     recordDemonstration(under);
-    t.is(under.trainOffline(after), null);
+    t.is(under.trainOffline(), null);
     recordDemonstration(under);
-    t.is(under.trainOffline(after), null);
+    t.is(under.trainOffline(), null);
     t.is(held.firmTrainings.length, 1, 'one at a time');
     if (invalidate !== 'none') under[invalidate]();
     const before = under.weights();
@@ -254,8 +257,8 @@ test('FIRM’s estimate is returned once, and a late result is dropped', async (
     t.is(changed, invalidate === 'none', invalidate);
     if (invalidate !== 'none') t.deepEqual(under.weights(), before, invalidate);
     recordDemonstration(under);
-    t.is(under.trainOffline(after), invalidate === 'none' ? 0.5 : null, invalidate);
+    t.is(under.trainOffline(), invalidate === 'none' ? 0.5 : null, invalidate);
     recordDemonstration(under);
-    t.is(under.trainOffline(after), null, invalidate);
+    t.is(under.trainOffline(), null, invalidate);
   }
 });
