@@ -23,7 +23,6 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
   #agent: FirmAgent | null = null;
   #rounds = 0;
   #restarts = 0;
-  #trajectory = '';
 
   constructor(options: FirmLifeCycleLearnerOptions) {
     this.#options = options;
@@ -62,9 +61,7 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
     return action === null ? null : { action, logProbabilities: null };
   }
 
-  learn({ input, action, reward }: LearnedStep, after: Float32Array, trajectory = ''): void {
-    if (trajectory !== this.#trajectory) this.#ensureAgent().reset();
-    this.#trajectory = trajectory;
+  learn({ input, action, reward }: LearnedStep, after: Float32Array): void {
     const agent = this.#ensureAgent();
     agent.rememberStep(input, action, reward, after);
     if (agent.update() !== null) this.updates++;

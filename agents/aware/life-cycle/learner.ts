@@ -44,10 +44,10 @@ export interface LifeCycleLearner {
   /** Samples while it learns, otherwise takes its best action. Null: no valid action. */
   decide(input: Float32Array, mask: Uint8Array, learns: boolean): LifeCycleChoice | null;
   /**
-   * The step as it was executed; weights may have changed since its choice. A step of another
-   * `trajectory` starts a new segment.
+   * The step as it was executed; weights may have changed since its choice. `after`: the host's
+   * next input.
    */
-  learn(step: LearnedStep, after: Float32Array, trajectory?: string): void;
+  learn(step: LearnedStep, after: Float32Array, host?: string): void;
   /** The next step on the host does not follow from the last; absent: on any host. */
   cut(host?: string): void;
   /** From now on it acts: training results that are still pending are discarded. */

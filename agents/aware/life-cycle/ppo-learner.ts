@@ -10,6 +10,7 @@ import type {
 } from './learner.js';
 import { learnOffline, type OfflineJob, SURROGATE_FROM } from './offline.js';
 import { PendingTraining } from './pending-training.js';
+import { StepsByHost } from './steps-by-host.js';
 
 export interface PpoLifeCycleLearnerOptions extends LearnerOptions {
   readonly ppo: PpoSettings;
@@ -28,8 +29,8 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
   readonly #random: Random;
   #agent: PpoAgent | null = null;
   #rounds = 0;
-  #trajectory = '';
-  #after: Float32Array | null = null;
+  /** Steps of its own since the last update. */
+  readonly #own = new StepsByHost<LearnedStep>();
   readonly #pending = new PendingTraining();
 
   constructor(options: PpoLifeCycleLearnerOptions) {
@@ -66,7 +67,7 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
       () =>
         offlineTrainer?.trainOffline(this.#trainingJob()) ??
         learnOffline(engine, this.#trainingJob()),
-      (state) => this.agent.import(state),
+      (state) => this.#import(state),
     );
   }
 
@@ -76,20 +77,27 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
     return { action, logProbabilities: learns ? this.agent.policy.logProbabilities : null };
   }
 
-  learn(step: LearnedStep, after: Float32Array, trajectory = ''): void {
-    if (trajectory !== this.#trajectory) this.cut();
-    this.#trajectory = trajectory;
-    this.#after = after;
-    this.agent.record(step);
-    if (!this.agent.rollout.full) return;
-    this.agent.cut(after);
+  learn(step: LearnedStep, after: Float32Array, host = ''): void {
+    const { logProbability } = step;
+    if (logProbability === null || logProbability === Number.NEGATIVE_INFINITY) {
+      this.#own.cut(host);
+      return;
+    }
+    this.#own.add(host, step, after);
+    if (this.#own.count < this.#options.batch) return;
+    const segments = this.#own.take();
+    // While another thread trains, further steps are dropped, because PPO is on policy.
+    if (this.#pending.busy) return;
+    for (const segment of segments) {
+      for (const one of segment.steps) this.agent.record(one);
+      this.agent.cut(segment.after);
+    }
     this.#update();
   }
 
-  /** What follows is the value of the input after its own last step: others may act after it. */
   cut(host?: string): void {
     this.#pending.steps.cut(host);
-    if (this.#after !== null) this.agent.cut(this.#after);
+    this.#own.cut(host);
   }
 
   begin(): void {
@@ -99,7 +107,7 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
   restart(): void {
     this.forget();
     const initial = this.#options.start();
-    if (initial !== null) this.agent.import(initial);
+    if (initial !== null) this.#import(initial);
   }
 
   forget(): void {
@@ -115,7 +123,7 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
     const state = this.agent.export();
     if (actor.length !== state.actor.length || critic.length !== state.critic.length) return false;
     this.#pending.invalidate();
-    this.agent.import({ ...state, actor, critic });
+    this.#import({ ...state, actor, critic });
     return true;
   }
 
@@ -138,7 +146,12 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
     };
   }
 
-  /** While another thread trains, further steps are dropped, because PPO is on policy. */
+  /** Steps of other weights are no longer on policy. */
+  #import(state: LearnerState): void {
+    this.#own.take();
+    this.agent.import(state);
+  }
+
   #update(): void {
     const { features, context, actions, ppo, seed, offlineTrainer } = this.#options;
     if (offlineTrainer === undefined) {
@@ -154,9 +167,8 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
       rollout: this.agent.rollout.export(),
     };
     this.agent.rollout.clear();
-    if (this.#pending.busy) return;
     this.#pending.begin(offlineTrainer.update(job), ({ state }) => {
-      this.agent.import(state);
+      this.#import(state);
       this.updates++;
     });
   }

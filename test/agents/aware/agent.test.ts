@@ -27,7 +27,7 @@ import { ReplayMemory } from '../../../agents/ddpg/replay.js';
 import { sloPreservation, tailOf } from '../../../agents/features.js';
 import { firmSettings } from '../../../agents/firm/index.js';
 import { JsEngine } from '../../../agents/nn/index.js';
-import { onlineSettings } from '../../../agents/ppo/index.js';
+import { onlineSettings, type TrainingJob } from '../../../agents/ppo/index.js';
 import type { View } from '../../../agents/resource-manager.js';
 import { LatencyHistogram, type Observation } from '../../../broker/messages/index.js';
 import { type Millis, SeededRandom } from '../../../config/index.js';
@@ -40,7 +40,7 @@ import { observation } from '../../support/observations.js';
 
 const engine = new JsEngine();
 
-const learnerWith = (seed: number): PpoLifeCycleLearner =>
+const learnerWith = (seed: number, offlineTrainer?: OfflineTrainer): PpoLifeCycleLearner =>
   new PpoLifeCycleLearner({
     engine,
     features: 3,
@@ -50,6 +50,7 @@ const learnerWith = (seed: number): PpoLifeCycleLearner =>
     batch: 8,
     seed,
     start: () => null,
+    offlineTrainer,
   });
 
 const agentWith = (
@@ -204,8 +205,18 @@ test('after a change of the workload the embedding is that of the newest episode
   t.deepEqual(embedding.value, alone.value);
 });
 
-test('a segment ends with the input after its own last step, not after anotherâ€™s', (t) => {
-  const learner = learnerWith(1);
+test('a segment is of one host, and ends where the fallback acts there', (t) => {
+  const updates: TrainingJob[] = [];
+  const offlineTrainer: OfflineTrainer = {
+    trainOffline: async () => null,
+    trainFirmOffline: async () => null,
+    update: async (job) => {
+      updates.push(job);
+      return null;
+    },
+    close: async () => {},
+  };
+  const learner = learnerWith(1, offlineTrainer);
   t.teardown(() => learner.dispose());
   const agent = new AwareAgent(learner, null);
   const online = {
@@ -213,12 +224,24 @@ test('a segment ends with the input after its own last step, not after anotherâ€
     life: { ...LIFE_CYCLE_INITIAL, phase: 'online' as const },
   };
   const mask = new Uint8Array(7).fill(1);
-  const [input, own, foreign] = [1, 2, 3].map((value) => new Float32Array(3).fill(value));
-  const choice = agent.decide(online, input!, mask)!;
-  const step = { input: input!, mask, action: choice.action, reward: 1 };
-  agent.learn(online, { ...step, choice, host: 'a' }, own!);
-  agent.learn(online, { ...step, choice: null, host: 'b' }, foreign!);
-  t.deepEqual(learner.agent.rollout.export().segments, [{ from: 0, to: 1, after: own! }]);
+  const input = (value: number): Float32Array => new Float32Array(3).fill(value);
+  const act = (host: string, from: number, to: number, byAgent = true): void => {
+    const choice = agent.decide(online, input(from), mask)!;
+    const step = { input: input(from), mask, action: choice.action, reward: 1, host };
+    agent.learn(online, { ...step, choice: byAgent ? choice : null }, input(to));
+  };
+  for (let i = 0; i < 5; i++) {
+    act('a', i, i + 1, i !== 2);
+    if (i > 0) act('b', -i, -i - 1);
+  }
+  const { segments, inputs } = updates[0]!.rollout;
+  t.deepEqual(segments, [
+    { from: 0, to: 2, after: input(2) },
+    { from: 2, to: 6, after: input(-5) },
+    { from: 6, to: 8, after: input(5) },
+  ]);
+  const first = Array.from({ length: 8 }, (_, row) => inputs[3 * row]);
+  t.deepEqual(first, [0, 1, -1, -2, -3, -4, 3, 4]);
 });
 
 const [onA, onB] = [0.1, 0.9].map((value) => new Float32Array(3).fill(value)) as [
