@@ -54,7 +54,7 @@ export function partSpecs(
   restore: () => Promise<void>,
 ): ChildSpec[] {
   const parts = config.dashboard.listen === null ? [] : [partSpec('dashboard', passed)];
-  parts.push(partSpec('aggregator', passed), partSpec('agents', passed, { stopMillis: 8000 }));
+  parts.push(partSpec('aggregator', passed), partSpec('agents', passed));
   if (config.platform === 'docker')
     parts.push(partSpec('workload', passed, { stopMillis: 30_000 }));
   // A simulated host exists only inside its hook, so that nothing is left to restore.

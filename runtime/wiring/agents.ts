@@ -205,8 +205,6 @@ export async function runAgentsPart({
     checks: () => operatorCheck(pausedText(agents)),
   });
   return {
-    // The last saves of agents take up to 4.5 s if the store fails.
-    stopMillis: 7000,
     stop: async () => {
       await faasrmTrainer?.stop();
       trajectories?.flush();

@@ -46,7 +46,7 @@ const SAVES_A_TURN = 4;
 const PARALLEL = 4;
 /** Tries of the last save of a shard: so often, and no longer than the part's stop may take. */
 const LAST_SAVE_INTERVAL = 250 as Millis;
-const LAST_SAVE_TIMEOUT = 4500 as Millis;
+const LAST_SAVE_TIMEOUT = 2500 as Millis;
 /** Unusable agents that a line of the log names. */
 const NAMED_MAX = 5;
 /** A store that does not answer must not delay a shard: see {@link HandOver} for what it means. */

@@ -80,7 +80,7 @@ function stage() {
       await settle();
     }
   };
-  /** Stops an agent host, which saves its shards: for up to 4.5 s without a connection. */
+  /** Stops an agent host, which saves its shards: for up to 2.5 s without a connection. */
   const stop = async (run: { stop(): Promise<void> }, by = 200): Promise<void> => {
     const stopped = run.stop();
     await pass(by);
