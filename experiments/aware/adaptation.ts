@@ -1,5 +1,5 @@
 import { shareOf } from '../../agents/aware/index.js';
-import { type Interval, meanInterval } from '../statistics.js';
+import { type Interval, mean, meanInterval, ratioInterval } from '../statistics.js';
 import { demandOf } from './demand.js';
 import type { EpisodeRecord } from './episodes.js';
 import {
@@ -25,6 +25,8 @@ export interface AdaptationRow {
   readonly episodes: Interval;
   readonly reached: number;
   readonly pairs: number;
+  /** Episodes until the same share of what it earns itself in its last 20. */
+  readonly ownEpisodes: Interval;
   /** Share of what the source earned that is lost in the first ten episodes. */
   readonly drop: Interval;
   /** In the first 100 episodes: missed steps, and use below what the converged agents have. */
@@ -37,7 +39,29 @@ export interface AdaptationRow {
   readonly updates: Interval;
   /** Mean reward of the last 20 episodes, as a share of the best contender's. */
   readonly late: Interval;
+  /** In the order of the pairs, which all contenders share. */
+  readonly byPair: Readonly<Record<PairFigure, readonly number[]>>;
+  /** Of each pair: the number of its source. */
+  readonly sources: readonly number[];
 }
+
+type PairFigure = 'episodes' | 'ownEpisodes' | 'missed';
+
+/** What `a` has more than `b` on the same pairs. */
+export const moreThan = (a: AdaptationRow, b: AdaptationRow, figure: PairFigure): Interval =>
+  meanInterval(
+    a.byPair[figure].map((value, pair) => value - b.byPair[figure][pair]!),
+    a.sources,
+  );
+
+/** What `a` has over what `b` has: a ratio of means for each source, geometric mean over them. */
+export const timesOf = (a: AdaptationRow, b: AdaptationRow, figure: PairFigure): Interval => {
+  const meanWith = ({ byPair }: AdaptationRow, source: number): number =>
+    mean(byPair[figure].filter((_, pair) => a.sources[pair] === source));
+  return ratioInterval(
+    [...new Set(a.sources)].map((source) => meanWith(a, source) / meanWith(b, source)),
+  );
+};
 
 const ADAPTING = ['tl', 'tl-plus', 'generalist', 'aware-online', 'aware'] as const;
 
@@ -117,23 +141,33 @@ export function adaptationRows(
     };
   });
   return runs[0]!.map(({ name }, column) => {
-    const of = (value: (records: readonly EpisodeRecord[], pair: number) => number): Interval =>
-      meanInterval(
-        runs.map((run, pair) => value(run[column]!.records, pair)),
-        sources,
-      );
+    type Value = (records: readonly EpisodeRecord[], pair: number) => number;
+    const valuesOf = (value: Value): number[] =>
+      runs.map((run, pair) => value(run[column]!.records, pair));
+    const of = (value: Value): Interval => meanInterval(valuesOf(value), sources);
     const reach = (records: readonly EpisodeRecord[], pair: number): number | null =>
       episodesToReach(records, shareOf(converged[pair]!.earned, CONVERGED));
+    const byPair = {
+      episodes: valuesOf((records, pair) => reach(records, pair) ?? records.length),
+      ownEpisodes: valuesOf((records) => {
+        const own = meanOfRecords(records.slice(-20), 'earned');
+        return episodesToReach(records, shareOf(own, CONVERGED)) ?? records.length;
+      }),
+      missed: valuesOf((records) => meanOfRecords(records.slice(0, FIRST), 'missed')),
+    };
     return {
       contender: name,
+      byPair,
+      sources,
       pairs: runs.length,
       reached: runs.filter((run, pair) => reach(run[column]!.records, pair) !== null).length,
-      episodes: of((records, pair) => reach(records, pair) ?? records.length),
+      episodes: meanInterval(byPair.episodes, sources),
+      ownEpisodes: meanInterval(byPair.ownEpisodes, sources),
       drop: of((records, pair) => {
         const before = runs[pair]![column]!.earned ?? converged[pair]!.earned;
         return 1 - meanOfRecords(records.slice(0, 10), 'earned') / before;
       }),
-      missed: of((records) => meanOfRecords(records.slice(0, FIRST), 'missed')),
+      missed: meanInterval(byPair.missed, sources),
       missedBySource: bySource.map((own) =>
         meanOfRecords(
           own.flatMap((run) => run[column]!.records.slice(0, FIRST)),

@@ -1,7 +1,12 @@
 import type { MetaLearner } from '../../agents/aware/index.js';
 import type { Engine } from '../../agents/nn/index.js';
 import { SeededRandom } from '../../config/index.js';
-import { type Interval, meanInterval } from '../statistics.js';
+import {
+  type Interval,
+  meanInterval,
+  type Paired as PairedFigure,
+  pairedWith,
+} from '../statistics.js';
 import { demandOf } from './demand.js';
 import { AgentRun, conservativePpo, type EpisodeRecord } from './episodes.js';
 import { fallbackTrajectory } from './meta-training.js';
@@ -115,3 +120,14 @@ export const surveyRows = (apps: readonly SurveyedApp[]): SurveyRow[] =>
       FIGURES.map((figure, f) => [figure, meanInterval(apps.map((app) => app[c]![f]!))]),
     ) as SurveyRow['figures'],
   }));
+
+/** What `aware` has more than the base-learner without embedding, application by application. */
+export const embeddingGain = (
+  apps: readonly SurveyedApp[],
+): Readonly<Record<'earned' | 'missed', PairedFigure>> => {
+  const valuesOf = (contender: (typeof SURVEYED)[number], figure: RecordFigure): number[] =>
+    apps.map((app) => app[SURVEYED.indexOf(contender)]![FIGURES.indexOf(figure)]!);
+  const gain = (figure: RecordFigure): PairedFigure =>
+    pairedWith(valuesOf('aware', figure), valuesOf('generalist', figure), Number.POSITIVE_INFINITY);
+  return { earned: gain('earned'), missed: gain('missed') };
+};

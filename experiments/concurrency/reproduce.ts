@@ -2,11 +2,11 @@ import { goalLines, type SeededStudy } from '../reproduction.js';
 import { clampInterval, type Interval, MIN_SEEDS } from '../statistics.js';
 import {
   BAD_BELOW,
+  COUNTED,
   concurrencyStudy,
   JUDGED,
   LATE,
   LEARNED_AT,
-  NEAR,
   STUDY_NOISE,
   type StudyRow,
   type StudyVerdict,
@@ -23,8 +23,8 @@ const tableOf = (rows: readonly StudyRow[]): string[] => [
   '| surface | search | found | late throughput | bad iterations | of these late |',
   '|---|---|---|---|---|---|',
   ...rows.map(
-    ({ surface, contender, found, distances, late, bad, lateBad }) =>
-      `| ${surface} | ${contender} | ${found} of ${distances.length} | ${share(late)} | ` +
+    ({ surface, contender, found, settled, late, bad, lateBad }) =>
+      `| ${surface} | ${contender} | ${found} of ${settled.length} | ${share(late)} | ` +
       `${count(bad)} | ${count(lateBad)} |`,
   ),
 ];
@@ -41,7 +41,7 @@ function concurrencyReport(
   command: string,
 ): string {
   const starts = [...new Set(rows.map(({ start }) => start))];
-  const seeds = rows[0]?.distances.length ?? 0;
+  const seeds = rows[0]?.settled.length ?? 0;
   const yes = (key: 'finds' | 'beatsConstant' | 'fewerBad') =>
     verdicts.filter((verdict) => verdict[key]);
   const no = (key: 'finds' | 'beatsConstant' | 'fewerBad') =>
@@ -50,7 +50,7 @@ function concurrencyReport(
     seeds < MIN_SEEDS
       ? goalLines([], seeds)
       : [
-          `- Within ${NEAR} of the optimum in 90 % of the seeds: ${yes('finds').length} of ` +
+          `- Found in 90 % of the seeds: ${yes('finds').length} of ` +
             `${verdicts.length}; missed: ${places(no('finds'))}.`,
           `- Late throughput above constant 100's, told apart: ${yes('beatsConstant').length} of ` +
             `${verdicts.length}; missed: ${places(no('beatsConstant'))}.`,
@@ -73,13 +73,15 @@ function concurrencyReport(
         `- **${name}**: ${about}${JUDGED.some((judged) => judged === name) ? '' : '; not judged'}.`,
     ),
     '',
-    `*Found*: seeds that are within ${NEAR} of a best limit after ${LEARNED_AT} ` +
-      'iterations; the Q-tables followed without exploring, the others where they are. ' +
+    `*Found*: seeds with at least ${100 * BAD_BELOW} % of the best throughput after ` +
+      `${LEARNED_AT} iterations, in the mean of the last ${COUNTED} of 40 more; Q-tables are ` +
+      'followed without exploring, the others go on as they are. ' +
       '*Late throughput*: mean over',
     `iterations ${LATE.from} to ${LATE.to} as a share of the best limit's, exploring ` +
       `included. *Bad*: iterations of the first ${LEARNED_AT} at a limit that brings less ` +
       `than ${100 * BAD_BELOW} % of the best;`,
-    `*late*: those from ${LATE.from} on. Means over seeds, Student's 95 % intervals.`,
+    `*late*: those from ${LATE.from} on. Means over seeds, Student's 95 % intervals; goals are ` +
+      'judged by the differences of the same seeds.',
     '',
     ...starts.flatMap((start) => [
       `## From limit ${start}, ${seeds} seeds`,

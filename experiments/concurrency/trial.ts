@@ -113,21 +113,19 @@ export function bestLimits(surface: Surface, grid: LimitGrid): number[] {
 export const gridLimits = (grid: LimitGrid): number[] =>
   Array.from({ length: gridSize(grid) }, (_, place) => limitAt(grid, place));
 
-export const distanceToBest = (surface: Surface, grid: LimitGrid, limit: number): number =>
-  Math.min(...bestLimits(surface, grid).map((best) => Math.abs(best - limit)));
-
 /**
- * Where a learned table leads without exploring or learning: the limit after `steps` more
- * iterations from `start`. States that were never acted in are all ties, and broken as the tuner
+ * Where a learned table leads without exploring or learning: the limits of `steps` more iterations
+ * from `start`. States that were never acted in are all ties, and broken as the tuner
  * breaks them.
  */
-export function greedyLimit(
+export function greedyLimits(
   { surface, grid, noise, seed }: Pick<TrialPlan, 'surface' | 'grid' | 'noise' | 'seed'>,
   { table }: QLearningState,
   { bins }: QLearningSettings,
   start: number,
   steps: number,
-): number {
+): number[] {
+  const limits: number[] = [];
   const random = new SeededRandom(seed).fork(`greedy ${surface.name}`);
   let place = nearestPlace(grid, grid, start)!;
   for (let step = 0; step < steps; step++) {
@@ -136,6 +134,7 @@ export function greedyLimit(
     const row =
       table[stateKey(place, { limit, throughput: 0, cpu, memory }, bins)] ?? ([0, 0, 0] as const);
     place += greedyAction(row, stepMask(grid, grid, place), random) - 1;
+    limits.push(limitAt(grid, place));
   }
-  return limitAt(grid, place);
+  return limits;
 }

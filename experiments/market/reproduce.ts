@@ -72,6 +72,17 @@ export function marketReport(study: MarketStudy, command: string): string {
     '|---|---|---|---|---|---|---|---|---|---|',
     ...rows.map(rowText),
     '',
+    `Against \`${DEADLINE}\`, paired by seed:`,
+    '',
+    '| way | late | with start |',
+    '|---|---|---|',
+    ...rows
+      .filter(({ name }) => name !== DEADLINE)
+      .map(
+        ({ name, againstDeadline, startAgainstDeadline }) =>
+          `| ${name} | ${ratioText(againstDeadline)} | ${ratioText(startAgainstDeadline)} |`,
+      ),
+    '',
     '## Goals',
     '',
     ...goalLines(missed, seeds.length),

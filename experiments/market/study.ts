@@ -129,6 +129,9 @@ export interface MarketRow {
   /** Late activations against `gittins`, and against the best static factors. */
   readonly againstGittins: Interval | null;
   readonly againstStatic: Interval | null;
+  /** The same against `deadline-first`, and with start. */
+  readonly againstDeadline: Interval | null;
+  readonly startAgainstDeadline: Interval | null;
   readonly meanSlowdown: Interval;
   readonly p99Slowdown: Interval;
   /** The function that is slowest against itself, mean over seeds. */
@@ -322,8 +325,10 @@ function rowOf(
       const some = runs.map((one) => one[seed]!);
       return sum(some.map((run) => run[figure])) / sum(some.map(({ activations }) => activations));
     });
-  const against = (arm: string): Interval | null =>
-    arm === name || !mixes[0]!.has(arm) ? null : pairedWith(shares(own), shares(of(arm)), 0).ratio;
+  const against = (arm: string, figure: 'late' | 'lateWithStart' = 'late'): Interval | null =>
+    arm === name || !mixes[0]!.has(arm)
+      ? null
+      : pairedWith(shares(own, figure), shares(of(arm), figure), 0).ratio;
   const overSeeds = (figure: (run: MarketRun) => number): Interval =>
     meanInterval(own[0]!.map((_, seed) => mean(own.map((runs) => figure(runs[seed]!)))));
   const worst = (arm: string): number => {
@@ -337,6 +342,8 @@ function rowOf(
     lateByMix: own.map((runs) => mean(runs.map(({ late, activations }) => late / activations))),
     againstGittins: against(GITTINS),
     againstStatic: against(STATIC),
+    againstDeadline: against(DEADLINE),
+    startAgainstDeadline: against(DEADLINE, 'lateWithStart'),
     meanSlowdown: overSeeds(({ meanSlowdown }) => meanSlowdown),
     p99Slowdown: overSeeds(({ p99Slowdown }) => p99Slowdown),
     worstAgainstFixed: worst(FIXED),

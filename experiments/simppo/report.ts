@@ -269,8 +269,9 @@ export function simppoReport(store: PieceStore, size: StudySize, command: string
     "function, one step of one of them every 10 s; no user's limit stands behind them. " +
       'Arrivals follow the Azure sample: agents learn and rules are tuned on the functions ' +
       'of its',
-    'part `train`; every figure below is from its part `test`, and from seeds that were ' +
-      "not trained on. An SLO is the p99 at the knee of the function's isolated curve. " +
+    'part `train`; every figure below, but for those of growth, is from its part `test`, and ' +
+      'from seeds that were not trained on. An SLO is the p99 at the knee of the ' +
+      "function's isolated curve. " +
       'Simulator, model and',
     'assumptions: experiments/autoscaling. Agents: experiments/autoscaling/agent.',
     '',
@@ -347,7 +348,9 @@ export function simppoReport(store: PieceStore, size: StudySize, command: string
     "New agents start from the most similar one's weights; others retrain where their " +
       "own detector trips. Drops are of the old functions' raw reward, on the same " +
       'episodes before and after. Retraining episodes are those before the two windows of ' +
-      'ten that agree, so an agent that was stable from the start counts 0.',
+      'ten that agree, so an agent that was stable from the start counts 0; one that never ' +
+      'converged counts with all episodes that there were. All seeds are judged on the same ' +
+      'two episodes, which are of the part `validation`.',
     '',
     ...growthTable(store, size),
   ].join('\n')}\n`;

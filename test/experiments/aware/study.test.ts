@@ -10,7 +10,13 @@ import {
 import { defaultEngine, JsEngine } from '../../../agents/nn/index.js';
 import { newActorCritic } from '../../../agents/ppo/index.js';
 import { SeededRandom } from '../../../config/index.js';
-import { type AdaptationRun, adaptationRows } from '../../../experiments/aware/adaptation.js';
+import {
+  type AdaptationRow,
+  type AdaptationRun,
+  adaptationRows,
+  moreThan,
+  timesOf,
+} from '../../../experiments/aware/adaptation.js';
 import type { AwareAllocation } from '../../../experiments/aware/allocation.js';
 import { demandOf } from '../../../experiments/aware/demand.js';
 import {
@@ -230,23 +236,23 @@ test('a small study on two threads: all contenders, scenarios and a report', asy
   t.true(report.includes('docs/model-card.md'));
 });
 
+const EPISODE = {
+  earned: 1,
+  learned: 1,
+  missed: 0,
+  preservation: 1,
+  cpu: 1,
+  memory: 1,
+  phase: 'serving',
+  acted: 1,
+  updates: 1,
+} as const;
+
 test('workloads with one source are a group in the intervals', (t) => {
   const run = (missed: number): AdaptationRun[] => [
     {
       name: 'aware',
-      records: [
-        {
-          earned: 1,
-          learned: 1,
-          missed,
-          preservation: 1,
-          cpu: 1,
-          memory: 1,
-          phase: 'serving',
-          acted: 1,
-          updates: 1,
-        },
-      ],
+      records: [{ ...EPISODE, missed }],
       transitions: [],
       earned: null,
     },
@@ -263,6 +269,31 @@ test('workloads with one source are a group in the intervals', (t) => {
     row!.missedBySource.map((share) => share.toFixed(9)),
     ['0.100000000', '0.300000000'],
   );
+});
+
+test('contenders are compared on the same pairs, with sources as groups', (t) => {
+  const row = (episodes: readonly number[]): AdaptationRow =>
+    ({ byPair: { episodes }, sources: [0, 0, 1, 1] }) as unknown as AdaptationRow;
+  const slow = row([30, 50, 90, 70]);
+  const fast = row([10, 10, 20, 20]);
+  // By source 40 / 10 and 80 / 20; differences 30 and 60, so 45 ± 12.706 x 15.
+  t.true(Math.abs(timesOf(slow, fast, 'episodes').mean - 4) < 1e-9);
+  const more = moreThan(slow, fast, 'episodes');
+  t.is(more.mean, 45);
+  t.true(Math.abs(more.high - (45 + 12.7062 * 15)) < 1e-2, String(more.high));
+});
+
+test('an agent that earns little and steadily reaches its own level at once, ours never', (t) => {
+  const run = (name: 'tl' | 'aware', earned: number): AdaptationRun => ({
+    name,
+    records: Array.from({ length: 30 }, () => ({ ...EPISODE, earned })),
+    transitions: [],
+    earned: null,
+  });
+  const [tl] = adaptationRows([[[run('tl', 0.8), run('aware', 0.9)]]]);
+  // The least is a window of ten episodes.
+  t.is(tl!.ownEpisodes.mean, 10);
+  t.is(tl!.episodes.mean, 30);
 });
 
 test('another first seed plays other activations of other applications', (t) => {

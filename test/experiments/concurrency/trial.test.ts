@@ -7,12 +7,7 @@ import {
   TUNER_DEFAULT,
 } from '../../../agents/tuning/index.js';
 import { SURFACES, scalability } from '../../../experiments/concurrency/surface.js';
-import {
-  bestLimits,
-  distanceToBest,
-  gridLimits,
-  runTrial,
-} from '../../../experiments/concurrency/trial.js';
+import { bestLimits, gridLimits, runTrial } from '../../../experiments/concurrency/trial.js';
 
 const { grid } = TUNER_DEFAULT;
 const surfaceOf = (name: string) => SURFACES.find((surface) => surface.name === name)!;
@@ -24,7 +19,6 @@ test('surfaces have their tops where their names say', (t) => {
   t.deepEqual(bestLimits(surfaceOf('plateau'), grid), [130, 150, 170, 190, 210]);
   t.deepEqual(bestLimits(surfaceOf('plateau-100'), grid), [70, 90, 110, 130, 150]);
   t.deepEqual(bestLimits(surfaceOf('blunt-70'), grid), [70]);
-  t.is(distanceToBest(surfaceOf('plateau'), grid, 90), 40);
   // n / (1 + s (n - 1) + k n (n - 1)), n 3, s .1, k .05: 3 / (1 + .2 + .3) = 2.
   t.is(scalability(3, 0.1, 0.05), 2);
 });
