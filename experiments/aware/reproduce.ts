@@ -222,8 +222,8 @@ function adaptationSection(
       "converged agent's utilization, first 100 episodes. *Late*: last 20 episodes, as a " +
       "share of the best's. All of them see and are rewarded by 80 % of the SLO.",
     '',
-    '| contender | episodes to converge | did | own | lost | missed | by source, % | CPU deficit | ' +
-      'memory deficit | updates | late |',
+    '| contender | episodes to converge | did | own | lost | missed | by source, % | ' +
+      'CPU deficit | memory deficit | updates | late |',
     '|---|---|---|---|---|---|---|---|---|---|',
     ...adaptation.map(
       (row) =>
