@@ -44,19 +44,24 @@ export class FunctionStatistics {
   readonly cpuPeak = new DecayingMean();
   readonly memoryPeak = new DecayingMean();
   #first = Number.NaN;
+  /** The function's activations before, under another policy. */
+  #before = 0;
 
   /** An activation starts; `fn.lastStart` is still the one before. */
   started(fn: FunctionState, now: number, { halfLife }: DecisionSettings): void {
-    if (Number.isNaN(this.#first)) this.#first = now;
+    if (Number.isNaN(this.#first)) {
+      this.#first = now;
+      this.#before = fn.started;
+    }
     const gap = now - fn.lastStart;
     // Of positive gaps only: several activations at once are one arrival.
     if (fn.started > 0 && gap > 0) this.gap.add(gap, now, halfLife);
   }
 
-  /** Activations per second since the first. */
+  /** Activations per second since the first that this policy has seen. */
   rate(fn: FunctionState, now: number): number {
     const span = now - this.#first;
-    return span > 0 ? (1000 * fn.started) / span : 0;
+    return span > 0 ? (1000 * (fn.started - this.#before)) / span : 0;
   }
 }
 

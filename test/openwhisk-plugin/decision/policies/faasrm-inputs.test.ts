@@ -70,6 +70,19 @@ test('gaps are those between arrivals: not before the first, not within one', (t
   t.is(statistics.rate(f, 5000), 0);
 });
 
+test('a rate counts no activation from before the policy was chosen', (t) => {
+  const f = fn();
+  const statistics = new FunctionStatistics();
+  // One activation a second, the first 3600 under another policy.
+  f.started = 3600;
+  for (let now = 0; now <= 10_000; now += 1000) {
+    statistics.started(f, now, plain);
+    t.is(statistics.rate(f, now), now === 0 ? 0 : 1);
+    f.started++;
+    f.lastStart = now as Millis;
+  }
+});
+
 test('the nine inputs stand in the order that the weights were trained with', (t) => {
   const f = fn();
   const statistics = new FunctionStatistics();
