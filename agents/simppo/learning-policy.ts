@@ -112,12 +112,15 @@ export class LearningPolicy {
     if (!this.#training && this.#enough(pending.at)) this.#train();
   }
 
-  /** Ends a trajectory: the critic's value of the last state stands for the steps after it. */
-  cut(trajectory: string): void {
+  /**
+   * Ends a trajectory: the critic's value of the last state stands for the steps after it. `after`:
+   * that state, if the pending step has been recorded.
+   */
+  cut(trajectory: string, after?: Float32Array): void {
     const open = this.#open.get(trajectory);
     this.#open.delete(trajectory);
     if (open?.pending && open.steps.length > 0)
-      this.#closed.push({ steps: open.steps, after: open.pending.input });
+      this.#closed.push({ steps: open.steps, after: after ?? open.pending.input });
   }
 
   /** The function's next steps belong to another policy. */

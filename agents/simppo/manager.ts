@@ -155,7 +155,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
         reversed: step.isReversal,
         sampled: online,
       });
-    } else this.#cut(policy, trajectory);
+    } else this.#cut(policy, trajectory, input);
     const hosts = withHost(before.hosts, host, { ...seen, held, last });
     const state: SimppoState = {
       ...before,
@@ -234,9 +234,9 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     });
   }
 
-  #cut(policy: LearningPolicy, trajectory: string): void {
+  #cut(policy: LearningPolicy, trajectory: string, after?: Float32Array): void {
     if (policy.pending(trajectory) !== null) this.#episodes.cut(trajectory);
-    policy.cut(trajectory);
+    policy.cut(trajectory, after);
   }
 
   #policyKind(policy: LearningPolicy): 'own' | 'base' {

@@ -162,6 +162,26 @@ test.serial(
   },
 );
 
+test.serial('where retraining ends, the last step is followed by the state that ended it', (t) => {
+  jobs.length = 0;
+  const agent = manager({ ...online, begin: 'serving', batch: 8, retrainUpdates: 1 });
+  const busy = (share: number) => view({}, { features: [share, 1, 0.1, 0.3, 0.1, 0.2] });
+  const play = (fn: string, steps: number, last: number): void => {
+    let state = agent.retrain(agent.initialState(fn));
+    for (let i = 0; i < steps; i++) {
+      const seen = busy(i === steps - 1 ? last : 0.25);
+      state = agent.decide(state, seen, (10_000 * i) as Millis).state;
+    }
+  };
+  // The ninth decision has eight steps for the update; the tenth records one more, and serves.
+  play('/guest/f', 10, 0.75);
+  play('/guest/g', 8, 0.25);
+  const { segments, inputs } = jobs[1]!.rollout;
+  t.deepEqual([segments[0]!.from, segments[0]!.to], [0, 1]);
+  const at = inputs.indexOf(0.25);
+  t.is(segments[0]!.after![at], 0.75);
+});
+
 test.serial('few activations are learned from after a time limit', (t) => {
   jobs.length = 0;
   const hook = { ...online.hook, targetStale: 60_000 as Millis };
