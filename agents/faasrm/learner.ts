@@ -22,9 +22,7 @@ export class FaasrmLearner {
   readonly #settings: FaasrmSettings;
   readonly #seed: number;
   readonly #trainer: Trainer;
-  readonly #rollout: Rollout;
-  readonly #input: Float32Array;
-  readonly #mask: Uint8Array;
+  #taken: FaasrmExperience[] = [];
   #state: LearnerState;
   #busy = false;
   /** Experiences not used: of outdated weights, or with too many options. */
@@ -35,11 +33,6 @@ export class FaasrmLearner {
     this.#seed = seed;
     this.#trainer = trainer;
     this.#state = state ?? newState(seed);
-    const { options, rollout } = settings;
-    const width = options * inputsOf(scoreShape);
-    this.#rollout = new Rollout(rollout, { features: width, actions: options });
-    this.#input = new Float32Array(width);
-    this.#mask = new Uint8Array(options);
   }
 
   get state(): LearnerState {
@@ -52,43 +45,39 @@ export class FaasrmLearner {
   }
 
   get experiences(): number {
-    return this.#rollout.rows;
+    return this.#taken.length;
   }
 
   /** Enough experiences for an update, and no update is running. */
   get ready(): boolean {
-    return this.#rollout.full && !this.#busy;
+    return this.#isFull && !this.#busy;
   }
 
   /** False: it was not taken. */
   take(experience: FaasrmExperience): boolean {
-    const { cpu, memory, option, logProbability, weights } = experience;
-    const options = cpu.length * memory.length;
+    const { option, weights } = experience;
+    const options = optionsOf(experience);
     const known = weights <= this.version && weights >= this.version - MAX_VERSION_LAG;
-    if (this.#rollout.full || !known || options > this.#settings.options || option >= options) {
+    if (this.#isFull || !known || options > this.#settings.options || option >= options) {
       this.refused++;
       return false;
     }
-    this.#look(experience);
-    this.#rollout.add({
-      input: this.#input,
-      mask: this.#mask,
-      action: option,
-      logProbability,
-      reward: experienceReward(experience, this.#settings.price),
-      discount: this.#settings.ppo.gamma,
-    });
-    // A task of its own: nothing follows from it.
-    this.#rollout.end();
+    this.#taken.push(experience);
     return true;
+  }
+
+  get #isFull(): boolean {
+    return this.#taken.length >= this.#settings.rollout;
   }
 
   /** `done(null)`: nothing was learned and the weights are unchanged. */
   update(done: (metrics: PpoMetrics | null) => void): void {
     this.#busy = true;
-    const { options, ppo: settings } = this.#settings;
-    const rollout = this.#rollout.export();
-    this.#rollout.clear();
+    const { ppo: settings } = this.#settings;
+    // The critic's value is the mean over all slots: empty ones would dilute it.
+    const options = Math.max(1, ...this.#taken.map(optionsOf));
+    const rollout = this.#rolloutOf(this.#taken, options).export();
+    this.#taken = [];
     this.#trainer.train(
       { shape: { options }, settings, seed: this.#seed, state: this.#state, rollout },
       (result) => {
@@ -99,20 +88,48 @@ export class FaasrmLearner {
     );
   }
 
-  /** Rows of 11 features, as the scorer in the hook has them; what is no option is masked. */
-  #look({ state, cpu, memory }: FaasrmExperience): void {
-    const features = inputsOf(scoreShape);
-    this.#input.fill(0);
-    this.#mask.fill(0);
-    let option = 0;
-    for (let c = 0; c < cpu.length; c++) {
-      for (let m = 0; m < memory.length; m++) {
-        const at = option * features;
-        this.#input.set(state, at);
-        this.#input[at + STATE_FEATURES] = cpu[c]!;
-        this.#input[at + STATE_FEATURES + 1] = memory[m]!;
-        this.#mask[option++] = 1;
-      }
+  #rolloutOf(experiences: readonly FaasrmExperience[], options: number): Rollout {
+    const { price, ppo } = this.#settings;
+    const width = options * inputsOf(scoreShape);
+    const rollout = new Rollout(experiences.length, { features: width, actions: options });
+    const input = new Float32Array(width);
+    const mask = new Uint8Array(options);
+    for (const experience of experiences) {
+      fillOptions(experience, input, mask);
+      rollout.add({
+        input,
+        mask,
+        action: experience.option,
+        logProbability: experience.logProbability,
+        reward: experienceReward(experience, price),
+        discount: ppo.gamma,
+      });
+      // A task of its own: nothing follows from it.
+      rollout.end();
+    }
+    return rollout;
+  }
+}
+
+const optionsOf = ({ cpu, memory }: FaasrmExperience): number => cpu.length * memory.length;
+
+/** Rows of 11 features, as the scorer in the hook has them; what is no option is masked. */
+function fillOptions(
+  { state, cpu, memory }: FaasrmExperience,
+  input: Float32Array,
+  mask: Uint8Array,
+): void {
+  const features = inputsOf(scoreShape);
+  input.fill(0);
+  mask.fill(0);
+  let option = 0;
+  for (const ofCpu of cpu) {
+    for (const ofMemory of memory) {
+      const at = option * features;
+      input.set(state, at);
+      input[at + STATE_FEATURES] = ofCpu;
+      input[at + STATE_FEATURES + 1] = ofMemory;
+      mask[option++] = 1;
     }
   }
 }

@@ -3,7 +3,7 @@ import { onlineSettings, type PpoSettings, simulatorSettings } from '../ppo/inde
 
 export interface FaasrmSettings {
   readonly ppo: PpoSettings;
-  /** 64, or 8 where memory is not chosen (`guarantee`): an eighth of the work. */
+  /** Most options of an experience: 64, or 8 where memory is not chosen (`guarantee`). */
   readonly options: number;
   /** Experiences of one update. */
   readonly rollout: number;

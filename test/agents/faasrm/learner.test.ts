@@ -243,3 +243,19 @@ test('weights come with the product, for hooks and for the published rules', (t)
     t.notThrows(() => createPolicy('faasrm', faasrmParameters(0, false), faasrmWeights(state!)));
   }
 });
+
+test('room for more options than are in use changes no update', (t) => {
+  const learned = [LEVELS, LEVELS * LEVELS].map((options) => {
+    const learner = new FaasrmLearner({
+      settings: { ...settings, options, rollout: 64 },
+      seed: 3,
+      trainer,
+      state: shippedFaasrm('cluster'),
+    });
+    const random = new SeededRandom(5);
+    while (!learner.ready) learner.take(drawn(learner, random, (state) => state));
+    update(learner);
+    return learner.state;
+  });
+  t.deepEqual(learned[1], learned[0]);
+});
