@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Clock, systemClock } from '../../../config/index.js';
 
 /** A cgroup hierarchy, or a part of one, that this process may see. */
 export interface Mount {
@@ -41,6 +42,41 @@ export function readMounts(root: string): Mounts {
     });
   }
   return { cgroups, processesHidden };
+}
+
+/** How long a reading serves other containers, ms: a listing or a restore of a whole host. */
+const MOUNTS_KEPT = 1000;
+
+/**
+ * The mounts, read once for many containers: engines add a mount or two for each container, so
+ * that a reading for each costs the square of their number.
+ */
+export class MountTable {
+  readonly root: string;
+  readonly #clock: Clock;
+  #mounts: Mounts | null = null;
+  #readAt = 0;
+
+  constructor(root: string, clock: Clock = systemClock) {
+    this.root = root;
+    this.#clock = clock;
+  }
+
+  /** `isFresh`: read for this call. */
+  current(): { readonly mounts: Mounts; readonly isFresh: boolean } {
+    const now = this.#clock.monotonic();
+    const isFresh = this.#mounts === null || now - this.#readAt >= MOUNTS_KEPT;
+    if (isFresh) {
+      this.#mounts = readMounts(this.root);
+      this.#readAt = now;
+    }
+    return { mounts: this.#mounts!, isFresh };
+  }
+
+  /** Before a second look for a container that was not found. */
+  forget(): void {
+    this.#mounts = null;
+  }
 }
 
 export const holds = (mount: Mount, path: string): boolean =>

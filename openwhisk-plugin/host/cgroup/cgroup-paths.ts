@@ -1,7 +1,16 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { CgroupNamespaceError, CgroupNotFoundError } from './cgroup-errors.js';
-import { below, holds, type Mount, readMounts, readText, searchById } from './cgroup-mounts.js';
+import {
+  below,
+  holds,
+  type Mount,
+  type Mounts,
+  MountTable,
+  readMounts,
+  readText,
+  searchById,
+} from './cgroup-mounts.js';
 
 /** One controller's directory, absolute. */
 export interface ControllerDirectory {
@@ -34,10 +43,22 @@ interface Membership {
  * CgroupNotFoundError}, {@link CgroupNamespaceError}.
  *
  * @param id the engine's identifier: a path without it belongs to another process (a reused pid)
- * @param root the file system's root, `/` but in tests
+ * @param table of the file system's root
  */
-export function resolveCgroups(pid: number, id: string, root = '/'): CgroupPaths {
-  const { cgroups: mounts, processesHidden } = readMounts(root);
+export function resolveCgroups(pid: number, id: string, table = new MountTable('/')): CgroupPaths {
+  const { mounts, isFresh } = table.current();
+  try {
+    return resolvedIn(mounts, pid, id, table.root);
+  } catch (error) {
+    // A hierarchy may have been mounted since.
+    table.forget();
+    if (isFresh) throw error;
+    return resolvedIn(table.current().mounts, pid, id, table.root);
+  }
+}
+
+function resolvedIn(known: Mounts, pid: number, id: string, root: string): CgroupPaths {
+  const { cgroups: mounts, processesHidden } = known;
   const text = readText(join(root, `proc/${pid}/cgroup`));
   if (text === null && !processesHidden)
     throw new CgroupNotFoundError(`process ${pid} of container ${id.slice(0, 12)} does not run`);

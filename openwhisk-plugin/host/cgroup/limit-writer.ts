@@ -1,5 +1,6 @@
 import { clampShares } from '../../decision/index.js';
 import type { ContainerInfo, LimitHandle, LimitWriter } from '../ports/index.js';
+import { MountTable } from './cgroup-mounts.js';
 import { type CgroupPaths, podCgroups, resolveCgroups } from './cgroup-paths.js';
 import { GroupQuotas } from './limit-files.js';
 import { CgroupLimitHandle, type HandleContext } from './limit-handle.js';
@@ -24,6 +25,7 @@ export interface CgroupLimitWriterOptions {
 /** {@link LimitWriter} on the files of cgroup v1, v2 or both (hybrid hosts). */
 export class CgroupLimitWriter implements LimitWriter {
   readonly #root: string;
+  readonly #mounts: MountTable;
   readonly #version: 1 | 2;
   readonly #options: CgroupLimitWriterOptions;
   readonly #context: HandleContext;
@@ -38,6 +40,7 @@ export class CgroupLimitWriter implements LimitWriter {
   constructor(options: CgroupLimitWriterOptions) {
     this.#options = options;
     this.#root = options.root ?? '/';
+    this.#mounts = new MountTable(this.#root);
     this.#version = options.cgroupVersion;
     this.#siblings = new SiblingWeights(options.cgroupVersion);
     this.#context = {
@@ -53,7 +56,7 @@ export class CgroupLimitWriter implements LimitWriter {
 
   /** Throws CgroupNotFoundError (ended), CgroupNamespaceError, CgroupReadOnlyError. */
   open(container: ContainerInfo): Required<LimitHandle> {
-    const paths = resolveCgroups(container.pid, container.id, this.#root);
+    const paths = resolveCgroups(container.pid, container.id, this.#mounts);
     this.#latest = { of: container, paths };
     const version = paths.memory?.version ?? paths.cpu?.version ?? this.#version;
     const { scopes } = this.#options;

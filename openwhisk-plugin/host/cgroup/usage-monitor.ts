@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Bytes, type Clock, systemClock } from '../../../config/index.js';
 import type { ContainerInfo, UsageMonitor, UsageProbe } from '../ports/index.js';
+import { MountTable } from './cgroup-mounts.js';
 import { type CgroupPaths, resolveCgroups } from './cgroup-paths.js';
 import { ControlFile, StatKey } from './control-file.js';
 import { FileBudget } from './file-budget.js';
@@ -20,6 +21,7 @@ export interface CgroupUsageMonitorOptions {
 /** The kernel's counters, on descriptors that stay open while they may. */
 export class CgroupUsageMonitor implements UsageMonitor {
   readonly #root: string;
+  readonly #mounts: MountTable;
   readonly #clock: Clock;
   readonly #budget: FileBudget;
   readonly #pathsOf: (container: ContainerInfo) => CgroupPaths | null;
@@ -28,6 +30,7 @@ export class CgroupUsageMonitor implements UsageMonitor {
   constructor(options: CgroupUsageMonitorOptions = {}) {
     this.#root = options.root ?? '/';
     this.#clock = options.clock ?? systemClock;
+    this.#mounts = new MountTable(this.#root, this.#clock);
     this.#budget = FileBudget.ofProcess(this.#root);
     this.#pathsOf = options.pathsOf ?? (() => null);
   }
@@ -35,7 +38,7 @@ export class CgroupUsageMonitor implements UsageMonitor {
   /** Throws CgroupNotFoundError, CgroupNamespaceError, CgroupOpenFilesError. */
   open(container: ContainerInfo): UsageProbe {
     const { pid, id } = container;
-    const paths = this.#pathsOf(container) ?? resolveCgroups(pid, id, this.#root);
+    const paths = this.#pathsOf(container) ?? resolveCgroups(pid, id, this.#mounts);
     const schedstat = join(this.#root, `proc/${container.pid}/schedstat`);
     return new CgroupUsageProbe(paths, schedstat, this.#clock, this.#budget);
   }
