@@ -13,9 +13,31 @@ export interface HistogramFigures {
 
 const PRECISION_MILLIS = 50;
 
+/** Shows those of prom-client's process metrics that are wanted. */
+class ProcessRegistry extends Registry {
+  readonly #unwanted: readonly Metric[];
+
+  constructor() {
+    super();
+    const all = new Registry();
+    collectDefaultMetrics({ register: all, eventLoopMonitoringPrecision: PRECISION_MILLIS });
+    const isWanted = (name: string): boolean => PROCESS_METRICS.includes(name);
+    for (const name of PROCESS_METRICS) this.registerMetric(all.getSingleMetric(name)!);
+    this.#unwanted = all
+      .getMetricsAsArray()
+      .flatMap(({ name }) => (isWanted(name) ? [] : [all.getSingleMetric(name)!]));
+  }
+
+  /** An unwanted metric may set the value of a wanted one when it is asked for its own. */
+  override async metrics(): Promise<string> {
+    for (const metric of this.#unwanted) await metric.get();
+    return super.metrics();
+  }
+}
+
 /** The registry of one part; values are brought in at each scrape. */
 export class MetricSet {
-  readonly registry = new Registry();
+  readonly registry: Registry = new ProcessRegistry();
   readonly #gauges = new Map<string, Gauge>();
   readonly #counters = new Map<string, Counter>();
   readonly #histograms = new Map<string, ForeignHistogram>();
@@ -38,14 +60,6 @@ export class MetricSet {
         this.#histograms.set(name, metric);
         this.registry.registerMetric(metric as unknown as Metric);
       }
-    }
-    collectDefaultMetrics({
-      register: this.registry,
-      eventLoopMonitoringPrecision: PRECISION_MILLIS,
-    });
-    for (const { name } of this.registry.getMetricsAsArray()) {
-      if (!(name in METRICS) && !PROCESS_METRICS.includes(name))
-        this.registry.removeSingleMetric(name);
     }
   }
 

@@ -1,6 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import { MetricSet } from '../../../runtime/metrics/metric-set.js';
+import { PROCESS_METRICS } from '../../../runtime/metrics/table.js';
 import { OTHER, TopFunctions } from '../../../runtime/metrics/top-functions.js';
 import { seriesOf } from './exposition.js';
 
@@ -37,6 +39,25 @@ test('a histogram kept elsewhere is shown cumulative, with its sum and count', a
   t.deepEqual([at('0.1'), at('1'), at('+Inf')], [2, 5, 6]);
   t.is(series.get('gleaner_update_duration_seconds_sum{resource="memory"}'), 4.5);
   t.is(series.get('gleaner_update_duration_seconds_count{resource="memory"}'), 6);
+});
+
+test('CPU time, heap and delays of the event loop are those of the process', async (t) => {
+  const set = new MetricSet('hook');
+  const read = async () => seriesOf(await set.registry.metrics());
+  const first = await read();
+  const names = [...first.keys()].filter((name) => !name.startsWith('gleaner_'));
+  t.deepEqual(names.sort(), [...PROCESS_METRICS].sort());
+  t.true(first.get('nodejs_heap_size_used_bytes')! > 1e6);
+  // Delays are known from the second look of Node's monitor on.
+  await setTimeout(120);
+  const begun = process.cpuUsage();
+  while (process.cpuUsage(begun).user < 120_000);
+  await setTimeout(60);
+  const next = await read();
+  const cpu = 'process_cpu_seconds_total';
+  t.true(next.get(cpu)! - first.get(cpu)! >= 0.12);
+  // The event loop stood still for as long.
+  t.true(next.get('nodejs_eventloop_lag_p99_seconds')! > 0.06);
 });
 
 test('the busiest functions have labels of their own, the others share one', (t) => {
