@@ -70,15 +70,6 @@ export class ContainerEventHandler implements ContainerEngineListener {
     this.#open(info, true, before);
   }
 
-  /** Nothing may be written there: it is left as one that could never be read. */
-  userLimitsUnknown(id: string): void {
-    const { containers, applier } = this.#parts;
-    const container = containers.get(id);
-    if (container === undefined) return;
-    applier.restoreOwn(container, { who: 'restore', why: 'limits_unknown', activation: null });
-    this.#close(id, 'stopped');
-  }
-
   containerEnded(id: string, isMissing = false): void {
     this.#close(id, 'container_end', isMissing);
   }
@@ -142,19 +133,19 @@ export class ContainerEventHandler implements ContainerEngineListener {
       container.memoryInForce = container.handle.expected.memory;
     }
     this.#pipeline.tracker.endContainer(container, reason);
-    const runsOn = reason === 'limits_changed' || reason === 'stopped';
+    const isUpdate = reason === 'limits_changed';
     const wasChanged = applier.isChanged(container);
     // A pod keeps its limits, and its next container may start when no hook runs.
-    if ((container.info.pod !== undefined || isMissing) && !runsOn && wasChanged)
+    if ((container.info.pod !== undefined || isMissing) && !isUpdate && wasChanged)
       this.#pipeline.restore(container, 'restart', reason);
     const isLeft = isMissing && this.#isThere(container, wasChanged);
     containers.remove(id);
     // One that still has a loan of memory is restored by the next start, if it runs then.
-    if (!runsOn && (!isLeft || !applier.isChanged(container))) limited.remove(id);
+    if (!isUpdate && (!isLeft || !applier.isChanged(container))) limited.remove(id);
     this.#pipeline.containerRemoved(container);
     this.#ended.set(container.id, container);
     this.#countInvoker(container.info, -1);
-    this.#countReuse(container, runsOn);
+    this.#countReuse(container, reason);
   }
 
   /** Whether a container that the engine no longer shows still has its cgroup. */
@@ -192,7 +183,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
   containerUnreadable(id: string, { message: cause, code }: GleanerError): void {
     const { containers, log, clock } = this.#parts;
     const message = containers.get(id)
-      ? `a container is no longer managed: ${cause}`
+      ? `a container stays managed with the user limits known before: ${cause}`
       : `a container is not managed: ${cause}`;
     log.warn('unreadable_container', clock.monotonic(), { container: id, code }, message);
   }
@@ -239,11 +230,11 @@ export class ContainerEventHandler implements ContainerEngineListener {
     else if (this.#invokers.delete(invoker)) headroom.forget(invoker);
   }
 
-  #countReuse(container: Container, runsOn: boolean): void {
+  #countReuse(container: Container, reason: EndReason): void {
     const fn = container.revision?.fn;
     if (fn === undefined) return;
     fn.containers--;
-    if (runsOn) return;
+    if (reason === 'limits_changed') return;
     // It was never warm, or perhaps before it was found: it says nothing about reuse.
     if (container.initFailed || (container.adopted && container.activations <= 1)) return;
     fn.ended++;

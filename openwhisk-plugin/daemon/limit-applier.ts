@@ -9,8 +9,7 @@ import {
   type WeightRange,
   type WriteResult,
 } from '../decision/index.js';
-import { differsFromUser, QUOTA_ROUNDING } from '../host/cgroup/index.js';
-import { emptyLimits } from '../host/ports/index.js';
+import { differsFromUser } from '../host/cgroup/index.js';
 import type { AuditLog, AuditRecord, AuditResource } from './audit.js';
 import type { Container } from './containers.js';
 import type { Counters } from './counters.js';
@@ -58,7 +57,6 @@ export class LimitApplier implements LimitPort<Container> {
   readonly #log: RateLimitedLog;
   readonly #limited: LimitedContainers;
   readonly #pending = new Set<Promise<void>>();
-  readonly #found = emptyLimits();
   readonly tally = new LimitTally();
   #memoryRefused: (container: Container, now: Millis) => void = () => undefined;
 
@@ -140,22 +138,6 @@ export class LimitApplier implements LimitPort<Container> {
     this.setMemory(container, user.memory, change);
     if (container.isProtected) this.#protect(container, 0, change.why);
     container.isProtected = null;
-    this.#counters.restores++;
-  }
-
-  /**
-   * Restores those limits that the kernel has as written here, to the user's known ones. What
-   * something else wrote stays: its user may have updated it.
-   */
-  restoreOwn(container: Container, change: Change): void {
-    const { handle, user, isProtected } = container;
-    const { shares, quota, memory } = handle.expected;
-    if (!handle.read(this.#found)) return;
-    if (this.#found.shares === shares) this.setShares(container, user.shares, change);
-    if (Math.abs(this.#found.quota - quota) <= QUOTA_ROUNDING)
-      this.setQuota(container, user.quota, change);
-    if (this.#found.memory === memory) this.setMemory(container, user.memory, change);
-    if (isProtected) this.#protect(container, 0, change.why);
     this.#counters.restores++;
   }
 

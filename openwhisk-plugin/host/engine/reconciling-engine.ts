@@ -34,7 +34,7 @@ class Known {
   seenIn: number;
   /** Position, among all starts, of its start event or of the listing that found it. */
   readonly order: number;
-  /** Its inspect answer was unreadable: no retry before its next update or the next full pass. */
+  /** Its inspect answer was unreadable: no retry before the next full pass. */
   isUnreadable = false;
   /** Settled when the container's inspect answer has been dealt with. */
   learned: Promise<void> = Promise.resolve();
@@ -261,13 +261,8 @@ export class ReconcilingEngine implements ContainerEngine {
     const order = ++this.#order;
     const info = await this.#source.inspect(id);
     if (this.#known.get(id) !== known || !known.info) return;
-    if (info === 'unreadable') {
-      this.#disown(known);
-      known.info = null;
-      known.isUnreadable = true;
-      this.#listener?.userLimitsUnknown?.(id);
-      return;
-    }
+    // It runs, by the listing, and it was understood before.
+    if (info === 'unreadable') return;
     // Equal stamps name one start; which of two is larger would say nothing once the clock was set.
     if (info !== null && isSameStart(info, known.info)) {
       if (!hasSameLimits(info, known.info)) {
@@ -307,15 +302,9 @@ export class ReconcilingEngine implements ContainerEngine {
       this.#updated.delete(next);
       const known = this.#known.get(next);
       // A failure here is an engine that does not answer: a full pass compares limits too.
-      await known?.learned.then(() => this.#inspectUpdated(next)).catch(() => this.#pass('full'));
+      await known?.learned.then(() => this.#again(next, known)).catch(() => this.#pass('full'));
     }
     this.#isFollowingUpdates = false;
-  }
-
-  async #inspectUpdated(id: string): Promise<void> {
-    const known = this.#known.get(id);
-    if (known?.isUnreadable) await this.#learn(id, ++this.#order, true);
-    else if (known) await this.#again(id, known);
   }
 
   #onPause(id: string, paused: boolean): void {
@@ -337,13 +326,9 @@ export class ReconcilingEngine implements ContainerEngine {
     if (known === undefined) return;
     this.#known.delete(id);
     if (!known.info) return;
-    this.#disown(known);
-    this.#listener?.containerEnded(id, isMissing);
-  }
-
-  #disown(known: Known): void {
-    const address = known.info?.address ?? null;
+    const { address } = known.info;
     if (address !== null && this.#owners.get(address) === known) this.#owners.delete(address);
+    this.#listener?.containerEnded(id, isMissing);
   }
 
   #setPaused(id: string, known: Known, paused: boolean): void {

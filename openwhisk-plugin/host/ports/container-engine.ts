@@ -70,10 +70,8 @@ export interface ContainerEngineListener {
   containerPaused(id: string, paused: boolean): void;
   /** The engine's `oom` event, which also fires for a child of a container that continues. */
   containerOom(id: string): void;
-  /** The engine's answer about a running container cannot be read. */
+  /** The engine's answer about a running container cannot be read: what was known still counts. */
   containerUnreadable?(id: string, error: GleanerError): void;
-  /** So it was for a container that was started: it is started again when an answer can be read. */
-  userLimitsUnknown?(id: string): void;
   bridgesChanged(bridges: readonly Bridge[]): void;
   /** A subscribe-list-reconcile pass is complete: what was not announced by now does not run. */
   reconciled(): void;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { type Bytes, mebibytes, millicores } from '../../../config/index.js';
+import { type Bytes, mebibytes } from '../../../config/index.js';
 import { EngineResponseError } from '../../../openwhisk-plugin/host/engine/index.js';
 import { FakeContainer, HookRig } from './hook-rig.js';
 
@@ -477,38 +477,7 @@ test('the warning of an unreadable answer says whether the container is managed'
   const texts = rig.lines.filter(({ message }) => message.endsWith('no Memory'));
   t.deepEqual(
     texts.map(({ message }) => message.split(': ')[0]),
-    ['a container is no longer managed', 'a container is not managed'],
+    ['a container stays managed with the user limits known before', 'a container is not managed'],
   );
-  await rig.hook.stop();
-});
-
-test('limits of an update that cannot be read stay, Gleaner’s own are taken back', async (t) => {
-  const rig = new HookRig();
-  const container = await learned(rig);
-  const connection = container.run();
-  container.work(100, 200);
-  t.true(container.cgroup.inForce.quota < 1000);
-  // `docker update --cpu-shares 512 -m 512m`: the quota stays in the kernel as the hook wrote it.
-  Object.assign(container.cgroup.inForce, { shares: 512, memory: mebibytes(512) });
-  const updated = { shares: 512, quota: 1000, memory: mebibytes(512) as number };
-  rig.platform.listener.userLimitsUnknown?.(container.info.id);
-  t.deepEqual(container.cgroup.inForce, updated);
-  container.work(200, 200);
-  container.answer(connection);
-  for (let n = 0; n < 3; n++) {
-    container.call(400, 200);
-    rig.advance(5100);
-  }
-  rig.hook.toggleKillSwitch();
-  rig.hook.toggleKillSwitch();
-  t.deepEqual(container.cgroup.inForce, updated);
-  t.like(counters(rig), { drift: 0 });
-  // The next answer can be read: 256 MiB and half a core, and the kernel still has other values.
-  const user = { ...container.info.user, shares: 512, quota: millicores(500) };
-  Object.assign(container.cgroup.expected, updated);
-  rig.platform.listener.containerStarted({ ...container.info, user }, true);
-  t.deepEqual(container.cgroup.inForce, { shares: 512, quota: 500, memory: mebibytes(256) });
-  container.call(400, 200);
-  t.true(container.quotaOfCall() < 500);
   await rig.hook.stop();
 });

@@ -45,9 +45,6 @@ export class Recorder implements ContainerEngineListener {
   containerUnreadable(id: string, error: Error): void {
     this.#note(`unreadable ${id.slice(-1)} ${error.message}`);
   }
-  userLimitsUnknown(id: string): void {
-    this.#note(`limits unknown ${this.#name(id)}`);
-  }
   bridgesChanged(bridges: readonly Bridge[]): void {
     this.bridges = bridges;
     this.#note('bridges');
