@@ -69,8 +69,8 @@ export const ERRORS = {
     hint: 'an upgrade leaves one; otherwise run `gleaner install` of the release that you need',
   },
   GLN_RELEASE_CONFIG: {
-    message: 'release {release} cannot use {config}; {current} still runs, unchanged:\n{problems}',
-    hint: 'correct these keys and repeat the command; docs/upgrade.md lists what releases changed',
+    message: 'release {release} cannot use {config}, and was not switched to:\n{problems}',
+    hint: 'correct this and repeat the command; docs/upgrade.md lists changed keys',
   },
   GLN_LIMITS_NOT_RESTORED: {
     message: 'some limits may not be restored: {containers}',

@@ -108,14 +108,13 @@ export function addCommands(program: Command): void {
     );
   addOutputOption(command).action((options: AuditOptions) => {
     checkFunctionName(options.function);
-    const { config } = loadSettings(globalOptions(command));
-    const lines = readAudit(
-      options.modes ? statePaths(config).modeAudit : statePaths(config).audit,
-      options.last,
-      (line) =>
-        (options.function === undefined || line.action === options.function) &&
-        (options.who === undefined || String(line.who ?? '').startsWith(options.who)),
-    );
+    const { audit, modeAudit } = statePaths(loadSettings(globalOptions(command)).config);
+    const passes = (line: AuditLine): boolean =>
+      (options.function === undefined || line.action === options.function) &&
+      (options.who === undefined || String(line.who ?? '').startsWith(options.who));
+    // The hook makes this file at the first change.
+    const isEmpty = options.modes && existsSync(audit) && !existsSync(modeAudit);
+    const lines = isEmpty ? [] : readAudit(options.modes ? modeAudit : audit, options.last, passes);
     printTable(options.output, lines, lines, [
       left('at', (row) => localTime(Date.parse(String(row.at ?? '')) * 1000)),
       left('who', (row) => row.who ?? '-'),

@@ -5,24 +5,39 @@ import { EXIT } from '../../config/index.js';
 /**
  * What a release finds wrong with a configuration, one problem a line; null: nothing.
  * @param program folder of the release
+ * @param variables settings that the services get beside the file
  */
-export type ConfigCheck = (node: string, program: string, config: string) => string | null;
+export type ConfigCheck = (
+  node: string,
+  program: string,
+  config: string,
+  variables: Readonly<Record<string, string>>,
+) => string | null;
 
 const TIMEOUT_MILLIS = 60_000;
 
 /**
- * Asks the release itself, as each knows its own keys. Services do not see this shell's variables,
- * so that the check does not either.
+ * Runs `config check` of the release, as keys differ between releases, without the variables of
+ * this shell, which services do not see.
  */
-export const configCheck: ConfigCheck = (node, program, config) => {
-  const { status, stdout, stderr, error } = spawnSync(
+export const configCheck: ConfigCheck = (node, program, config, variables) => {
+  const { status, signal, stdout, stderr, error } = spawnSync(
     node,
     [join(program, 'dist/cli/main.js'), '--config', config, 'config', 'check'],
-    { encoding: 'utf8', timeout: TIMEOUT_MILLIS, env: withoutSettings(process.env) },
+    {
+      encoding: 'utf8',
+      timeout: TIMEOUT_MILLIS,
+      killSignal: 'SIGKILL',
+      env: { ...withoutSettings(process.env), ...variables },
+    },
   );
+  if (error !== undefined) return `\`config check\` did not run: ${error.message}`;
   if (status === EXIT.ok) return null;
-  return (status === EXIT.usage && stdout.trim()) || error?.message || (stderr || stdout).trim();
+  if (status !== EXIT.usage)
+    return `\`config check\` ended with ${signal ?? status}: ${(stderr || stdout).trim()}`;
+  const lines = stdout.trim().split('\n');
+  return lines.filter((line) => !line.startsWith('warning: ')).join('\n');
 };
 
-const withoutSettings = (variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(variables).filter(([name]) => !name.startsWith('GLEANER_')));
+const withoutSettings = (shell: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(shell).filter(([name]) => !name.startsWith('GLEANER_')));

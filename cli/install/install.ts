@@ -30,7 +30,7 @@ export interface InstallOptions {
   readonly node: string;
   /** Null: files only. */
   readonly services: ServiceManager | null;
-  /** Asked before another release is made the current one; null: it need not read the file here. */
+  /** Of the release that is to be the current one; null: for an image, which has its own file. */
   readonly checkConfig: ConfigCheck | null;
 }
 
@@ -86,11 +86,12 @@ function seedOf(layout: Layout, part: ServicePart): string | null {
   return found[0] === undefined ? null : join(layout.nats, found[0]);
 }
 
+const SEED_VARIABLE = 'GLEANER_NATS_NKEYSEEDFILE';
+
 /** The hook reads root's seed file; the other services, which do not run as root, get a copy. */
 function dropIn(part: ServicePart, seed: string): string {
   const prefix = `GLEANER_NATS_INBOXPREFIX=${inboxPrefixOf(roleOf(part))}`;
-  const environment = (path: string): string =>
-    `Environment=GLEANER_NATS_NKEYSEEDFILE=${path} ${prefix}\n`;
+  const environment = (path: string): string => `Environment=${SEED_VARIABLE}=${path} ${prefix}\n`;
   const lines =
     part === 'hook'
       ? environment(seed)
@@ -161,11 +162,14 @@ function finish(
   changed: string[],
 ): Installed {
   const { at } = layout;
-  if (before !== null && before.release !== release && existsSync(at(layout.config))) {
+  if (before?.release !== release && existsSync(at(layout.config))) {
     const program = at(join(layout.releases, release));
-    const problem = checkConfig?.(node, program, at(layout.config)) ?? null;
-    if (problem !== null)
-      throw new ReleaseConfigError(release, layout.config, before.release, problem);
+    const seeds = parts.map((part) => seedOf(layout, part)).filter((seed) => seed !== null);
+    // Any seed will do: the parts' drop-ins name one each, instead of the file's.
+    const variables: Record<string, string> = {};
+    if (seeds[0] !== undefined) variables[SEED_VARIABLE] = at(seeds[0]);
+    const problem = checkConfig?.(node, program, at(layout.config), variables) ?? null;
+    if (problem !== null) throw new ReleaseConfigError(release, layout.config, problem);
   }
   const switched = pointLink(at(layout.current), join('releases', release));
   if (switched) changed.push(layout.current);

@@ -93,6 +93,7 @@ export async function collectBundle(
     ['doctor', async () => findings(await surveyConfigured(config, file))],
     ['nats', () => withBroker(config, overNats)],
     ['audit', () => readAudit(paths.audit, AUDIT_LINES, () => true)],
+    ['modeChanges', () => readAudit(paths.modeAudit, AUDIT_LINES, () => true)],
     ['logs', () => logs(paths.logs)],
   ];
   const bundle: Record<string, unknown> = {};

@@ -271,7 +271,8 @@ export class AuditLog {
   /** Leaves whole lines behind, and a closed file. */
   async #failed(error: unknown, data: Buffer, done: number): Promise<void> {
     const cause = messageOf(error);
-    const fields = { event: 'audit_log_failed', error: cause, dropped: this.dropped };
+    const { path } = this.#options;
+    const fields = { event: 'audit_log_failed', path, error: cause, dropped: this.dropped };
     if (this.failure === null)
       this.#log.error('audit', performance.now(), fields, 'the audit log cannot be written');
     this.failure = cause;
@@ -294,7 +295,7 @@ export class AuditLog {
     this.#file = null;
     await file.close();
     this.#logger.warn(
-      { event: 'audit_log_moved' },
+      { event: 'audit_log_moved', path: this.#options.path },
       'the audit log was deleted or moved: begun again',
     );
   }

@@ -36,6 +36,7 @@ test('the audit log is read over its rotated files, newest last, and filtered', 
   t.deepEqual(await news('--who', 'safeguard'), [504]);
   t.regex((await audit('-n', '1')).out, /safeguard +start +\/guest\/a +cpu\.quota +1 +0\.5/);
   t.is((await audit('-n', '0')).code, 2);
+  t.deepEqual(await news('--modes'), [], 'the mode has not been changed yet');
   writeFileSync(join(folder, 'audit-modes.jsonl'), line(5, '/guest/a', 'operator:ann'));
   t.deepEqual(await news('--modes'), [505]);
 });

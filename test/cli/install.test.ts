@@ -340,13 +340,20 @@ test('a release is asked with the file, and without the variables of this shell'
   const file = join(folder, 'gleaner.yaml');
   const ask = (text: string): string | null => {
     writeFileSync(file, text);
-    return configCheck(process.execPath, process.cwd(), file);
+    return configCheck(process.execPath, process.cwd(), file, {});
   };
   process.env.GLEANER_MODE = 'nonsense';
   t.teardown(() => delete process.env.GLEANER_MODE);
   t.is(ask('mode: observe\n'), null);
   t.regex(ask('mode: observe\nhook:\n  newer: 1\n') ?? '', /gleaner\.yaml:3.*hook\.newer/);
-  t.regex(configCheck(process.execPath, folder, file) ?? '', /main\.js/);
+  const seed = { GLEANER_NATS_NKEYSEEDFILE: join(folder, 'none.nk') };
+  writeFileSync(file, 'openwhisk:\n  apiHost: https://127.0.0.1\n  caFile: /none.pem\n');
+  t.is(ask(readFileSync(file, 'utf8')), null, 'a warning is no problem');
+  const found = configCheck(process.execPath, process.cwd(), file, seed) ?? '';
+  t.regex(found, /none\.nk/);
+  t.notRegex(found, /warning|none\.pem/);
+  t.regex(configCheck(process.execPath, folder, file, {}) ?? '', /ended with 1.*main\.js/s);
+  t.regex(configCheck(join(folder, 'node'), folder, file, {}) ?? '', /did not run: .*ENOENT/);
 });
 
 test('a rollback without a previous release, or with a damaged manifest, fails', (t) => {

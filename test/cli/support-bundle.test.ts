@@ -83,7 +83,8 @@ test('a bundle has every part, is private, and holds no secrets', async (t) => {
   const text = gunzipSync(readFileSync(file)).toString();
   t.deepEqual(held(text), []);
   const bundle = JSON.parse(text) as Record<string, unknown>;
-  t.deepEqual(Object.keys(bundle), ['gleaner', 'config', 'doctor', 'nats', 'audit', 'logs']);
+  const parts = ['gleaner', 'config', 'doctor', 'nats', 'audit', 'modeChanges', 'logs'];
+  t.deepEqual(Object.keys(bundle), parts);
   t.regex(text, /keep this line/);
   t.regex(text, /operator:me/);
   // What cannot be had says why.
