@@ -50,7 +50,7 @@ export function rewardOf(
 export function chargeOf({ observation, others, price, invoker }: View): number {
   if (price === null || others === null || observation.cpuMode === 'weight') return 0;
   const own = observation.demand.cpu;
-  const average = invoker?.functionDemand?.cpu;
+  const average = invoker?.functionDemand;
   if (average !== undefined) return Math.min(1, congestionCharge(price.cpu, 1, own, average));
   return Math.min(1, congestionCharge(price.cpu, others.members + 1, own, own + others.demand.cpu));
 }

@@ -54,10 +54,6 @@ const occupancyIn = ({ demand, available }: HostReport): PerResource => ({
   cpu: occupancyOf(demand.cpu, available.cpu),
   memory: occupancyOf(demand.memory, available.memory),
 });
-const meanDemandIn = ({ demand, functions }: HostReport): PerResource => ({
-  cpu: Math.round(demand.cpu / functions),
-  memory: Math.round(demand.memory / functions),
-});
 const pricesOf = ({ cpu, memory }: PerResource): PerResource => ({
   cpu: priceOf(cpu),
   memory: priceOf(memory),
@@ -121,7 +117,7 @@ export class Aggregator {
       if (pressure !== undefined) entry.pressure = pressure;
       if (weights !== undefined) entry.weights = weights;
       if (this.#invokers.size > 1 && report.functions > 0)
-        entry.functionDemand = meanDemandIn(report);
+        entry.functionDemand = Math.round(report.demand.cpu / report.functions);
       hosts.push(entry);
     }
     const { host, boot } = this.#options;

@@ -243,8 +243,8 @@ export const METRICS = {
       'result',
     ),
     gleaner_agents_newer_objects: gauge(
-      'Stored agents, weights and tables of a newer release, as after a rollback: this host has ' +
-        'its own beside them.',
+      'Stored agents, weights and tables of a newer release that this host has met since its ' +
+        'start, as after a rollback: it has its own beside them.',
     ),
     gleaner_agents_behind_seconds: gauge(
       'Delay of an invoker host’s newest observation beyond the usual, the largest: a slow agent ' +

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { allowed } from '../support/slowness.js';
@@ -106,13 +106,18 @@ export function watchContainers(
   prefix: string,
   env: NodeJS.ProcessEnv = process.env,
 ): WatchedContainer[] {
-  const docker = (...args: string[]): string =>
-    execFileSync('docker', args, { encoding: 'utf8', env });
+  const docker = (...args: string[]): string => {
+    const { status, stdout, stderr } = spawnSync('docker', args, { encoding: 'utf8', env });
+    // What ends between the list and this question is not shown; the others are.
+    if (status !== 0 && !stderr.includes('No such object')) throw new Error(stderr);
+    return stdout;
+  };
   const ids = docker('ps', '--quiet', '--no-trunc', '--filter', `name=^${prefix}`)
     .split('\n')
     .filter(Boolean);
   if (ids.length === 0) return [];
-  const all = JSON.parse(docker('inspect', ...ids)) as Inspected[];
+  const known = JSON.parse(docker('inspect', ...ids)) as Inspected[];
+  const all = known.filter(({ State }) => State.Pid > 0);
   const weights = ownWeights(all.map(({ Id }) => Id));
   return all.map(({ Id, State, HostConfig }, i) => {
     const quota =

@@ -92,7 +92,7 @@ export class HandOver {
   readonly #unread = new Map<number, UnreadObject>();
   #reading = 0;
   readonly #waiting: (() => void)[] = [];
-  /** One line is enough for all shards. */
+  /** One line is enough for all shards, until one has been saved again. */
   #hasLost = false;
   /** `loaded`, `unusable`: suspended agents that were resumed or could not be. */
   readonly counts = { loaded: 0, unusable: 0, saves: 0, failures: 0 };
@@ -174,7 +174,10 @@ export class HandOver {
     const until = clock.monotonic() + LAST_SAVE_TIMEOUT;
     while (clock.monotonic() < until) {
       const remaining = (until - clock.monotonic()) as Millis;
-      if (isOurs() && (await within(timers, remaining, this.#save(shard, epoch)))) return true;
+      if (isOurs() && (await within(timers, remaining, this.#save(shard, epoch)))) {
+        this.#hasLost = false;
+        return true;
+      }
       await new Promise<void>((resolve) => timers.after(LAST_SAVE_INTERVAL, resolve));
     }
     if (!this.#hasLost)
@@ -278,9 +281,9 @@ export class HandOver {
         this.counts.unusable++;
   }
 
-  /** False: it failed. True also if there is nothing to save. */
+  /** False: it failed, or may not replace what is not read yet. True also without changes. */
   async #save(shard: number, epoch: number): Promise<boolean> {
-    if (this.#unread.has(shard)) return true;
+    if (this.#unread.has(shard)) return !this.#dirty.has(shard);
     const { agents, clock, sizing } = this.#options;
     const now = clock.monotonic();
     const saved: Record<string, SavedAgent> = {};

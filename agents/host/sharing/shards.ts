@@ -147,8 +147,11 @@ export class Shards {
     this.#stopped = true;
     this.#cancelTurn();
     this.#watch.stop();
-    await this.#turning;
-    await Promise.all([...this.#held.keys()].map((shard) => this.#release(shard).catch(() => {})));
+    const releaseAll = (): Promise<unknown> =>
+      Promise.allSettled([...this.#held.keys()].map((shard) => this.#release(shard)));
+    // Beside a turn that has not ended, and then what that turn still took.
+    await Promise.all([this.#turning, releaseAll()]);
+    await releaseAll();
     await this.#member.release();
   }
 
@@ -174,7 +177,8 @@ export class Shards {
       const taken = new Set([...take, ...unclaimed]);
       // Wait for all: a write that is answered late must not collide with the next turn's.
       await Promise.allSettled([...taken].map((shard) => this.#take(shard)));
-      for (const shard of give) await this.#release(shard);
+      // At once: each may wait for the store.
+      await Promise.allSettled(give.map((shard) => this.#release(shard)));
     } catch {
       // The lease expires or is renewed on its own, and the next turn retries.
     }

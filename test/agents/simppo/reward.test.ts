@@ -47,7 +47,7 @@ test('a function is charged against those on its host, not against the cluster',
   const demand = (cpu: number) => ({ cpu: cpu as Millicores, memory: 0 as Bytes });
   const charge = (own: number, excess: number, around: Partial<View>): number =>
     chargeOf(view({ demand: demand(own) }, { price: { cpu: excess, memory: 0 }, ...around }));
-  const invoker = (functionDemand?: { cpu: number; memory: number }) => ({
+  const invoker = (functionDemand?: number) => ({
     host: 'h1',
     occupancy: { cpu: 1.5, memory: 0 },
     price: { cpu: 0.5, memory: 0 },
@@ -55,12 +55,12 @@ test('a function is charged against those on its host, not against the cluster',
   });
   // Ten functions on each of ten hosts: the one here asks as much as the others on average.
   const spread = others({ members: 9, demand: demand(9 * 15_000) });
-  const average = invoker({ cpu: 1500, memory: 0 });
+  const average = invoker(1500);
   near(t, charge(1500, 0.5, { others: spread, invoker: average }), 0.5);
   near(t, charge(750, 0.5, { others: spread, invoker: average }), 0.25);
   // Two functions on a hot host, 98 idle ones elsewhere.
   const idle = others({ members: 99, demand: demand(7500 + 98 * 10) });
-  near(t, charge(7500, 0.02, { others: idle, invoker: invoker({ cpu: 7500, memory: 0 }) }), 0.02);
+  near(t, charge(7500, 0.02, { others: idle, invoker: invoker(7500) }), 0.02);
   // One host: the totals are its own. A quarter of the demand is of one of four functions.
   near(t, charge(1000, 0.5, { others: others(), invoker: invoker() }), 0.5);
   t.is(charge(9000, 0.9, { others: others(), invoker: invoker() }), 1);

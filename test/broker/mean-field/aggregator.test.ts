@@ -68,7 +68,7 @@ test('capacity, occupancy and price come per invoker host from its own report', 
     host: 'h1',
     occupancy: { cpu: 1.25, memory: 0.5 },
     price: { cpu: 0.25, memory: 0 },
-    functionDemand: { cpu: 2500, memory: 1500 },
+    functionDemand: 2500,
   });
   t.deepEqual(field.hosts[1]?.price, { cpu: 0, memory: 0 });
   t.deepEqual(field.capacity, { cpu: 4000 as Millicores, memory: 8000 as Bytes });
@@ -81,10 +81,10 @@ test('beside other hosts a host has the mean demand of its active functions', (t
   t.is(aggregator.step(millis(10), 4).hosts[0]!.functionDemand, undefined);
   aggregator.takeReport({ ...report('h2', 1, 0), functions: 0 }, millis(20));
   const { hosts } = aggregator.step(millis(30), 4);
-  // 3000 and 1500 of 4 functions.
+  // 3000 of 4 functions.
   t.deepEqual(
     hosts.map(({ functionDemand }) => functionDemand),
-    [{ cpu: 750, memory: 375 }, undefined],
+    [750, undefined],
   );
 });
 

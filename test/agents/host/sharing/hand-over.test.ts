@@ -311,8 +311,13 @@ test('a stop ends although the store fails, and the loss is logged once', async 
   await pass(200);
   for (const fn of [FN, '/guest/other']) await observe(fn);
   bus.refusal = refuseWrites;
-  const stopped = one.stop();
-  await pass(5000);
+  let hasStopped = false;
+  const stopped = one.stop().then(() => {
+    hasStopped = true;
+  });
+  // A supervisor ends a part after 3 s.
+  await pass(2800);
+  t.true(hasStopped);
   await stopped;
   t.is(errors.length, 1);
   t.regex(errors[0]!, /^cannot save agents: .*since their last save is lost/);
@@ -339,6 +344,53 @@ test('an agent that could not be saved before it moved continues when it returns
   bus.refusal = () => null;
   const stopped = Promise.all([one.stop(), two.stop()]);
   await pass(5000);
+  await stopped;
+});
+
+test('a stop while shards move and the store fails takes no longer than another', async (t) => {
+  const { bus, start, pass, observe } = stage();
+  const one = start('agents-1');
+  await pass(200);
+  for (let i = 0; i < 64; i++) await observe(`/guest/f${i}`);
+  bus.refusal = refuseWrites;
+  const two = start('agents-2');
+  for (let i = 0; i < 100 && one.ownedShards === SHARDS; i++) await pass(50);
+  t.true(one.ownedShards < SHARDS, 'shards are being released');
+  let hasStopped = false;
+  const stopped = one.stop().then(() => {
+    hasStopped = true;
+  });
+  await pass(2800);
+  t.true(hasStopped);
+  bus.refusal = () => null;
+  const both = Promise.all([stopped, two.stop()]);
+  await pass(5000);
+  await both;
+});
+
+test('a shard that returns and moves again while nothing can be read is kept', async (t) => {
+  const { bus, start, pass, observe, seen } = stage();
+  const one = start('agents-1');
+  await pass(200);
+  for (let i = 0; i < 3; i++) await observe(MOVING);
+  bus.refusal = (store) =>
+    store === objectStores.policies ? new StoreUnavailableError(store, 'no leader') : null;
+  for (let i = 0; i < 2; i++) {
+    const broker = bus.connect();
+    const other = start('agents-2', { broker });
+    await pass(60_000);
+    t.true(other.ownedShards > 0);
+    await broker.close();
+    await pass(8000);
+    t.is(one.ownedShards, SHARDS);
+    await observe(MOVING);
+    await pass(1000);
+  }
+  // 3, and one after each return.
+  t.is(await seen('agents-1', MOVING), 5);
+  bus.refusal = () => null;
+  const stopped = one.stop();
+  await pass(3000);
   await stopped;
 });
 
