@@ -50,9 +50,9 @@ export function resolveCgroups(pid: number, id: string, table = new MountTable('
   try {
     return resolvedIn(mounts, pid, id, table.root);
   } catch (error) {
-    // A hierarchy may have been mounted since.
+    // A hierarchy may have been mounted since; a process that has ended is in none.
+    if (isFresh || !existsSync(join(table.root, `proc/${pid}`))) throw error;
     table.forget();
-    if (isFresh) throw error;
     return resolvedIn(table.current().mounts, pid, id, table.root);
   }
 }

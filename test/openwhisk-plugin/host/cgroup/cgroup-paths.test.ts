@@ -269,6 +269,8 @@ test('the mounts are read once for many containers, and again for one that is no
   // Nothing is mounted by this file: only a reading that is kept finds the container.
   tree.write('proc/self/mountinfo', '');
   t.is(cpu(), place('mnt/cgroup'));
+  t.throws(() => resolveCgroups(1, ID, table), { instanceOf: CgroupNotFoundError });
+  t.is(cpu(), place('mnt/cgroup'), 'it is kept when a process has ended');
   time.advance(millis(1000));
   t.throws(cpu, { instanceOf: CgroupNotFoundError }, 'kept for a second');
 
