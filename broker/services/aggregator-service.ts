@@ -37,7 +37,10 @@ const stateFields = {
       }),
     )
     .optional()
-    .describe('Instances that ended after a fault in the last hour and were not started again.'),
+    .describe(
+      'Instances that ended after a fault in the last hour and were not started again, as far as ' +
+        'this aggregator ran then.',
+    ),
 };
 export const aggregatorSchema = z.object(stateFields);
 
