@@ -8,14 +8,13 @@ const INTERVAL = millis(10_000);
 const SILENCE = 1.5 * INTERVAL;
 /** As many as there may be of one message's hosts, of each of two services, and some more. */
 const INSTANCES_MAX = 10_000;
-/** Ends after a fault that are known at once. */
+/** Most failed instances that are remembered. */
 const FAILED_MAX = 100;
+/** How long an end after a fault is known, unless its service is announced on its host again. */
+const FAILED_KEPT = millis(3_600_000);
 
 /** By service the host of each instance, by its id. */
 export type Instances = Record<string, Record<string, string>>;
-
-/** How long an end after a fault is known, unless its service is announced on its host again. */
-const FAILED_KEPT = millis(3_600_000);
 
 /** An instance that ended after a fault. */
 export interface FailedInstance {

@@ -89,7 +89,7 @@ function warnFailed(failed: readonly FailedInstance[]): void {
   for (const { service, host, failure, age } of failed)
     reportProblem(
       `${plainText(service)} on ${plainText(host)} failed ${span(age)} ago: ${plainText(failure)}`,
-      'its log there shows the fault; its supervisor starts it again, or `gleaner up` does',
+      'its log there shows the fault; its supervisor starts it again',
     );
 }
 
