@@ -151,6 +151,8 @@ export class NatsKeyValue implements KeyValue {
   connected(fresh: boolean): void {
     this.#store.reopen();
     if (fresh) this.#stopChanges = null;
+    // This connection is asked again; if it refuses, too, it says so.
+    this.#isRefused = false;
     if (this.#watchers.size === 0) return;
     this.#subscribeToChanges();
     void this.#resync();

@@ -14,7 +14,9 @@ export function updateNats(set: MetricSet, broker: Broker | null): void {
   if (broker === null) return;
   const { counters } = broker;
   set.set('gleaner_nats_connected', broker.connected ? 1 : 0);
-  set.set('gleaner_nats_subscriptions_refused', broker.refusedSubjects.length);
+  // While disconnected, what the next connection refuses is unknown, as `/readyz` says.
+  const refused = broker.connected ? broker.refusedSubjects.length : 0;
+  set.set('gleaner_nats_subscriptions_refused', refused);
   set.grow('gleaner_nats_reconnects_total', Math.max(0, counters.connects - 1));
   const results = {
     published: counters.published,

@@ -134,7 +134,8 @@ test('readyz names subjects that NATS refuses, until it accepts them', async (t)
   const clock = new ManualTime();
   const { operating, page } = await started(clock);
   t.teardown(() => operating.stop());
-  const broker = new MemoryBus().connect() as MemoryBroker;
+  const bus = new MemoryBus();
+  const broker = bus.connect() as MemoryBroker;
   operating.watch({ broker, update: () => undefined, checks: () => [] });
   broker.refusedSubjects = ['a.b', 'c.*'];
   t.is((await page('/readyz')).text, 'ok, degraded: subscriptions\n');
@@ -147,6 +148,12 @@ test('readyz names subjects that NATS refuses, until it accepts them', async (t)
   t.regex((await page('/readyz?verbose')).text, /refuses a, b, c, d, e and 2 more: correct/);
   const gauge = async () =>
     /^gleaner_nats_subscriptions_refused (\d+)$/m.exec((await page('/metrics')).text)?.[1];
+  t.is(await gauge(), '7');
+  bus.takeDown();
+  clock.advance(millis(250));
+  t.is(await gauge(), '0', 'while disconnected nothing is known to be refused');
+  bus.bringUp();
+  clock.advance(millis(250));
   t.is(await gauge(), '7');
   broker.refusedSubjects = [];
   clock.advance(millis(250));
