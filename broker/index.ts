@@ -22,6 +22,7 @@ export {
   storedModes,
   storeLater,
   switchMode,
+  type UnreadableMode,
 } from './mode-switch.js';
 export { inboxPrefixOf, permissionsOf } from './permissions.js';
 export type {

@@ -105,11 +105,20 @@ export interface StoredModes {
   readonly unreadable: readonly string[];
 }
 
+/** A value that cannot be read pauses its function. */
+export interface UnreadableMode {
+  readonly unreadable: true;
+}
+
 /** What is stored for one function; null: nothing with an effect. Rejects as the bucket does. */
-export async function storedMode(broker: Broker, fn: string): Promise<ModeValue | null> {
+export async function storedMode(
+  broker: Broker,
+  fn: string,
+): Promise<ModeValue | UnreadableMode | null> {
   const entry = await broker.keyValue(buckets.mode).get(modeKey(fn));
   const decoded = entry?.value ? decodeMode(entry.value) : null;
-  return decoded?.ok && hasEffect(decoded.message) ? decoded.message : null;
+  if (decoded?.ok === false) return { unreadable: true };
+  return decoded && hasEffect(decoded.message) ? decoded.message : null;
 }
 
 /** Rejects as the bucket does. */

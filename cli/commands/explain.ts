@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { storedMode } from '../../broker/index.js';
+import { storedMode, type UnreadableMode } from '../../broker/index.js';
 import type { ModeValue } from '../../broker/messages/index.js';
 import {
   askEvery,
@@ -8,7 +8,7 @@ import {
   type FailedInitsView,
   type FunctionView,
 } from '../../broker/services/index.js';
-import { EXIT, messageOf } from '../../config/index.js';
+import { EXIT, GleanerError, messageOf, reportProblem } from '../../config/index.js';
 import { comparisonOver, grantReason, reasonText } from '../../rules/index.js';
 import {
   cores,
@@ -132,10 +132,33 @@ export function slowdownBoundText(one: NonNullable<FunctionView['slowdownBound']
 }
 
 /** The pause or mode of this function alone: `paused by operator:ann: too slow`. */
-export function storedModeText({ paused, mode, author, reason }: ModeValue): string {
+export function storedModeText(stored: ModeValue | UnreadableMode): string {
+  if ('unreadable' in stored) return 'paused: its stored mode cannot be read (`gleaner mode`)';
+  const { paused, mode, author, reason } = stored;
   const what = [...(paused ? ['paused'] : []), ...(mode === undefined ? [] : [`mode ${mode}`])];
   const why = reason === '' ? '' : `: ${plainText(reason)}`;
   return `${what.join(', ')} by ${plainText(author)}${why}`;
+}
+
+/** For programs; an unreadable value has the keys of a readable one. */
+const storedModeJson = (stored: ModeValue | UnreadableMode): object =>
+  'unreadable' in stored
+    ? { mode: null, paused: true, author: null, reason: null, unreadable: true }
+    : {
+        mode: stored.mode ?? null,
+        paused: stored.paused,
+        author: stored.author,
+        reason: stored.reason,
+      };
+
+/** The rest is shown. Without JetStream nothing is stored, which is no problem. */
+function noteNotRead(name: string, error: unknown): null {
+  if (!(error instanceof GleanerError && error.code === 'GLN_BROKER_NO_JETSTREAM'))
+    reportProblem(
+      `cannot read the stored mode of ${plainText(name)}: ${messageOf(error)}`,
+      'read it as an operator, with JetStream: `gleaner status` shows its state',
+    );
+  return null;
 }
 
 const HEAP_NOTE =
@@ -167,8 +190,7 @@ export function addCommands(program: Command): void {
           askEvery(broker, 'hook', 'explain', { function: name }),
           fetchAgent(broker, name),
           inspectHooks(broker, { function: name, containers: 0 }),
-          // Without JetStream nothing is stored; the rest is shown.
-          storedMode(broker, name).catch(() => null),
+          storedMode(broker, name).catch((error: unknown) => noteNotRead(name, error)),
         ]),
     );
     const hosts: ExplainedHost[] = [
@@ -194,12 +216,7 @@ export function addCommands(program: Command): void {
         json({
           function: name,
           comparison,
-          stored: stored && {
-            mode: stored.mode ?? null,
-            paused: stored.paused,
-            author: stored.author,
-            reason: stored.reason,
-          },
+          stored: stored && storedModeJson(stored),
           hosts: all,
           agents: agents.found,
         }),

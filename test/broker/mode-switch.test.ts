@@ -16,7 +16,7 @@ import {
   type ModeValue,
   modeKey,
 } from '../../broker/messages/index.js';
-import { changeMode } from '../../broker/mode-switch.js';
+import { changeMode, storedMode } from '../../broker/mode-switch.js';
 import { serve } from '../../broker/services/index.js';
 import { type GleanerError, millis, systemClock } from '../../config/index.js';
 import { act } from '../../dashboard/server/actions.js';
@@ -329,4 +329,15 @@ test('a hook that was away for longer than a release is kept learns of it', asyn
   rig.bus.bringUp();
   await rig.other.flush();
   t.false(isPaused());
+});
+
+test('the stored mode of one function: an unreadable value is told from none', async (t) => {
+  const broker = new MemoryBus().connect();
+  t.is(await storedMode(broker, FN), null);
+  await changeMode(broker, FN, { paused: true }, who);
+  t.like(await storedMode(broker, FN), { paused: true, author: 'test' });
+  await changeMode(broker, FN, { paused: false }, who);
+  t.is(await storedMode(broker, FN), null, 'a release has no effect');
+  await broker.keyValue(buckets.mode).put(modeKey(FN), Buffer.from('{'));
+  t.deepEqual(await storedMode(broker, FN), { unreadable: true });
 });

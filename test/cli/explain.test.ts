@@ -141,6 +141,10 @@ test('explain names who paused the function, and why', (t) => {
   const stored = { v: 1, kill: false, paused: true, author: 'operator:ann', reason: '' } as const;
   t.is(storedModeText(stored), 'paused by operator:ann');
   t.is(
+    storedModeText({ unreadable: true }),
+    'paused: its stored mode cannot be read (`gleaner mode`)',
+  );
+  t.is(
     storedModeText({ ...stored, mode: 'observe', reason: 'too slow' }),
     'paused, mode observe by operator:ann: too slow',
   );

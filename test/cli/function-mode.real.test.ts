@@ -1,5 +1,7 @@
 import { userInfo } from 'node:os';
 import test from 'ava';
+import { buckets } from '../../broker/index.js';
+import { modeKey } from '../../broker/messages/index.js';
 import { natsServerHere, RealServer } from '../broker/contract/server.js';
 import { hookOn } from '../support/hook-on-nats.js';
 
@@ -8,7 +10,7 @@ if (natsServerHere()) {
     const server = new RealServer();
     t.teardown(() => server.remove());
     await server.up();
-    const { rig, cli } = await hookOn(t, server);
+    const { rig, broker, cli } = await hookOn(t, server);
     rig.container({ quota: 1000 }).call(20, 300);
     const author = `cli:${userInfo().username}`;
 
@@ -43,6 +45,16 @@ if (natsServerHere()) {
       { name: '/guest/nope', mode: 'recommend', paused: false, author, reason: 'drill' },
       { name: '/guest/typo', mode: null, paused: true, author, reason: '' },
     ]);
+
+    const bucket = broker.keyValue(buckets.mode);
+    await bucket.put(modeKey('/guest/hello'), Buffer.from('{'));
+    const explained = await cli('explain', '/guest/hello');
+    t.is(explained.err, '');
+    const why = '/guest/hello: paused: its stored mode cannot be read (`gleaner mode`)';
+    t.true(explained.out.split('\n').includes(why), explained.out);
+    const { stored } = JSON.parse((await cli('explain', '/guest/hello', '-o', 'json')).out);
+    const unknown = { mode: null, author: null, reason: null };
+    t.deepEqual(stored, { paused: true, unreadable: true, ...unknown });
 
     const onHost = ['--host', 'host-a', '--reason', 'x'.repeat(600)];
     const one = await cli('restore', '--hold', ...onHost);

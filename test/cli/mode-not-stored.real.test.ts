@@ -76,6 +76,24 @@ if (natsServerHere()) {
     );
     await server.up(['-c', file]);
     await actsWithoutStoring(t, server, /JetStream is not enabled for this account/);
+    const explained = await gleaner(['--nats', server.url, 'explain', '/guest/hello']);
+    t.notRegex(explained.err, /stored mode/, 'nothing can be stored');
+  });
+
+  test.serial('explain says that it may not read the stored mode', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    const file = join(server.directory, 'denied.conf');
+    const denied = ['DIRECT.GET.KV_gleaner_mode.>', 'STREAM.MSG.GET.KV_gleaner_mode'];
+    const subjects = denied.map((one) => `"$JS.API.${one}"`).join(', ');
+    const user = `{ user: a, password: a, permissions: { publish: { deny: [${subjects}] } } }`;
+    writeFileSync(file, `authorization { users = [ ${user} ] }\nno_auth_user: a\n`);
+    await server.up(['-c', file]);
+    const { rig, cli } = await hookOn(t, server);
+    rig.container({ quota: 1000 }).call(20, 300);
+    const { out, err } = await cli('explain', '/guest/hello');
+    t.regex(err, /^gleaner: cannot read the stored mode of \/guest\/hello: .*\n {2}/);
+    t.regex(out, /^\/guest\/hello on host-a$/m, 'the rest is shown');
   });
 
   test.serial(
