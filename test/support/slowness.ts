@@ -5,5 +5,5 @@
  */
 const slowness = Math.max(1, Number(process.env.GLEANER_TEST_SLOWNESS ?? 1) || 1);
 
-/** A deadline on this machine. */
-export const allowed = (millis: number): number => millis * slowness;
+/** A deadline on this machine; whole, as Node takes no other timeouts of child processes. */
+export const allowed = (millis: number): number => Math.ceil(millis * slowness);
