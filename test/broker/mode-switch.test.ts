@@ -211,7 +211,7 @@ test('a change is stored later if the error is temporary', async (t) => {
   const broker = bus.connect();
   let tries = 0;
   bus.refusal = (_, operation) => (operation === 'write' && ++tries < 3 ? full : null);
-  const times = { during: 1000, every: 10 };
+  const times = { during: 60_000, every: 10 };
   t.is(await storeLater(broker, null, { mode: 'observe' }, who, { first: full, ...times }), null);
   t.is(tries, 3);
   bus.refusal = () => full;
