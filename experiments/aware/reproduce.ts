@@ -224,7 +224,7 @@ function adaptationSection(
     '',
     '| contender | episodes to converge | did | own | lost | missed | by source, % | ' +
       'CPU deficit | memory deficit | updates | late |',
-    '|---|---|---|---|---|---|---|---|---|---|',
+    '|---|---|---|---|---|---|---|---|---|---|---|',
     ...adaptation.map(
       (row) =>
         `| ${row.contender} | ${number(row.episodes)} | ${row.reached} of ${row.pairs} | ` +
