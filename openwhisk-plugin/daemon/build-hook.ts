@@ -2,14 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Broker, hostNameFrom, type Logger, RateLimitedLog } from '../../broker/index.js';
-import {
-  type Config,
-  type Micros,
-  mebibytes,
-  messageOf,
-  type Random,
-  timeOfDay,
-} from '../../config/index.js';
+import { type Config, mebibytes, messageOf, type Random, timeOfDay } from '../../config/index.js';
 import { HostController, targetRules } from '../control/index.js';
 import {
   Decider,
@@ -66,7 +59,7 @@ const POD_LOSS = 0.05;
 /** Rotated audit logs that are kept; `hook.auditRotateMiB` bounds the disk that they take. */
 const AUDIT_FILES = 5;
 /** Some 10,000 changes of mode, and as many in a rotated file. */
-const MODE_AUDIT = { rotateBytes: 2 * 1024 * 1024, files: 1 };
+const MODE_AUDIT_MIB = 2;
 /** Files below `hook.stateDir`. */
 export const pathsOf = ({ hook }: Config) => ({
   lock: join(hook.stateDir, 'hook.lock'),
@@ -129,12 +122,14 @@ function sharedParts(
     config.decision.maxFunctions,
     (fn) => policies.forFunction(fn.action, fn.settings, decider.policies),
   );
-  const at = (time: Micros): Micros => timeOfDay(clock, time);
-  const rotateBytes = config.hook.auditRotateMiB * 1024 * 1024;
-  const auditFile = { path: paths.audit, rotateBytes, files: AUDIT_FILES, timeOfDay: at };
-  const audit = new AuditLog(auditFile, timers, logger);
-  const modeFile = { path: paths.modeAudit, ...MODE_AUDIT, timeOfDay: at };
-  const modeAudit = new AuditLog(modeFile, timers, logger);
+  const auditLog = (path: string, rotateMiB: number, files: number): AuditLog =>
+    new AuditLog(
+      { path, rotateBytes: mebibytes(rotateMiB), files, timeOfDay: (at) => timeOfDay(clock, at) },
+      timers,
+      logger,
+    );
+  const audit = auditLog(paths.audit, config.hook.auditRotateMiB, AUDIT_FILES);
+  const modeAudit = auditLog(paths.modeAudit, MODE_AUDIT_MIB, 1);
   const limited = new LimitedContainers(paths.limited, (error) =>
     log.warn(
       'limited_containers',

@@ -65,17 +65,15 @@ export class MountTable {
   /** `isFresh`: read for this call. */
   current(): { readonly mounts: Mounts; readonly isFresh: boolean } {
     const now = this.#clock.monotonic();
-    const isFresh = this.#mounts === null || now - this.#readAt >= MOUNTS_KEPT;
-    if (isFresh) {
-      this.#mounts = readMounts(this.root);
-      this.#readAt = now;
-    }
-    return { mounts: this.#mounts!, isFresh };
+    const kept = now - this.#readAt < MOUNTS_KEPT ? this.#mounts : null;
+    return { mounts: kept ?? this.readAgain(), isFresh: kept === null };
   }
 
-  /** Before a second look for a container that was not found. */
-  forget(): void {
-    this.#mounts = null;
+  /** For a second look for a container that was not found. */
+  readAgain(): Mounts {
+    this.#readAt = this.#clock.monotonic();
+    this.#mounts = readMounts(this.root);
+    return this.#mounts;
   }
 }
 

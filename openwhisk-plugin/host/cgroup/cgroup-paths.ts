@@ -52,13 +52,16 @@ export function resolveCgroups(pid: number, id: string, table = new MountTable('
   } catch (error) {
     // A hierarchy may have been mounted since; a process that has ended is in none.
     if (isFresh || !existsSync(join(table.root, `proc/${pid}`))) throw error;
-    table.forget();
-    return resolvedIn(table.current().mounts, pid, id, table.root);
+    return resolvedIn(table.readAgain(), pid, id, table.root);
   }
 }
 
-function resolvedIn(known: Mounts, pid: number, id: string, root: string): CgroupPaths {
-  const { cgroups: mounts, processesHidden } = known;
+function resolvedIn(
+  { cgroups: mounts, processesHidden }: Mounts,
+  pid: number,
+  id: string,
+  root: string,
+): CgroupPaths {
   const text = readText(join(root, `proc/${pid}/cgroup`));
   if (text === null && !processesHidden)
     throw new CgroupNotFoundError(`process ${pid} of container ${id.slice(0, 12)} does not run`);
