@@ -5,6 +5,10 @@ import { Policy } from './policy.js';
 import { Rollout, type Transition } from './rollout.js';
 import type { PpoSettings } from './settings.js';
 
+/** False: the step was masked, or not sampled (null): it has no probability to learn from. */
+export const isLearnable = (logProbability: number | null): logProbability is number =>
+  logProbability !== null && logProbability !== Number.NEGATIVE_INFINITY;
+
 export interface PpoAgentShape {
   readonly features: number;
   readonly actions: number;
@@ -95,13 +99,12 @@ export class PpoAgent {
   }
 
   /**
-   * A step that was decided before. A masked action, or one that was not sampled (null), has no
-   * probability to learn from, so the segment ends before it. A full buffer is the caller's fault:
-   * it would drop steps between two kept ones.
+   * A step that was decided before; one that is not {@link isLearnable} ends the segment before it.
+   * A full buffer is the caller's fault: it would drop steps between two kept ones.
    */
   record(step: DecidedStep): void {
     const { logProbability } = step;
-    if (logProbability === null || logProbability === Number.NEGATIVE_INFINITY) {
+    if (!isLearnable(logProbability)) {
       this.rollout.cut(step.input);
       return;
     }

@@ -1,4 +1,4 @@
-export { newActorCritic, PpoAgent, type PpoAgentShape, ppoShapes } from './agent.js';
+export { isLearnable, newActorCritic, PpoAgent, type PpoAgentShape, ppoShapes } from './agent.js';
 export { MaskedCategorical } from './categorical.js';
 export { expectedPpo, learnerCheckpoint, ppoCheckpoint, ppoState } from './checkpoint.js';
 export { EntropyWatch } from './health.js';

@@ -10,6 +10,7 @@ import type {
   LifeCycleLearner,
 } from './learner.js';
 import { PendingTraining } from './pending-training.js';
+import { transitionsOf } from './steps-by-host.js';
 
 export interface FirmLifeCycleLearnerOptions extends LearnerOptions {
   readonly ddpg: DdpgSettings;
@@ -43,10 +44,9 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
     const episode = this.#pending.endEpisode();
     if (episode === null) return null;
     const agent = this.#ensureAgent();
-    for (const { steps, after } of episode)
-      steps.forEach(({ input, action, reward }, i) => {
-        agent.rememberStep(input, action, reward, steps[i + 1]?.input ?? after);
-      });
+    for (const segment of episode)
+      for (const { step, next } of transitionsOf(segment))
+        agent.rememberStep(step.input, step.action, step.reward, next);
     const { engine, offlineTrainer } = this.#options;
     return this.#pending.trainOffline(
       () =>

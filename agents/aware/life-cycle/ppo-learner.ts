@@ -1,5 +1,5 @@
 import { type Random, SeededRandom } from '../../../config/index.js';
-import { type LearnerState, PpoAgent, type PpoSettings } from '../../ppo/index.js';
+import { isLearnable, type LearnerState, PpoAgent, type PpoSettings } from '../../ppo/index.js';
 import type { Demonstration } from './demonstration.js';
 import type {
   ActingWeights,
@@ -78,8 +78,7 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
   }
 
   learn(step: LearnedStep, after: Float32Array, host = ''): void {
-    const { logProbability } = step;
-    if (logProbability === null || logProbability === Number.NEGATIVE_INFINITY) {
+    if (!isLearnable(step.logProbability)) {
       this.#own.cut(host);
       return;
     }

@@ -4,6 +4,14 @@ export interface HostSegment<Step> {
   readonly after: Float32Array;
 }
 
+/** Each step of a segment, and the input that followed it. */
+export function* transitionsOf<Step extends { readonly input: Float32Array }>({
+  steps,
+  after,
+}: HostSegment<Step>): Generator<{ readonly step: Step; readonly next: Float32Array }> {
+  for (const [i, step] of steps.entries()) yield { step, next: steps[i + 1]?.input ?? after };
+}
+
 /** Steps of a function on all its hosts; a step follows only from the one before on its host. */
 export class StepsByHost<Step> {
   /** Steps since the last `take`. */

@@ -2,6 +2,7 @@ import type { Random } from '../../../config/index.js';
 import { adamDefaults, type Engine, type Network, orthogonal } from '../../nn/index.js';
 import type { DemonstratedEpisode } from './demonstration.js';
 import { batches } from './demonstration.js';
+import { transitionsOf } from './steps-by-host.js';
 
 const HIDDEN = [32, 32];
 /** Networks trained from different initial weights; they disagree on unseen inputs. */
@@ -34,11 +35,7 @@ export class Surrogate {
     random: Random,
   ): Surrogate {
     const width = features + actions;
-    const rows = episodes
-      .flat()
-      .flatMap(({ steps, after }) =>
-        steps.map((step, i) => ({ step, next: steps[i + 1]?.input ?? after })),
-      );
+    const rows = episodes.flat().flatMap((segment) => [...transitionsOf(segment)]);
     const inputs = new Float32Array(rows.length * width);
     const targets = new Float32Array(rows.length * (features + 1));
     rows.forEach(({ step, next }, row) => {

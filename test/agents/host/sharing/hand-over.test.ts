@@ -1,7 +1,7 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { LRUCache } from 'lru-cache';
 import { Agent } from '../../../../agents/host/agent.js';
-import type { AgentHostRun } from '../../../../agents/host/agent-host.js';
+import type { AgentHostRun, RunningAgentHost } from '../../../../agents/host/agent-host.js';
 import { runAgentHost } from '../../../../agents/host/index.js';
 import { shardObject } from '../../../../agents/host/sharing/hand-over.js';
 import { HandOver, SHARDS } from '../../../../agents/host/sharing/index.js';
@@ -282,21 +282,49 @@ const refuseWrites = (store: string, operation: string) =>
     ? new StoreUnavailableError(store, 'no leader')
     : null;
 
+/** A stop under way, and whether it has ended. */
+function stopping(run: { stop(): Promise<void> }) {
+  const stop = {
+    isDone: false,
+    done: run.stop().then(() => {
+      stop.isDone = true;
+    }),
+  };
+  return stop;
+}
+
+/** Another host takes its shards from `one`, and loses its connection; then MOVING is observed. */
+async function joinAndLeave(
+  t: ExecutionContext,
+  { bus, start, pass, observe }: ReturnType<typeof stage>,
+  one: RunningAgentHost,
+): Promise<RunningAgentHost> {
+  const broker = bus.connect();
+  const other = start('agents-2', { broker });
+  // Each release waits for the store.
+  await pass(60_000);
+  t.true(other.ownedShards > 0);
+  await broker.close();
+  await pass(8000);
+  t.is(one.ownedShards, SHARDS);
+  await observe(MOVING);
+  // It waits for a newer one first.
+  await pass(1000);
+  return other;
+}
+
 test('the save at a stop is tried again while the store fails', async (t) => {
   const { bus, start, pass, observe, seen, errors } = stage();
   const one = start('agents-1');
   await pass(200);
   for (let i = 0; i < 3; i++) await observe();
   bus.refusal = refuseWrites;
-  let hasStopped = false;
-  const stopped = one.stop().then(() => {
-    hasStopped = true;
-  });
+  const stop = stopping(one);
   await pass(2000);
-  t.false(hasStopped);
+  t.false(stop.isDone);
   bus.refusal = () => null;
   await pass(1000);
-  await stopped;
+  await stop.done;
   t.deepEqual(errors, []);
   const two = start('agents-2');
   await pass(3000);
@@ -311,35 +339,22 @@ test('a stop ends although the store fails, and the loss is logged once', async 
   await pass(200);
   for (const fn of [FN, '/guest/other']) await observe(fn);
   bus.refusal = refuseWrites;
-  let hasStopped = false;
-  const stopped = one.stop().then(() => {
-    hasStopped = true;
-  });
+  const stop = stopping(one);
   // A supervisor ends a part after 3 s.
   await pass(2800);
-  t.true(hasStopped);
-  await stopped;
+  t.true(stop.isDone);
   t.is(errors.length, 1);
   t.regex(errors[0]!, /^cannot save agents: .*since their last save is lost/);
 });
 
 test('an agent that could not be saved before it moved continues when it returns', async (t) => {
-  const { bus, start, pass, observe, seen } = stage();
+  const staged = stage();
+  const { bus, start, pass, observe, seen } = staged;
   const one = start('agents-1');
   await pass(200);
   for (let i = 0; i < 3; i++) await observe(MOVING);
   bus.refusal = refuseWrites;
-  const broker = bus.connect();
-  const two = start('agents-2', { broker });
-  // Eight shards per turn, each of which waits for the store.
-  await pass(60_000);
-  t.true(two.ownedShards > 0);
-  await broker.close();
-  await pass(8000);
-  t.is(one.ownedShards, SHARDS);
-  await observe(MOVING);
-  // It waits for a newer one first.
-  await pass(1000);
+  const two = await joinAndLeave(t, staged, one);
   t.is(await seen('agents-1', MOVING), 4);
   bus.refusal = () => null;
   const stopped = Promise.all([one.stop(), two.stop()]);
@@ -356,36 +371,24 @@ test('a stop while shards move and the store fails takes no longer than another'
   const two = start('agents-2');
   for (let i = 0; i < 100 && one.ownedShards === SHARDS; i++) await pass(50);
   t.true(one.ownedShards < SHARDS, 'shards are being released');
-  let hasStopped = false;
-  const stopped = one.stop().then(() => {
-    hasStopped = true;
-  });
+  const stop = stopping(one);
   await pass(2800);
-  t.true(hasStopped);
+  t.true(stop.isDone);
   bus.refusal = () => null;
-  const both = Promise.all([stopped, two.stop()]);
+  const both = Promise.all([stop.done, two.stop()]);
   await pass(5000);
   await both;
 });
 
 test('a shard that returns and moves again while nothing can be read is kept', async (t) => {
-  const { bus, start, pass, observe, seen } = stage();
+  const staged = stage();
+  const { bus, start, pass, observe, seen } = staged;
   const one = start('agents-1');
   await pass(200);
   for (let i = 0; i < 3; i++) await observe(MOVING);
   bus.refusal = (store) =>
     store === objectStores.policies ? new StoreUnavailableError(store, 'no leader') : null;
-  for (let i = 0; i < 2; i++) {
-    const broker = bus.connect();
-    const other = start('agents-2', { broker });
-    await pass(60_000);
-    t.true(other.ownedShards > 0);
-    await broker.close();
-    await pass(8000);
-    t.is(one.ownedShards, SHARDS);
-    await observe(MOVING);
-    await pass(1000);
-  }
+  for (let i = 0; i < 2; i++) await joinAndLeave(t, staged, one);
   // 3, and one after each return.
   t.is(await seen('agents-1', MOVING), 5);
   bus.refusal = () => null;
