@@ -67,7 +67,9 @@ export const featureText = (name: string): string => FEATURES[name] ?? name.repl
 /** A target of at most this many millicores means the lower bound of the safeguard's range. */
 const LOWEST_CPU = 1;
 
+/** `1 core`, `0.25 cores`. */
+export const coresText = (millicores: number): string =>
+  `${Number((millicores / 1000).toFixed(2))} ${millicores === 1000 ? 'core' : 'cores'}`;
+
 export const requestedCpu = (millicores: number): string =>
-  millicores <= LOWEST_CPU
-    ? 'lowest allowed CPU'
-    : `${Number((millicores / 1000).toFixed(2))} ${millicores === 1000 ? 'core' : 'cores'}`;
+  millicores <= LOWEST_CPU ? 'lowest allowed CPU' : coresText(millicores);

@@ -2,11 +2,10 @@ import { type Command, Option } from 'commander';
 import { EVENT_KINDS, wildcards } from '../../broker/index.js';
 import { decodeEvent, type GleanerEvent } from '../../broker/messages/index.js';
 import { EXIT, reportProblem } from '../../config/index.js';
-import { reasonText } from '../../rules/index.js';
+import { coresText, reasonText } from '../../rules/index.js';
 import {
   type Colors,
   colorsFor,
-  cores,
   loadSettings,
   localTime,
   mebibytesText,
@@ -27,7 +26,7 @@ interface EventOptions {
 
 const amount = ({ resource }: GleanerEvent, value: number): string =>
   resource === 'cpu'
-    ? `${cores(value)} ${value === 1000 ? 'core' : 'cores'}`
+    ? coresText(value)
     : resource === 'memory'
       ? `${mebibytesText(value)} MiB`
       : String(value);

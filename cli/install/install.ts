@@ -162,13 +162,12 @@ function finish(
   changed: string[],
 ): Installed {
   const { at } = layout;
-  if (before?.release !== release && existsSync(at(layout.config))) {
+  if (checkConfig !== null && before?.release !== release && existsSync(at(layout.config))) {
     const program = at(join(layout.releases, release));
-    const seeds = parts.map((part) => seedOf(layout, part)).filter((seed) => seed !== null);
     // Any seed will do: the parts' drop-ins name one each, instead of the file's.
-    const variables: Record<string, string> = {};
-    if (seeds[0] !== undefined) variables[SEED_VARIABLE] = at(seeds[0]);
-    const problem = checkConfig?.(node, program, at(layout.config), variables) ?? null;
+    const seed = parts.map((part) => seedOf(layout, part)).find((one) => one !== null);
+    const variables: Record<string, string> = seed ? { [SEED_VARIABLE]: at(seed) } : {};
+    const problem = checkConfig(node, program, at(layout.config), variables);
     if (problem !== null) throw new ReleaseConfigError(release, layout.config, problem);
   }
   const switched = pointLink(at(layout.current), join('releases', release));

@@ -248,20 +248,13 @@ test('services of other users can read what a root with umask 077 installs', (t)
 
 test('a node that the services do not see, or that others could replace, is refused', (t) => {
   const { folder } = installFixture(t);
-  const refused = (node: string) =>
-    // Without a program nothing is installed in any case.
-    t.throws(
-      () =>
-        install({
-          layout: layoutOf('/'),
-          from: folder,
-          parts: ['hook'],
-          node,
-          services: null,
-          checkConfig: null,
-        }),
-      { code: 'GLN_USAGE' },
-    )?.message ?? '';
+  // Without a program nothing is installed in any case.
+  const installWith = (node: string) => {
+    const host = { layout: layoutOf('/'), services: null, checkConfig: null };
+    return install({ ...host, from: folder, parts: ['hook'], node });
+  };
+  const refused = (node: string): string =>
+    t.throws(() => installWith(node), { code: 'GLN_USAGE' })?.message ?? '';
   const version = 'versions/node/v20.20.0/bin/node';
   for (const home of ['/root', '/home/me', '/run/user/1000', '/opt/../home/me'])
     t.regex(refused(`${home}/.nvm/${version}`), /is in a home folder, which services do not see/);
@@ -281,18 +274,7 @@ test('a node that the services do not see, or that others could replace, is refu
   // The group of /usr/local on some systems.
   chownSync(folder, 0, 50);
   chmodSync(folder, 0o775);
-  t.throws(
-    () =>
-      install({
-        layout: layoutOf('/'),
-        from: folder,
-        parts: ['hook'],
-        node,
-        services: null,
-        checkConfig: null,
-      }),
-    { code: 'ENOENT' },
-  );
+  t.throws(() => installWith(node), { code: 'ENOENT' });
 });
 
 test('an upgrade keeps the configuration and one previous release to roll back to', (t) => {
