@@ -104,12 +104,6 @@ function sampleAt(surface: Surface, limit: number, noise: Noise, random: Random)
 export const bestThroughput = (surface: Surface, grid: LimitGrid): number =>
   Math.max(...gridLimits(grid).map((limit) => surface.throughput(limit)));
 
-/** The limits that bring it: several on a plateau. */
-export function bestLimits(surface: Surface, grid: LimitGrid): number[] {
-  const best = bestThroughput(surface, grid);
-  return gridLimits(grid).filter((limit) => surface.throughput(limit) >= best * (1 - 1e-9));
-}
-
 export const gridLimits = (grid: LimitGrid): number[] =>
   Array.from({ length: gridSize(grid) }, (_, place) => limitAt(grid, place));
 

@@ -21,11 +21,11 @@ class ProcessRegistry extends Registry {
     super();
     const all = new Registry();
     collectDefaultMetrics({ register: all, eventLoopMonitoringPrecision: PRECISION_MILLIS });
-    const isWanted = (name: string): boolean => PROCESS_METRICS.includes(name);
     for (const name of PROCESS_METRICS) this.registerMetric(all.getSingleMetric(name)!);
     this.#unwanted = all
       .getMetricsAsArray()
-      .flatMap(({ name }) => (isWanted(name) ? [] : [all.getSingleMetric(name)!]));
+      .filter(({ name }) => !PROCESS_METRICS.includes(name))
+      .map(({ name }) => all.getSingleMetric(name)!);
   }
 
   /** An unwanted metric may set the value of a wanted one when it is asked for its own. */
